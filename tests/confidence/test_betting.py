@@ -16,7 +16,7 @@ def test_betting_equals_naive_twin() -> None:
 
     The twin is quadratic, so that only one list is long.
     """
-    for values in (*(values[:40] for values in degenerate_values()), np.random.default_rng(5).beta(1, 12, 80)):
+    for values in (*(values[:25] for values in degenerate_values()), np.random.default_rng(5).beta(1, 12, 60)):
         for N, level in ((values.size + 5, 0.05), (math.inf, 0.2)):
             found = interval_path(Betting, values, N, level)
             lows = naive.betting_floors(values.tolist(), N, level, [high for _, high in found], _GRID_POINTS)

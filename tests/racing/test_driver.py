@@ -86,9 +86,11 @@ def test_workers_and_asyncio_agree() -> None:
     assert ways[0].calls_made <= ways[1].calls_made <= ways[0].calls_made + 6
 
 
-def test_race_inside_running_loop() -> None:
+@pytest.mark.parametrize("awaited", [False, True])
+def test_race_inside_running_loop(awaited: bool) -> None:
     async def notebook() -> Any:
-        return race(CANDIDATES, range(400), loss, seed=3)
+        found: Any = race(CANDIDATES, range(400), loss, seed=3)
+        return await found if awaited else found
 
     assert asyncio.run(notebook()).answer == ("low",)
 
@@ -111,15 +113,6 @@ def test_await_runs_calls_on_the_running_loop() -> None:
     assert len(loops) > 10
     assert len(set(map(id, loops))) == 1
     assert found.dropped == race({"low": 0.1, "high": 0.9}, range(200), later, kind="losses", seed=1).dropped
-
-
-def test_plain_evaluate_can_be_awaited() -> None:
-    async def notebook() -> Any:
-        return await race(
-            {"low": 0.1, "high": 0.9}, range(200), lambda candidate, row: candidate, kind="losses", seed=1
-        )
-
-    assert asyncio.run(notebook()).answer == ("low",)
 
 
 def test_race_without_await_in_running_loop_names_the_fix() -> None:
@@ -372,15 +365,8 @@ def test_failing_baseline_does_not_pass_the_gate(delay: float) -> None:
 
 def test_cap_without_costs() -> None:
     """A call that reports no cost counts as the largest one; without a largest cost it is rejected."""
-    capped = race(
-        ["a", "b"],
-        range(60),
-        lambda candidate, row: float(candidate == "b"),
-        max_cost=3.0,
-        max_call_cost=0.5,
-        seed=0,
-        kind="losses",
-    )
+    caps: Any = {"max_cost": 3.0, "max_call_cost": 0.5}
+    capped = race(["a", "b"], range(60), lambda candidate, row: candidate == "b", kind="losses", seed=0, **caps)
     assert capped.cost == pytest.approx(3.0)
     with pytest.raises(FeedbackError, match="expected a cost with each answer"):
         race(["a", "b"], range(60), lambda candidate, row: 0.5, max_cost=3.0, kind="losses", seed=0)
@@ -411,20 +397,14 @@ def _named(name: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "best"),
-    [
-        ("loss", "zero"),
-        ("error_rate", "zero"),
-        ("cost", "zero"),
-        ("score", "one"),
-        ("accuracy", "one"),
-        ("reward", "one"),
-    ],
-)
-def test_direction_from_the_name_of_the_function(name: str, best: str) -> None:
+    ("kind", "name"),
+    [*(("losses", name) for name in ("loss", "error_rate", "cost")),
+     *(("scores", name) for name in ("score", "accuracy", "reward"))],
+)  # fmt: skip
+def test_direction_from_the_name_of_the_function(kind: str, name: str) -> None:
     found = race(["zero", "one"], range(60), _named(name), seed=1, progress=False)
+    best, way = ("one", "higher") if kind == "scores" else ("zero", "lower")
     assert found.answer == (best,)
-    kind, way = ("scores", "higher") if best == "one" else ("losses", "lower")
     assert found.verdict.endswith(f"read as {kind}: {way} is better")
     assert f"{way} is better" in found._repr_html_()
     assert kind in str(found)

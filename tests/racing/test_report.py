@@ -16,11 +16,10 @@ from tombola.cli.race import app
 from tombola.racing import Event, Race, race
 from tombola.racing.report import RaceReport, run_times
 
+pytestmark = pytest.mark.usefixtures("plainly")
 
-@pytest.mark.usefixtures("plainly")
+
 def test_page_of_within() -> None:
-    from tombola.racing.report import RaceReport
-
     race = Race("ab", 60, seed=1, within=0.5)
     answer_all(race, {"a": 0.5, "b": 0.5})
     page = RaceReport.from_race(race).to_html()
@@ -30,12 +29,9 @@ def test_page_of_within() -> None:
     assert "reaches 40," in page, "half of the level is for dropping"
 
 
-@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("asked", [{}, {"top": 2}, {"baseline": "a"}, {"within": 0.25}])
 def test_page_of_one_row(asked: Any) -> None:
     """What is certain after the first row has a wealth without end from the start."""
-    from tombola.racing.report import RaceReport
-
     losses = {"a": 0.0, "b": 0.5, "c": 1.0}
     race = answer_all(Race("abc", 1, seed=1, **asked), losses)
     page = RaceReport.from_race(race).to_html()
@@ -43,7 +39,6 @@ def test_page_of_one_row(asked: Any) -> None:
     assert ("0: certain" in page) == ("for certain: the whole table is known" in race.verdict)
 
 
-@pytest.mark.usefixtures("plainly")
 def test_gate_highlights_candidates_that_passed() -> None:
     race = answer_all(Race(["old", "new", "bad"], 40, seed=1, baseline="old"), {"old": 0.5, "new": 0.0, "bad": 1.0})
     page = RaceReport.from_race(race).to_html()
@@ -110,7 +105,6 @@ def test_page_escapes_names(count: int) -> None:
     assert page.count("<svg") == (2 if found.rows_counted else 0)
 
 
-@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("asked", [{}, {"top": 2}, {"candidate": "b"}])
 def test_page_of_ranks(asked: Any) -> None:
     running = Race("abc", 90, seed=1, question="ranks", **asked)
@@ -129,7 +123,22 @@ def test_page_of_ranks(asked: Any) -> None:
     assert (ranks["a"] is None) == bool(asked.get("candidate"))
 
 
-@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("limit", "state"), [(None, "in progress"), (90, "undecided")])
+def test_title_of_final_answer_with_open_groups(limit: int | None, state: str) -> None:
+    """The question is answered for the list, and still open for a group of few rows."""
+    labels = ["many"] * 56 + ["few"] * 4
+    race = Race("ab", 60, seed=1, strata=labels, max_calls=limit)
+    while not race.done and not race.whole.proved:
+        for call in race.calls():
+            race.record(call, loss=float(call.candidate == "b") if call.row_index < 56 else 0.5)
+    if limit:
+        race.settings = replace(race.settings, max_calls=race.calls_made)
+    assert (race.proved, race.whole.proved, race.done) == (None, True, limit is not None)
+    for page in (RaceReport.from_race(race).to_html(), race._repr_html_()):
+        assert f"The best: a; groups {state}" in page
+        assert "Race in progress" not in page
+
+
 def test_page_of_answers_on_file() -> None:
     """Before the first row there are means instead of empty charts; later there are both."""
     known = np.array([[9.0, 1.0]] * 20 + [[math.nan] * 2] * 20)

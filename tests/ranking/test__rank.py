@@ -2,14 +2,18 @@
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
+from typer.testing import CliRunner
 
 from tombola import Pool, rank
-from tombola.errors import ParameterError
+from tombola.cli.app import app
+from tombola.errors import ParameterError, TombolaWarning
+from tombola.ranking import _rank
 from tombola.ranking.page import ranking_page
 from tombola.ranking.paired_tests import _betting_pvalues, pair_pvalues
 
@@ -80,6 +84,13 @@ def test_betting_pvalues_are_valid_over_samples_and_orders() -> None:
     assert all(sum(mass for q, mass in probability.items() if q <= p) <= p + 1e-9 for p in probability)
 
 
+@pytest.fixture
+def without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the intervals of means, which take most of the time of a ranking."""
+    monkeypatch.setattr(_rank, "_intervals", lambda rows, *_, **__: (rows.min(axis=0), rows.max(axis=0)))
+
+
+@pytest.mark.usefixtures("without_intervals")
 def test_partly_filled_table_gives_rank_sets_that_cover() -> None:
     """100 random halves of a table: at level .2 more than 33 misses have probability below 1e-3."""
     losses = right_or_wrong(60, [0.2, 0.3, 0.5], seed=5)
@@ -129,6 +140,7 @@ def test_cluster_intervals_are_in_units_of_rows() -> None:
     assert low == pytest.approx(losses[:, 0].mean()) == high
 
 
+@pytest.mark.usefixtures("without_intervals")
 def test_clusters_of_unequal_size_keep_the_level_at_all_looks() -> None:
     """All orders of 5 clusters. By rows a is better, by means of clusters b is: means would be wrong in every order."""
     a_loses, b_loses, b_loses_all = [(1.0, 0.0)], [(0.0, 1.0)], [(0.0, 1.0)] * 3
@@ -191,6 +203,7 @@ def test_unknown_metrics_are_refused(arguments: dict[str, Any], message: str) ->
         rank([[0.0, 1.0]], kind={"error": "losses"})
 
 
+@pytest.mark.usefixtures("without_intervals")
 def test_plot_draws_one_bar_per_candidate() -> None:
     losses = right_or_wrong(120, [0.1, 0.3, 0.35, 0.8], seed=12)
     found = rank(losses, kind="losses", names=["a", "b", "c", "d"])
@@ -200,6 +213,7 @@ def test_plot_draws_one_bar_per_candidate() -> None:
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["a", "b", "c", "d"]
 
 
+@pytest.mark.usefixtures("without_intervals")
 def test_looks_at_a_growing_table_only_add_claims_in_order() -> None:
     """With `in_order` a later look keeps every claim of an earlier one: one e-process, not a new one per look."""
     losses = right_or_wrong(200, [0.2, 0.3, 0.45], seed=13)
@@ -268,3 +282,59 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
         rank(table, kind="scores", missing="best")  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
         rank([[np.nan, 1.0]], kind="scores", missing="drop")
+
+
+def run(*words: object) -> str:
+    """Return the output of `tombola rank`, without notes."""
+    done = CliRunner().invoke(app, ["rank", *map(str, words)])
+    assert done.exit_code == 0, done.exception or done.output
+    return done.stdout
+
+
+@pytest.mark.parametrize("cell", [lambda n: f"{60 + n}%", lambda n: str(60 + n)], ids=["sign", "range"])
+def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(cell: Any, tmp_path: Path) -> None:
+    """Its unit is not that of the others, so that it cannot be ranked; then the ranks of the table are not exact."""
+    path, page = tmp_path / "t.csv", tmp_path / "t.html"
+    path.write_text("id,a,b,c\n" + "".join(f"q{n},{n % 2},{n % 3 % 2},{cell(n)}\n" for n in range(30)))
+    text = " ".join(run(path, "--scores", "--this-list", "--out", page).split())
+    sentence = "On this list, without c: the ranks are among the other 2 candidates only, which have answered every row"
+    for found in (text, page.read_text(encoding="utf-8")):
+        assert sentence in found
+        assert "are exact" not in found
+    facts = json.loads(run(path, "--scores", "--json"))
+    assert facts["candidates_left_out"] == ["c"]
+    assert [one["exact"] for one in facts["readings"]] == [False, False]
+    both = json.loads(run(f"x={path}", f"y={path}", "--scores", "--json"))
+    assert [one["candidates_left_out"] for one in both["metrics"].values()] == [["c"], ["c"]]
+    path.write_text(path.read_text().replace(",c\n", ",remark\n").replace("%", " words"))
+    assert json.loads(run(path, "--scores", "--ignore", "remark", "--json"))["readings"][0]["exact"]
+
+
+def test_half_filled_table_names_the_race_that_finishes_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,a,b\n" + "".join(f"q{n},1,{n % 3}\n" if n % 2 else f"q{n},,\n" for n in range(40)))
+    options = ["--scores", "--range", "0,10"]
+    start = f"tombola race start {path} --candidates a,b --known {path} --scores --range 0,10"
+    assert f"{start} --file {tmp_path}/t.race --question ranks\n" in run(path, *options)
+    for full in ([*options, "--missing", "drop"], [*options, "--missing", "worst"]):
+        assert "race start t" not in run(path, *full).replace(str(tmp_path), "t")
+
+
+def test_means_are_in_the_unit_of_the_columns(tmp_path: Path) -> None:
+    table = np.array([[10.0, 20.0], [30.0, 60.0]] * 20)
+    seconds = ["minisat seconds", "glucose seconds"]
+    assert "mean seconds" in str(rank(table, kind="losses", names=seconds, range=(0, 60), reading="this list"))
+    assert "mean points" in str(rank(table, kind="scores", range=(0, 60), unit="points", reading="this list"))
+    assert "mean loss" in str(rank(table / 60, kind="losses", names=["a_error", "b_error"], reading="this list"))
+    path = tmp_path / "t.csv"
+    path.write_text("id,a_accuracy,b_accuracy\n" + "".join(f"q{n},1,{n % 2}\n" for n in range(20)))
+    assert "mean accuracy" in run(path, "--this-list")
+
+
+def test_kind_against_the_names_of_the_columns_is_warned() -> None:
+    names = ["a_accuracy", "b_accuracy"]
+    with pytest.warns(TombolaWarning, match=r"rank: the names say higher is better \(a_accuracy, b_accuracy\)"):
+        rank([[0.0, 1.0]] * 20, kind="losses", names=names)
+    with pytest.warns(TombolaWarning, match="but kind='scores' was given"):
+        rank({"time": np.ones((9, 2))}, kind="scores", names=["a seconds", "b seconds"])
+    rank([[0.0, 1.0]] * 20, kind="scores", names=names)

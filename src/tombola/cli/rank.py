@@ -77,6 +77,7 @@ def rank(
     settings["missing"] = missing
     # Direction and remarks on a table; a ranking of several metrics has its own.
     first_lines: list[str] = []
+    last_lines: list[str] = []
     if files or len(parse_names(metric)) > 1:
         read = (
             _read_metric_tables(files, table_options, clusters)
@@ -85,6 +86,7 @@ def rank(
         )
         settings |= _metric_directions(read, lower, metric_range or [], table_options, logs=not files)
         ranking = rank_table({name: one.pop("table") for name, one in read.items()}, **settings)
+        ranking = ranking.without(next(iter(read.values())).get("left_out", ()))
         name = plural(len(read), "metric")
     elif lower or metric_range:
         option = "--lower" if lower else "--metric-range"
@@ -96,8 +98,9 @@ def rank(
         name = "an evaluation log" if len(tables) == 1 else f"{len(tables)} evaluation logs"
     else:
         arguments = _read_table(tables[0], table_options, clusters, missing)
-        first_lines = arguments.pop("first_lines")
-        ranking = rank_table(**arguments, **settings)
+        first_lines, last_lines = arguments.pop("first_lines"), arguments.pop("last_lines")
+        left_out = arguments.pop("left_out")
+        ranking = rank_table(**arguments, **settings).without(left_out)
         name = "standard input" if tables[0] == "-" else Path(tables[0]).name
     if out is not None:
         write_atomic(out, ranking_page(ranking, f"Ranks: {name}"), *(files.values() if files else tables))
@@ -109,6 +112,8 @@ def rank(
         show(line, soft=line.startswith(" "))
     if pair:
         show(_compare_pair(ranking, pair))
+    for line in last_lines:
+        show(line, soft=line.startswith("tombola "))
     if out is not None:
         show(f"Page: {out}", soft=True)
 
@@ -117,6 +122,7 @@ def _read_table(table: str, table_options: TableOptions, clusters: str, missing:
     """Return the arguments of `rank` for one table, and the first lines of the output."""
     from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
+    from tombola.readers.summary import TableSummary
     from tombola.readers.table import parse_table
     from tombola.readers.to_pool import direction_text, reading_remarks
     from tombola.readers.wide import NOT_SELECTED
@@ -132,13 +138,19 @@ def _read_table(table: str, table_options: TableOptions, clusters: str, missing:
         # A column that is not ranked must not go unnoticed; standard output may be JSON.
         print_error(f"note: not ranked: {', '.join(left_out)}; name the candidates with --actions")
     kind, limits = parsed.require_direction(), table_options.get("range")
+    source = f"{table}::{options['sheet']}" if options.get("sheet") else table
+    races = TableSummary(parsed).race_steps(source, limits) if missing == "keep" else []
     direction = direction_text(kind, parsed.unit, by_file=parsed.by_file)
     return {
         "first_lines": [f"R{direction[1:]}.", *reading_remarks(parsed, missing=missing, limits=limits)],
+        "last_lines": [line for text, race in races for line in (f"next, {text}:", f"{race} --question ranks")],
+        # Columns of numbers in another unit: the reader gives such a reason for no other column.
+        "left_out": [name for name, reason in parsed.ignored.items() if "the other" in reason],
         "table": parsed.values,
+        "unit": parsed.unit,
         "kind": kind,
         "names": parsed.names,
-        "range": table_options.get("range"),
+        "range": limits,
         "clusters": _labels(table, clusters) if clusters else None,
     }
 

@@ -24,22 +24,14 @@ _PLAN_BATCH = 500
 
 
 class AuditResult(NamedTuple):
-    """Result of the test of one statement.
-
-    statement: its text.
-    outcome: proved, refuted or undecided.
-    rows: the row at which the outcome was reached; if undecided, the rows so far.
-    p_value: P(evidence as strong as this), at most, if the outcome is wrong; 1 if undecided, 0 if certain.
-    mean: the sample mean, in the units of the statement (of the difference, if it compares two columns).
-    deviation: the sample standard deviation of single rows, same units; nan for a list in strata.
-    """
+    """Result of the test of one statement, in its units."""
 
     statement: str
     outcome: Outcome
-    rows: int
-    p_value: float
+    rows: int  # the row at which the outcome was reached; if undecided, the rows so far
+    p_value: float  # P(evidence as strong as this), at most, if it is wrong; 1 if undecided, 0 if certain
     mean: float
-    deviation: float = math.nan
+    deviation: float = math.nan  # of single rows; nan for a list in strata
 
     def __str__(self) -> str:
         if self.outcome == "undecided":
@@ -57,9 +49,8 @@ class _InequalityTest:
     def __init__(self, inequality: Inequality, population: float, proof_level: float, refutation_level: float) -> None:
         self.inequality, self.population = inequality, population
         self.total, self.squares, self.rows = 0.0, 0.0, 0
-        at_most = inequality.above
-        self._negation = _e_process(inequality.threshold, population, proof_level, at_most=at_most)
-        self._itself = _e_process(inequality.threshold, population, refutation_level, at_most=not at_most)
+        self._negation = _e_process(inequality.threshold, population, proof_level, at_most=inequality.above)
+        self._itself = _e_process(inequality.threshold, population, refutation_level, at_most=not inequality.above)
 
     def extend(self, values: Floats, strata: Any) -> None:
         """Add values in [0, 1], shape (n,); `strata` is ignored."""
@@ -71,30 +62,29 @@ class _InequalityTest:
 
     @property
     def mean(self) -> float:
-        """The sample mean in [0, 1]; nan without values."""
         return self.total / self.rows if self.rows else math.nan
 
     @property
     def deviation(self) -> float:
-        """The sample standard deviation, for values in [0, 1]; nan without values."""
         return math.sqrt(max(self.squares / self.rows - self.mean * self.mean, 0.0)) if self.rows else math.nan
 
     @property
     def proof(self) -> tuple[int, float]:
         """The row of the proof (0: not proved), and the p-value of the negation."""
-        return self._result(*self._evidence(proof=True), holds=True)
+        return self._result(holds=True)
 
     @property
     def refutation(self) -> tuple[int, float]:
         """The row of the refutation (0: not refuted), and the p-value of the inequality."""
-        return self._result(*self._evidence(proof=False), holds=False)
+        return self._result(holds=False)
 
     def _evidence(self, *, proof: bool) -> tuple[int, float]:
         """Return the row of the decision, 0 if undecided, and the largest wealth."""
         process = self._negation if proof else self._itself
         return int(process.rows[0]), float(process.wealth[0])
 
-    def _result(self, rows: int, wealth: float, *, holds: bool) -> tuple[int, float]:
+    def _result(self, *, holds: bool) -> tuple[int, float]:
+        rows, wealth = self._evidence(proof=holds)
         # The whole list was read: the mean is known, no probability is involved.
         if not rows and self.rows == self.population:
             return (self.rows, 0.0) if self.inequality.holds(self.mean, self.rows) is holds else (0, 1.0)
@@ -113,7 +103,6 @@ class _PredictedInequalityTest(_InequalityTest):
         self._thresholds, self._decided_at = [1.0 / level for level in sides], [0, 0]
 
     def extend(self, values: Floats, places: Any) -> None:
-        """Add values in [0, 1] of the rows with these indices in the history."""
         for place, value in zip(places, values.tolist(), strict=True):
             self._mean.update(place, value)
             self.total, self.squares, self.rows = self.total + value, self.squares + value * value, self.rows + 1
@@ -130,12 +119,11 @@ class _StratifiedInequalityTest:
     """Test one inequality by the confidence sequence of a stratified mean."""
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
-        self.inequality, self.level, self.rows = inequality, level, 0
+        self.inequality, self.rows, self.deviation = inequality, 0, math.nan
         self._strata = StratifiedMean(sizes, level)
-        self._proved_at = self._refuted_at = 0
+        self.proof, self.refutation = (0, level), (0, level)
 
     def extend(self, values: Floats, strata: Any) -> None:
-        """Add values in [0, 1] with the name of the stratum of each."""
         self._strata.extend(values, strata)
         self.rows += values.size
         low, high = self._strata.interval()
@@ -143,36 +131,19 @@ class _StratifiedInequalityTest:
         # "mean < t" is the same as "-mean > -t".
         if not self.inequality.above:
             low, high, threshold = -high, -low, -threshold
-        if low > threshold and not self._proved_at:
-            self._proved_at = self.rows
-        if high < threshold and not self._refuted_at:
-            self._refuted_at = self.rows
+        if low > threshold and not self.proof[0]:
+            self.proof = self.rows, self.proof[1]
+        if high < threshold and not self.refutation[0]:
+            self.refutation = self.rows, self.refutation[1]
 
     @property
     def mean(self) -> float:
-        """The stratified estimate of the mean; nan while a stratum has no values."""
         return self._strata.mean
-
-    @property
-    def deviation(self) -> float:
-        """Always nan: the deviation of single rows is not estimated in strata."""
-        return math.nan
-
-    @property
-    def proof(self) -> tuple[int, float]:
-        """The row of the proof (0: not proved), and the level."""
-        return self._proved_at, self.level
-
-    @property
-    def refutation(self) -> tuple[int, float]:
-        """The row of the refutation (0: not refuted), and the level."""
-        return self._refuted_at, self.level
 
 
 class Audit:
     """Test statements about a list sequentially, sampled in random order.
 
-    statements: as returned by `parse_statement`.
     population: number of rows of the list; None if `strata` has the sizes.
     level: error probability of all outcomes together.
     strata: number of rows of each stratum (group that is sampled on its own), by name; None: one list.
@@ -233,11 +204,8 @@ class Audit:
         ]
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows to the test of every statement.
+        """Add rows, as columns of cells by name; if one is invalid, none is added.
 
-        If one of them is invalid, none is added, and ParameterError or TableError is raised.
-
-        rows: columns of cells by name, of equal length.
         strata: for a list in strata, the name of the stratum of each row; for a list with history, the index of each
             row in the history; else None.
         """
@@ -256,9 +224,8 @@ class Audit:
 
 
 def _e_process(mean: float, population: float, level: float, *, at_most: bool, actions: int = 1) -> EProcess:
-    if at_most:
-        return EProcess(at_most=mean, population=population, level=level, actions=actions)
-    return EProcess(at_least=mean, population=population, level=level, actions=actions)
+    hypothesis = {"at_most" if at_most else "at_least": mean}
+    return EProcess(**hypothesis, population=population, level=level, actions=actions)
 
 
 def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTest]) -> AuditResult:
@@ -277,11 +244,7 @@ def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTe
 
 
 class SampleSize(NamedTuple):
-    """Number of rows after which an audit has its outcome, over simulated shuffles.
-
-    median: number of rows that decides half of the shuffles.
-    percentile_90: number of rows that decides 90 % of the shuffles.
-    """
+    """Rows after which half, and 90 %, of the simulated audits have their outcome."""
 
     median: int
     percentile_90: int
@@ -301,13 +264,10 @@ def plan(
 
     A simulated audit that stays undecided counts with all rows of the list.
 
-    threshold: the number that the mean is compared with, in [0, 1].
-    mean: the assumed mean of the list, in [0, 1].
+    threshold, mean: the number that the mean is compared with, and the assumed mean of the list, in [0, 1].
     population: the number of rows of the list.
     deviation: the standard deviation of rows; None: the largest possible one, that of rows 0 and 1.
-    level: the error probability of the audit.
     shuffles: the number of simulated audits.
-    seed: of the shuffles.
 
     >>> plan(0.5, 0.8, population=20_000, seed=0)
     SampleSize(median=..., percentile_90=...)
@@ -336,12 +296,7 @@ def _typical_values(mean: float, deviation: float | None, rows: int) -> Floats:
 
 
 class Point(NamedTuple):
-    """Running mean and its interval after some rows, in the units of the statement.
-
-    rows: number of rows so far.
-    mean: their sample mean.
-    low, high: confidence interval of the mean of the list.
-    """
+    """Running mean and its interval after some rows, in the units of the statement."""
 
     rows: int
     mean: float
@@ -352,13 +307,8 @@ class Point(NamedTuple):
 class RunningMean:
     """Sample mean of a statement and its confidence sequence, for a chart.
 
-    All numbers are in the units of the statement. The intervals hold at all points simultaneously with probability
-    1 - level. `extend` appends to the list `points`.
-
-    statement: as returned by `parse_statement`.
-    population: number of rows of the list; None if `strata` has the sizes.
-    level: error probability.
-    strata: number of rows of each stratum, by name; None: one list.
+    Parameters as in `Audit`. All numbers are in the units of the statement. `extend` appends to the list `points`; the
+    intervals hold at all of them simultaneously with probability 1 - level.
 
     >>> from tombola.confidence import parse_statement
     >>> running = RunningMean(parse_statement("|mean(a) - mean(b)| <= 0.1"), population=1000)
@@ -381,18 +331,11 @@ class RunningMean:
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The threshold of each inequality of the statement, in the statement's units.
-
-        |mean(a) - mean(b)| <= 0.1 has two: 0.1 and -0.1.
-        """
+        """The threshold of each inequality, in the statement's units."""
         return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows to the mean, and append its new value and interval to `points`.
-
-        rows: the cells of the new rows by column name, all of the same length.
-        strata: sequence with the name of the stratum of each row; None for one list.
-        """
+        """Add rows, as columns by name, and append the new mean and interval to `points`."""
         inequality = self.statement.inequalities[0]
         values = inequality.values(rows)
         before = self.points[-1].rows if self.points else 0

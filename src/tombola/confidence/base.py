@@ -23,10 +23,7 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 
 
 class Interval(NamedTuple):
-    """A confidence interval [low, high] for a mean, both ends included.
-
-    low, high: the ends, in the unit of the mean.
-    """
+    """A confidence interval [low, high] for a mean, both ends included."""
 
     low: float
     high: float
@@ -38,14 +35,10 @@ class Interval(NamedTuple):
 
 
 class OnlineStatistic(ABC):
-    """Base class of statistics of values in [0, 1], updated online.
+    """Base class of statistics of values in [0, 1], updated online by a kernel.
 
-    One or more actions are updated separately: `update` adds one value, `extend` many. A compiled kernel updates the
-    state.
-
-    A subclass implements `init`, which returns the initial state (a named tuple with the fields `counts` and `total`,
-    one entry per action), and the kernel `update_state(state, action, value)`. Its constructor ends with
-    `self._start(population, actions)`.
+    `update` adds one value, `extend` many; each action is updated separately. A subclass implements `init` and the
+    kernel `update_state`. Its constructor ends with `self._start(population, actions)`.
 
     update_seconds: estimated seconds of one update in plain Python; the kernel of a short list is not compiled.
     """
@@ -78,22 +71,13 @@ class OnlineStatistic(ABC):
     @staticmethod
     @abstractmethod
     def update_state(state: Any, action: int, value: float) -> None:
-        """Update the state in place with one value of one action; a compiled kernel.
-
-        A static method that `update` and `extend` call after they have checked the arguments.
-
-        state: as returned by `init`.
-        action: its index, from 0.
-        value: in [0, 1].
-        """
+        """Update the state in place with one value, in [0, 1], of one action; a kernel."""
 
     def update(self, x: Any, action: int | None = None) -> None:
         """Add one value of one action, or one value of every action.
 
-        ParameterError if a value is outside of [0, 1], or an action has more values than the pool has rows.
-
-        x: a value in [0, 1]; without `action`, one value per action, shape (actions,).
-        action: index of the action, from 0; None: all of them.
+        ParameterError if a value is outside of [0, 1], or an action has more values than the pool has rows. Without
+        `action`, `x` has one value per action.
         """
         if action is None and self.actions > 1:
             self.extend(np.asarray(x, np.float64).reshape(1, -1))
@@ -107,13 +91,11 @@ class OnlineStatistic(ABC):
         self._counts[at] += 1
 
     def extend(self, values: Any, actions: Any = None) -> None:
-        """Add many values in [0, 1].
+        """Add many values in [0, 1]; if one is invalid, none is added: ParameterError.
 
-        If one of them is invalid, none is added, and ParameterError is raised.
-
-        values: with `actions`, shape (n,); without, one column per action, shape (rows, actions). With a single action,
-            shape (rows,) will do.
-        actions: index of the action of each value, from 0, shape (n,); None: whole rows.
+        values: with `actions`, the index of the action of each, shape (n,); without, one column per action, shape
+        (rows,
+            actions). With a single action, shape (rows,) will do.
         """
         table = np.asarray(values, np.float64)
         if actions is None:
@@ -183,11 +165,9 @@ class Confidence(OnlineStatistic):
         actions, pass level / k.
     actions: their number; each has its own interval.
 
-    If `anytime_valid`, the coverage holds at all sample sizes simultaneously (a confidence sequence), and the
-    intervals are nested; otherwise it holds at one sample size fixed in advance. Feed values by `update` or `extend`.
-
-    A subclass sets `anytime_valid` and defines `init` and `update_state` (see `OnlineStatistic`). Its state starts with
-    the fields counts, total, low and high, one entry per action.
+    If `anytime_valid`, which a subclass sets, the coverage holds at all sample sizes simultaneously (a confidence
+    sequence), and the intervals are nested; otherwise it holds at one sample size fixed in advance. Feed values by
+    `update` or `extend`. The state of a subclass starts with the fields counts, total, low and high.
     """
 
     anytime_valid: ClassVar[bool]
@@ -197,10 +177,7 @@ class Confidence(OnlineStatistic):
         self._start(population, actions)
 
     def interval(self, action: int = 0) -> Interval:
-        """Return the present confidence interval of the mean of one action.
-
-        action: its index, from 0.
-        """
+        """Return the present confidence interval of the mean of one action."""
         return Interval(float(self._state.low[action]), float(self._state.high[action]))
 
     @property
@@ -239,15 +216,8 @@ def _update_many(memory: Floats, actions: Integers, values: Floats) -> None:
 def intersect(state: Any, action: int, low: float, high: float, population: float) -> None:
     """Intersect the interval of an action with [low, high] and its certain range.
 
-    A kernel.
-
-    state: of a `Confidence`, with `counts`, `total`, `low` and `high`; changed in place.
-    action: index of the action, from 0.
-    low, high: ends of the new interval.
-    population: number of rows N of the pool, or infinite.
-
-    After n of N values with sum S, the mean lies in [S / N, (S + N - n) / N] with certainty. This range is applied
-    last, so that an empty intersection (after a miss) becomes the nearest possible mean.
+    A kernel. After n of N values with sum S, the mean lies in [S / N, (S + N - n) / N] with certainty. This range is
+    applied last, so that an empty intersection (after a miss) becomes the nearest possible mean.
     """
     least = state.total[action] / population
     unseen = (population - state.counts[action]) / population if population < math.inf else 1.0

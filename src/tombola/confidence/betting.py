@@ -49,10 +49,7 @@ _MIN_GRID_WIDTH = 1e-9
 def finite_gain(population: float, count: float) -> float:
     """Return N / (N - count), the factor from the pool mean to that of unseen rows.
 
-    A kernel. A pool mean that is off by D makes the mean of the unseen rows off by D times this.
-
-    population: N; infinite for independent draws, which gives 1.
-    count: values seen.
+    A kernel. A pool mean that is off by D makes the mean of the unseen rows off by D times this; 1 for infinite N.
     """
     return population / (population - count) if population < math.inf else 1.0
 
@@ -60,19 +57,14 @@ def finite_gain(population: float, count: float) -> float:
 def variance_estimate(squares: float, count: float) -> float:
     """Return the variance of values in [0, 1], with one pseudo-value; a kernel.
 
-    The pseudo-value has the squared error 1/4, the largest possible variance.
-
-    squares: sum of squared errors; an error is the distance of a value from the mean estimate before it.
-    count: number of values.
+    The pseudo-value has the squared error 1/4, the largest possible variance. `squares` is the sum of squared distances
+    of a value from the mean estimate before it.
     """
     return (0.25 + squares) / (1.0 + count)
 
 
 def mean_estimate(total: float, count: float) -> float:
-    """Return the mean of values in [0, 1] and one pseudo-value of 1/2; a kernel.
-
-    total, count: sum and number of values.
-    """
+    """Return the mean of values in [0, 1] and one pseudo-value of 1/2; a kernel."""
     return (0.5 + total) / (1.0 + count)
 
 
@@ -80,9 +72,6 @@ def largest_target(total: float, count: float, variance: float) -> float:
     """Return the largest mean that is worth betting against; a kernel.
 
     It is 2 standard errors (REACH) above the mean estimate: bets against higher means would lose.
-
-    total, count: sum and number of values in [0, 1].
-    variance: of the values, see `variance_estimate`.
     """
     return mean_estimate(total, count) + REACH * math.sqrt(variance / (1.0 + count))
 
@@ -97,12 +86,8 @@ def update_wealth(
     All strategies bet that `value` is above the mean. Bets depend on the past only, through `total`, `count` and
     `variance`, which exclude `value`.
 
-    points: means to bet against, sorted; those in points[first:last] are used.
+    points, first, last: means to bet against, sorted; those in points[first:last] are used.
     wealth, row: the four strategies are in wealth[row : row + 4], one column per point; changed in place.
-    first, last: range of points.
-    value: the next value, in [0, 1].
-    total, count, variance: sum, number and variance estimate of the earlier values.
-    population: number of rows, or infinite.
     """
     means = points[first:last]
     g, spent = finite_gain(population, count), total / (population - count)
@@ -128,13 +113,7 @@ def update_wealth(
 
 
 def total_wealth(wealth: Any, row: int, at: int) -> float:
-    """Return the total wealth of the four strategies against one mean; a kernel.
-
-    Weighted by STRATEGY_WEIGHTS, so that it starts with 1.
-
-    wealth, row: wealth[row + j, at] is that of strategy j, j = 0..3.
-    at: index of the hypothesised mean, a column of `wealth`.
-    """
+    """Return the weighted wealth of the strategies against one mean; a kernel."""
     total = 0.0
     for q in range(N_STRATEGIES):
         total += STRATEGY_WEIGHTS[q] * wealth[row + q, at]
@@ -144,28 +123,21 @@ def total_wealth(wealth: Any, row: int, at: int) -> float:
 class BettingGrid(NamedTuple):
     """State of `Betting`: a grid of e-processes, one per hypothesised mean.
 
-    counts, total, low, high, squares: of each action: number and sum of values, interval, sum of squared errors.
-    points: sorted hypothesised means, shape (2 k, size of the grid); of k actions, row a holds the means tested from
-        below for action a, row k + a those of its mirrored values 1 - x.
-    wealth: at [4 r + j, i], the wealth of strategy j of the bets against the mean points[r, i], j = 0..3.
-    head, tail: of each row; the means not yet refuted are points[head:tail].
-    floor: of each row, the largest refuted mean.
-    population: number of rows N, or infinite.
-    threshold: wealth that refutes a mean, 2 / level.
+    Of k actions, row a of `points` has the means tested from below for action a, row k + a those of mirrored values.
     """
 
-    counts: Floats
-    total: Floats
-    low: Floats
+    counts: Floats  # number of values of each action
+    total: Floats  # their sum
+    low: Floats  # interval of each action
     high: Floats
-    squares: Floats
-    points: Floats
-    wealth: Floats
-    head: Floats
+    squares: Floats  # sum of squared errors
+    points: Floats  # (2 k, size of the grid) sorted hypothesised means
+    wealth: Floats  # [4 r + j, i]: wealth of strategy j of the bets against points[r, i], j = 0..3
+    head: Floats  # of each row; the means not yet refuted are points[head:tail]
     tail: Floats
-    floor: Floats
+    floor: Floats  # of each row, the largest refuted mean
     population: float
-    threshold: float
+    threshold: float  # wealth that refutes a mean, 2 / level
 
 
 class Betting(Confidence):
@@ -197,12 +169,7 @@ class Betting(Confidence):
 
 
 def new_grid(population: float, level: float, actions: int) -> BettingGrid:
-    """Return the state of `Betting` before the first value.
-
-    population: number of rows, or infinite.
-    level: error probability of the interval of each action.
-    actions: number of actions.
-    """
+    """Return the state of `Betting` before the first value."""
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
     return BettingGrid(
         counts=empty,
@@ -221,12 +188,7 @@ def new_grid(population: float, level: float, actions: int) -> BettingGrid:
 
 
 def update_grid(state: Any, action: int, value: float) -> None:
-    """Bet on the next value of an action, and update its interval in place; a kernel.
-
-    state: a `BettingGrid`, or a state with its fields.
-    action: its index.
-    value: in [0, 1].
-    """
+    """Bet on the next value of an action, and update its interval in place; a kernel."""
     n, total, k = state.counts[action], state.total[action], state.counts.size
     variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
     _place_bets(state, action, value, total, n, variance)
@@ -275,18 +237,14 @@ def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
         tail -= 1
     state.head[row], state.tail[row] = head, tail
     if 0 < 2 * (tail - head) <= _GRID_POINTS and points[tail - 1] - state.floor[row] > _MIN_GRID_WIDTH:
-        _refine(points, head, tail, state.floor[row])
+        _repeat_twice(points, head, tail)
+        below = state.floor[row]
+        for j in range(0, 2 * (tail - head), 2):
+            points[j] = (below + points[j + 1]) / 2.0
+            below = points[j + 1]
         for q in range(N_STRATEGIES):
             _repeat_twice(state.wealth[N_STRATEGIES * row + q], head, tail)
         state.head[row], state.tail[row] = 0.0, 2.0 * (tail - head)
-
-
-def _refine(points: Floats, head: int, tail: int, below: float) -> None:
-    """Insert a midpoint below each of points[head:tail], and move all to the front."""
-    _repeat_twice(points, head, tail)
-    for j in range(0, 2 * (tail - head), 2):
-        points[j] = (below + points[j + 1]) / 2.0
-        below = points[j + 1]
 
 
 @no_inline

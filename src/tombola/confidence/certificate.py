@@ -28,9 +28,7 @@ class Certificate:
 
     They are simultaneously valid with probability 1 - level. Built by `certify`, `certify_trace` or a monitor.
 
-    names: the actions.
     population: the number of rows of the pool, or math.inf.
-    level: the error probability.
     rounds, answered: rows played, and rows with a known loss.
     loss: the sum of the known losses; nan if rows were only observed, not played.
     counts, means, lows, highs: per action, the sample size, sample mean and interval, shape (actions,).
@@ -56,19 +54,15 @@ class Certificate:
     paired: Floats
 
     def interval(self, action: int) -> Interval:
-        """Return the confidence interval for the mean loss of an action over the pool.
-
-        action: its index, from 0.
-        """
+        """Return the confidence interval for the mean loss of an action over the pool."""
         return Interval(float(self.lows[action]), float(self.highs[action]))
 
     def narrowed(self, known: Sequence[Sequence[float]]) -> "Certificate":
         """Return a copy of the certificate with intervals cut to the certain range.
 
         Losses played after an unknown one may be a biased sample, so an interval does not use them; but they are part
-        of the mean, which they bound with certainty (docs/theory/confidence.md, section 2).
-
-        known: for every action, the list of all its known losses, also of those that its interval does not use.
+        of the mean, which they bound with certainty (docs/theory/confidence.md, section 2). `known` has all known
+        losses of every action.
 
         >>> from tombola.confidence import certify
         >>> certificate = certify([], [], actions=1, population=10).narrowed([[0.0] * 8])
@@ -85,28 +79,17 @@ class Certificate:
         return replace(self, lows=lows, highs=highs)
 
     def within(self, action: int) -> float:
-        """Return an upper bound on mean loss of this action minus that of the best.
-
-        The means are over the whole pool. All bounds hold simultaneously with probability 1 - level.
-
-        action: its index, from 0.
-        """
+        """Return an upper bound on mean loss of this action minus that of the best."""
         return min(_unpaired_distance(self.lows, self.highs, action), float(self.paired[action]))
 
     @property
     def best(self) -> int:
-        """The index, from 0, of the action with the smallest `within`.
-
-        It is the action that is proved to be closest to the best one; the lowest index among equals.
-        """
+        """The index of the action with the smallest `within`; the lowest among equals."""
         return min(range(self.lows.size), key=self.within)
 
     @property
     def method(self) -> Literal["paired", "unpaired"]:
-        """The kind of evidence that gives `within(best)`.
-
-        "paired" compares losses on the same rows, "unpaired" the intervals of the actions.
-        """
+        """The evidence of `within(best)`: losses on the same rows, or the intervals."""
         return (
             "paired" if self.paired[self.best] <= _unpaired_distance(self.lows, self.highs, self.best) else "unpaired"
         )
@@ -134,27 +117,17 @@ class Certificate:
 
     @property
     def worst_regret(self) -> float:
-        """Upper bound on the regret of all rounds, with loss 1 for every pending one.
-
-        nan if nothing was played.
-        """
+        """Upper bound on the regret of all rounds, with loss 1 for every pending one."""
         return self.loss + self.pending - self.rounds * float(self.lows.min())
 
     def certified(self, within: float) -> bool:
-        """Return whether some action is proved to be this close to the best.
-
-        Use it as a stopping rule.
-
-        within: largest distance from the best mean loss, at least 0.
-        """
+        """Return whether some action is proved to be this close to the best."""
         return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:
         """Estimate the further rounds until `certified(within)`; None if rows run out.
 
         An extrapolation, not a guarantee: constant means, and constant shares of the rounds per action.
-
-        within: largest distance from the best mean loss, at least 0.
         """
         target = _validate.real("Certificate.forecast", "within", within, least=0)
         left = int(self.population - self.rounds) if math.isfinite(self.population) else 1 << 40
@@ -190,12 +163,9 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as a dict of JSON data.
 
-        target, level: text of the comparator; error probability.
-        rows, answered: number of rows played, and of those with a known loss.
-        population: number of rows of the pool; None if infinite.
-        best, within, method: name of the best action; upper bound on its mean loss minus the least; "paired" or
-            "unpaired".
-        regret, worst_regret: upper bounds on the regret; None if rows were only observed, not played.
+        target: text of the comparator. rows, answered: rows played, and those with a known loss. population: None if
+            infinite. within: upper bound on the mean loss of the best action minus the least one.
+        regret, worst_regret: upper bounds; None if rows were only observed, not played.
         actions: list of dicts: name, rows (sample size), mean, low and high (interval of the mean loss).
         """
         best = self.best
@@ -223,10 +193,8 @@ class Certificate:
     def plot(self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None) -> "Figure":
         """Draw the interval of every action, the lowest mean first; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
-
-        ax: Matplotlib axes to draw into; None: a new figure.
-        size: width and height in inches; None: it grows with the number of actions.
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches; None: it grows with
+        the number of actions.
         """
         from tombola.report.figures import draw_intervals
 

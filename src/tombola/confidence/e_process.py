@@ -25,25 +25,16 @@ _MAX_WEALTH = 1e150
 
 
 class _EProcessState(NamedTuple):
-    """State of `EProcess`, one entry per action.
-
-    counts, total, squares: number and sum of values, sum of squared errors.
-    points: the hypothesised largest mean, shape (actions, 1).
-    wealth: wealth of the four strategies, shape (4 actions, 1).
-    max_wealth: largest total wealth so far.
-    refuted_at: the count at which `max_wealth` reached the threshold, 0 before.
-    mirrored: 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x.
-    population, threshold: number of rows, and the wealth that refutes, 1 / level.
-    """
+    """State of `EProcess`, one entry per action."""
 
     counts: Floats
     total: Floats
-    squares: Floats
-    points: Floats
-    wealth: Floats
+    squares: Floats  # sum of squared errors
+    points: Floats  # (actions, 1) the hypothesised largest mean
+    wealth: Floats  # (4 actions, 1) wealth by strategy
     max_wealth: Floats
-    refuted_at: Floats
-    mirrored: float
+    refuted_at: Floats  # the count at which `max_wealth` reached the threshold, 0 before
+    mirrored: float  # 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x
     population: float
     threshold: float
 
@@ -53,7 +44,6 @@ class EProcess(OnlineStatistic):
 
     at_most, at_least: m in [0, 1]; give one of the two.
     population: number of rows, or math.inf for independent draws.
-    level: error probability.
     actions: number of means that are tested, each on its own values.
 
     If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`; so once it does, the
@@ -120,9 +110,9 @@ class EProcess(OnlineStatistic):
 
     @property
     def wealth(self) -> Floats:
-        """The largest wealth of the bets against the hypothesis so far, shape (actions,).
+        """The largest wealth of the bets so far, shape (actions,); it starts at 1.
 
-        It starts at 1. A large one is evidence against the hypothesis; its inverse is an anytime-valid p-value.
+        A large one is evidence against the hypothesis; its inverse is an anytime-valid p-value.
         """
         return np.array(self._state.max_wealth)
 
@@ -130,25 +120,18 @@ class EProcess(OnlineStatistic):
     def strategy_wealth(self) -> Floats:
         """The present wealth of each of the four betting strategies, (4 * actions, 1).
 
-        Rows 4 a .. 4 a + 3 are the strategies of action a. Each starts at 1; the wealth of the action is their mean
-        with the weights `betting.STRATEGY_WEIGHTS`.
+        Each starts at 1; the wealth of an action is their mean with the weights `betting.STRATEGY_WEIGHTS`.
         """
         return np.array(self._state.wealth)
 
     @property
     def refuted(self) -> "np.typing.NDArray[np.bool_]":
-        """For every action, whether the hypothesis is refuted; bool, shape (actions,).
-
-        It is once the wealth has reached 1 / level, and then stays so.
-        """
+        """For every action, whether the wealth has ever reached 1 / level."""
         return np.array(self._state.refuted_at > 0)
 
     @property
     def rows(self) -> Integers:
-        """Per action, the number of its values at the refutation; 0 if not refuted.
-
-        An integer array, shape (actions,).
-        """
+        """Per action, the number of its values at the refutation; 0 if not refuted."""
         return np.array(self._state.refuted_at, np.int64)
 
 

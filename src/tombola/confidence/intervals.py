@@ -22,10 +22,7 @@ _BERNSTEIN_LINEAR = 7 / 3 + 3 / math.sqrt(2.0)
 def hoeffding_radius(count: float, level: float) -> float:
     """Return Hoeffding's half width sqrt(ln(2 / level) / (2 count)), at most 1.
 
-    Valid with and without replacement.
-
-    count: number of values in [0, 1]; below 1 the result is 1.
-    level: error probability.
+    Valid with and without replacement. 1 for a count below 1.
 
     >>> round(hoeffding_radius(100.0, 0.05), 4)
     0.1358
@@ -41,9 +38,6 @@ def serfling_radius(count: float, population: float, level: float) -> float:
     f is the smaller of 1 - (count - 1) / population and (1 - count / population) (1 + 1 / count): the factor of
     sampling without replacement. The result is at most 1, and 0 when all rows are sampled.
 
-    count, population: number of values in [0, 1], and of rows.
-    level: error probability.
-
     >>> round(serfling_radius(100.0, 1000.0, 0.05), 4)
     0.1289
     """
@@ -58,11 +52,7 @@ def bernstein_serfling_radius(count: float, population: float, variance: float, 
     """Return the empirical Bernstein-Serfling half width, at most 1.
 
     It is sqrt(2 f v l / count) + c l / count (Bardenet and Maillard 2015) with l = ln(7 / level), c = 7/3 + 3/sqrt(2),
-    and f as in `serfling_radius`, about 1 - count / population.
-
-    count, population: number of values in [0, 1], and of rows.
-    variance: the empirical variance v with divisor `count`.
-    level: error probability.
+    v the empirical variance with divisor `count`, and f as in `serfling_radius`, about 1 - count / population.
 
     >>> round(bernstein_serfling_radius(1000.0, 10000.0, 0.01, 0.05), 4)
     0.0314
@@ -77,13 +67,7 @@ def bernstein_serfling_radius(count: float, population: float, variance: float, 
 
 
 class _Moments(NamedTuple):
-    """State of the fixed-count intervals, one entry per action.
-
-    counts, total: number and sum of values.
-    low, high: the interval.
-    squares: sum of squared distances from the sample mean.
-    population, level: number of rows, and error probability; the same for all actions.
-    """
+    """State of the fixed-count intervals; `squares` are from the sample mean."""
 
     counts: Floats
     total: Floats
@@ -115,7 +99,7 @@ def _set_interval(state: Any, action: int, radius: float) -> None:
 class _FixedCount(Confidence):
     """Base class of intervals with coverage at one sample size, fixed in advance.
 
-    Parameters as in `Confidence`. To look after every value, use a confidence sequence such as `Betting`.
+    To look after every value, use a confidence sequence such as `Betting`.
     """
 
     anytime_valid: ClassVar[bool] = False
@@ -128,9 +112,7 @@ class _FixedCount(Confidence):
 class Hoeffding(_FixedCount):
     """Hoeffding interval, mean +- sqrt(ln(2 / level) / (2 n)).
 
-    Valid with and without replacement, at one sample size n fixed in advance.
-
-    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
+    Valid with and without replacement, at one sample size n fixed in advance. Parameters as in `Confidence`.
 
     >>> interval = Hoeffding(population=1000)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -148,9 +130,7 @@ class Serfling(_FixedCount):
     """Hoeffding-Serfling interval, mean +- sqrt(f ln(2 / level) / (2 n)).
 
     f is about 1 - n / population, for sampling without replacement; see `serfling_radius`. Valid at one sample size n
-    fixed in advance.
-
-    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
+    fixed in advance. Parameters as in `Confidence`.
 
     >>> interval = Serfling(population=200)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -168,9 +148,7 @@ class EmpiricalBernsteinSerfling(_FixedCount):
     """Empirical Bernstein-Serfling interval, narrow for a small variance v.
 
     The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level), f about 1 - n / population
-    (`serfling_radius`). Valid at one sample size n fixed in advance.
-
-    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
+    (`serfling_radius`). Valid at one sample size n fixed in advance. Parameters as in `Confidence`.
 
     >>> interval = EmpiricalBernsteinSerfling(population=2000)
     >>> interval.extend([0.5, 0.51] * 500)

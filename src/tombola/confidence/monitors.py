@@ -32,10 +32,6 @@ class PairedDifferences:
     differences a - b is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known
     (docs/theory/confidence.md). The differences of an action are computed when its distance is requested.
 
-    population: number of rows of the pool, or math.inf.
-    level: error probability.
-    actions: their number k.
-
     >>> rows = [[0.0, 0.1], [0.8, 0.9]] * 100
     >>> pairs = PairedDifferences(population=1000, level=0.05, actions=2)
     >>> pairs.extend(rows)
@@ -53,19 +49,11 @@ class PairedDifferences:
         self._sequences: dict[int, tuple[Betting, int]] = {}
 
     def extend(self, rows: Any) -> None:
-        """Add whole rows of losses; the caller must have checked them.
-
-        rows: losses in [0, 1], shape (rows, actions), in random order.
-        """
+        """Add whole rows of losses, shape (rows, actions); the caller has checked them."""
         self._batches.append(np.asarray(rows, np.float64).reshape(-1, self.actions))
 
     def distance(self, action: int) -> float:
-        """Return an upper bound on mean loss of this action minus that of a best one.
-
-        The means are over the whole pool. The bound is at least 0.
-
-        action: its index, from 0.
-        """
+        """Return an upper bound, at least 0, on mean loss of this action minus the best."""
         if self.actions == 1:
             return 0.0
         if action not in self._sequences:
@@ -82,7 +70,6 @@ class PairedDifferences:
 class RowMonitor:
     """Certify the actions of a pool from whole rows of losses, in random order.
 
-    actions: their names.
     population: number of rows of the pool, or math.inf.
     level: error probability of the certificate, at all times simultaneously.
     method: class of the intervals; ParameterError unless it is anytime-valid.
@@ -103,10 +90,7 @@ class RowMonitor:
         self.rows = 0
 
     def extend(self, rows: Any) -> None:
-        """Add whole rows of losses; ParameterError if one is invalid, and none is added.
-
-        rows: losses in [0, 1], shape (rows, actions), in random order.
-        """
+        """Add rows of losses, shape (rows, actions); if one is invalid, none is added."""
         table = np.asarray(rows, np.float64)
         self._confidence.extend(table)
         self._pairs.extend(table)
@@ -117,11 +101,8 @@ class RowMonitor:
     ) -> Certificate:
         """Return the certificate of all actions from the rows so far.
 
-        It bounds how much the mean loss of each action can exceed that of the best one, on the whole list.
-
-        rounds, answered: number of rows that a session played, and of those with a known loss; None for a table, in
-            which all rows are known.
-        loss: total loss of the session; with it, the certificate bounds the regret, too. nan without a session.
+        For a session: number of rows played, of those with a known loss, and the total loss, which the regret needs.
+        None and nan for a table, in which all rows are known.
         """
         paired = np.full(len(self.names), np.inf)
         # Only the leader is compared: k - 1 sequences instead of k (k - 1).
@@ -136,12 +117,10 @@ class RowMonitor:
 class ActionMonitor:
     """Certify the actions of a session from its outcomes.
 
-    Each call of `certificate` reads the outcomes since the last call.
+    Each call of `certificate` reads the outcomes since the last call. ParameterError for learners of labels.
 
-    session: a session of a learner of losses; ParameterError for learners of labels.
     population: number of rows of the pool that the rounds are drawn from, at least the horizon; None: the horizon.
-    level: error probability of the certificate, at all times simultaneously.
-    method: class of the intervals; ParameterError unless it is anytime-valid.
+    level, method: as in `RowMonitor`.
 
     >>> from tombola import Session
     >>> from tombola.learners import SuccessiveElimination
@@ -184,10 +163,7 @@ class ActionMonitor:
         self._scanned, self._loss = 0, 0.0
 
     def certificate(self) -> Certificate:
-        """Return bounds on the mean losses of all actions, from the outcomes so far.
-
-        It reads the outcomes that the session got since the last call.
-        """
+        """Return bounds on the mean losses of all actions, from the outcomes so far."""
         self._catch_up()
         played = self._scanned, self._scanned - len(self._pending), self._loss
         found = (
@@ -242,9 +218,7 @@ def certify(
 
     actions_played, losses: the action of every round, and its loss in [0, 1], shape (rounds,).
     actions: the number of actions.
-    population: the number of rows of the pool, or math.inf.
-    level: the error probability of the certificate.
-    method: class of the intervals; ParameterError unless it is anytime-valid.
+    population, level, method: as in `RowMonitor`.
     """
     played = _validate.integer_array("certify", "actions_played", actions_played)
     values = np.asarray(losses, np.float64).ravel()
@@ -264,12 +238,7 @@ def certify_trace(
 ) -> Certificate:
     """Return the certificate of a trace, from the feedback of its learner only.
 
-    ParameterError if the order was not random.
-
-    trace, pool: the play, and the pool it was played on.
-    rounds: number of first rounds to use; None: all of them.
-    level: error probability of the certificate.
-    method: class of the intervals; ParameterError unless it is anytime-valid.
+    ParameterError if the order was not random. `rounds` is the number of first rounds to use; None: all of them.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)
@@ -329,15 +298,6 @@ def _certificate(
     paired: Any = None,
 ) -> Certificate:
     return Certificate(
-        names=tuple(names),
-        population=confidence.population,
-        level=level,
-        rounds=rounds,
-        answered=answered,
-        loss=loss,
-        counts=confidence.counts,
-        means=confidence.means,
-        lows=confidence.lows,
-        highs=confidence.highs,
-        paired=np.full(len(names), np.inf) if paired is None else paired,
-    )
+        tuple(names), confidence.population, level, rounds, answered, loss, confidence.counts, confidence.means,
+        confidence.lows, confidence.highs, np.full(len(names), np.inf) if paired is None else paired,
+    )  # fmt: skip

@@ -74,39 +74,25 @@ MARTINGALE_SHARE = 0.5
 
 
 class _MartingaleState(NamedTuple):
-    """State of the test, one row per column of values.
+    """State of the test, one row per column of values."""
 
-    tree: Fenwick tree of the counts per bin.
-    counts: values so far.
-    last: side of the last rank, +1 or -1.
-    means: running mean of the payoff of each strategy.
-    wealth: wealth of each strategy, divided by exp(exponent).
-    exponent: logarithm of the scale of `wealth`.
-    max_log_wealth: largest logarithm of the total wealth so far.
-    alarm_at: the count at the first alarm; 0 before.
-    payoffs: scratch space.
-    strategies: `_STRATEGIES`.
-    threshold: log wealth of an alarm.
-    """
-
-    tree: Floats
-    counts: Floats
-    last: Floats
-    means: Floats
-    wealth: Floats
+    tree: Floats  # Fenwick tree of the counts per bin
+    counts: Floats  # values so far
+    last: Floats  # side of the last rank, +1 or -1
+    means: Floats  # running mean of the payoff of each strategy
+    wealth: Floats  # wealth of each strategy, divided by exp(exponent)
     exponent: Floats
     max_log_wealth: Floats
-    alarm_at: Floats
-    payoffs: Floats
+    alarm_at: Floats  # the count at the first alarm; 0 before
+    payoffs: Floats  # scratch space
     strategies: Floats
-    threshold: float
+    threshold: float  # log wealth of an alarm
 
 
 class OrderVerdict(NamedTuple):
     """Result of an order test.
 
-    refuted: whether random order is refuted at the level of the test.
-    column: index of the column with the first alarm; without an alarm, of that with the strongest evidence.
+    column: of the first alarm; without an alarm, of the strongest evidence.
     values: the number of values of that column at the alarm; 0 without an alarm.
     p_value: P(evidence as strong as this), at most, in random order.
     """
@@ -130,11 +116,7 @@ class RandomOrderTest:
     """Test random order sequentially, for columns of values in [0, 1].
 
     In random order, an alarm is ever raised with probability at most `level`. A column is an action: add whole rows,
-    or, with bandit feedback, the loss of the action played together with that action.
-
-    columns: their number.
-    level: probability of a false alarm.
-    seed: of the random generator that breaks ties.
+    or, with bandit feedback, the loss of the action played together with that action. The seed breaks ties.
 
     >>> test = RandomOrderTest(level=0.01, seed=0)
     >>> for t in range(200):
@@ -144,10 +126,16 @@ class RandomOrderTest:
     """
 
     def __init__(self, columns: int = 1, level: float = 0.01, *, seed: int) -> None:
-        self.columns = _validate.integer("RandomOrderTest", "columns", columns, least=1)
+        self.columns = columns = _validate.integer("RandomOrderTest", "columns", columns, least=1)
         self.level = _validate.real("RandomOrderTest", "level", level, above=0, below=1)
         self._rng = new_rng(_validate.seed_sequence("RandomOrderTest", seed))
-        state = _initial_state(self.columns, math.log(self.columns / self.level))
+        state = _MartingaleState(
+            tree=np.zeros((columns, _N_BINS + 1)), counts=np.zeros(columns), last=np.zeros(columns),
+            means=np.zeros((columns, len(_STRATEGIES))), wealth=np.tile(_STRATEGIES[:, 2], (columns, 1)),
+            exponent=np.zeros(columns), max_log_wealth=np.zeros(columns), alarm_at=np.zeros(columns),
+            payoffs=np.zeros(len(_BET_PER_MEAN)), strategies=_STRATEGIES,
+            threshold=math.log(self.columns / self.level),
+        )  # fmt: skip
         self._memory, self._view = flatten(state, 0), unflattener(state)
         self._state = self._view(self._memory)
 
@@ -156,13 +144,7 @@ class RandomOrderTest:
         return compile_loop(_update_one_value, (self._memory, self._rng, 0, 0.0), view=self._view)
 
     def update(self, x: Any, action: int | None = None) -> bool:
-        """Add one value of a column, or one row; return whether an alarm was raised.
-
-        ParameterError if a value is outside of [0, 1].
-
-        x: a value; without `action`, one value per column.
-        action: index of the column; None: all columns.
-        """
+        """Add one value of a column, or one row; return whether an alarm was raised."""
         if action is None and self.columns > 1:
             return self.extend(np.asarray(x, np.float64).reshape(1, -1))
         at = 0 if action is None else action
@@ -174,10 +156,7 @@ class RandomOrderTest:
     def extend(self, values: Any, actions: Any = None) -> bool:
         """Add rows, or values, in their order; return whether an alarm was raised.
 
-        ParameterError if a value is outside of [0, 1].
-
-        values: shape (rows, columns); with `actions`, shape (n,).
-        actions: the column of each value, shape (n,); None: whole rows.
+        values: in [0, 1], shape (rows, columns); with `actions`, the column of each value, shape (n,).
         """
         table = np.asarray(values, np.float64)
         if actions is None and self.columns == 1 and table.ndim == 1:
@@ -212,10 +191,7 @@ class RandomOrderTest:
 
     @property
     def evidence(self) -> Floats:
-        """Natural log of the largest wealth of bets against random order, (columns,).
-
-        The larger, the stronger the evidence; 0 before the first value.
-        """
+        """Natural log of the largest wealth of bets against random order, (columns,)."""
         return np.array(self._state.max_log_wealth)
 
     def verdict(self) -> OrderVerdict:
@@ -228,9 +204,8 @@ class RandomOrderTest:
 def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     """Test whether the rows of a table or pool are in random order as listed.
 
-    losses: a pool, or an array of values in [0, 1], shape (rows, columns) or (rows,).
-    level: probability of a false alarm.
-    seed: of the random generator, for ties and shuffles.
+    losses: a pool, or an array of values in [0, 1], shape (rows, columns) or (rows,). `level` is the probability of a
+        false alarm; the seed is for ties and shuffles.
 
     >>> print(check_order(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))
     not in random order: alarm in column 0 after ... values, p-value ...
@@ -247,13 +222,9 @@ def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
 def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed: int) -> OrderVerdict:
     """Return the verdict of a martingale test and a permutation test together.
 
-    An alarm of the martingale decides. Without one, the permutation test of the whole list runs, and its alarm decides.
-    Each p-value is divided by its share of the level, so that the smaller one is valid (Bonferroni).
-
-    test: the martingale test, which has read all of `table` at the level level / 2 (MARTINGALE_SHARE).
-    table: the complete list, shape (rows, columns).
-    level: probability of a false alarm of both tests together.
-    seed: of the shuffles.
+    An alarm of the martingale, which has read all of `table` at level / 2, decides. Without one, the permutation test
+    of the whole list runs, and its alarm decides. Each p-value is divided by its share of the level, so that the
+    smaller one is valid (Bonferroni).
     """
     rest = (1.0 - MARTINGALE_SHARE) * _validate.real("check_order", "level", level, above=0, below=1)
     verdict = test.verdict()
@@ -268,22 +239,6 @@ def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed
 def _reject(method: str, expected: str, got: str) -> NoReturn:
     raise ParameterError(
         f"RandomOrderTest: {method} expected {expected}, got {got}; rescale the values, and name the column of each."
-    )
-
-
-def _initial_state(columns: int, threshold: float) -> _MartingaleState:
-    return _MartingaleState(
-        tree=np.zeros((columns, _N_BINS + 1)),
-        counts=np.zeros(columns),
-        last=np.zeros(columns),
-        means=np.zeros((columns, len(_STRATEGIES))),
-        wealth=np.tile(_STRATEGIES[:, 2], (columns, 1)),
-        exponent=np.zeros(columns),
-        max_log_wealth=np.zeros(columns),
-        alarm_at=np.zeros(columns),
-        payoffs=np.zeros(len(_BET_PER_MEAN)),
-        strategies=_STRATEGIES,
-        threshold=threshold,
     )
 
 

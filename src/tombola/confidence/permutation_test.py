@@ -35,10 +35,6 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
     Draws as many shuffles as needed to decide whether the p-value is at most `level`. (1.0, 0) without a test if that
     would take more than 100,000 shuffles, or the table is empty.
 
-    table: values in their order, shape (rows, columns).
-    level: probability of a false alarm.
-    seed: of the shuffles.
-
     >>> table = np.repeat([[0.0, 1.0], [1.0, 1.0]], 50, axis=0)
     >>> p_value, column = permutation_test(table, 0.01, np.random.SeedSequence(0))
     >>> p_value <= 0.01, column
@@ -113,7 +109,7 @@ def _copy_in_order(line: Floats, rows: Floats, order: Order, column: int) -> Non
 def _step_exponent(line: Floats) -> float:
     """Return the exponent of the CUSUM statistic: 2 D^2 - ln 2.
 
-    D = largest partial sum / sqrt(n). The exponent is -ln of the tail probability of D, that of a Brownian bridge.
+    D = largest partial sum / sqrt(n); its tail probability is that of a Brownian bridge.
     """
     total = most = 0.0
     for i in range(line.size):
@@ -123,10 +119,7 @@ def _step_exponent(line: Floats) -> float:
 
 
 def _autocorrelation_exponent(line: Floats) -> float:
-    """Return the exponent of the Ljung-Box statistic Q: -ln P(chi-square >= Q).
-
-    The chi-square distribution has `_N_LAGS` degrees of freedom.
-    """
+    """Return the exponent of the Ljung-Box statistic Q: -ln P(chi-square >= Q)."""
     n, half = float(line.size), 0.0
     for lag in range(1, min(_N_LAGS + 1, line.size)):
         product = 0.0

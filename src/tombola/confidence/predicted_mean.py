@@ -42,7 +42,6 @@ class PredictedMean:
     Add the values of rows in random order by `update`; `interval` has the result.
 
     history: numbers known of every row before the order is drawn, such as losses of other candidates, shape (rows, h).
-    level: error probability of the interval, at all times simultaneously.
     points: hypothesised means in [0, 1], sorted; None: a grid of steps 1 / 2000.
 
     >>> import numpy as np
@@ -77,11 +76,7 @@ class PredictedMean:
         self._kernel: Any = None
 
     def update(self, row: int, value: float) -> None:
-        """Add the value of one row; ParameterError if the row was added before.
-
-        row: its index in the history.
-        value: in [0, 1].
-        """
+        """Add the value, in [0, 1], of a row; ParameterError if it was added before."""
         if not (0 <= row < self.population and self._left[row]):
             raise ParameterError(
                 f"PredictedMean.update: row must be one of {self.population} rows, each once, got {row}; skip it."

@@ -45,61 +45,40 @@ FIT_ROUNDS = 25.0
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components. Counted rows have known losses, which are in `losses`.
-    Matrices with N rows are stored by columns: loops over rows are vectorised.
-
-    components         (N, q) principal components of history: mean 0, variance 1, uncorrelated
-    intercept          mean loss of the history columns; 1/2 if they are not losses
-    prior, scale       (q,) mean of the loadings of the history columns, and their standard deviation
-    noise              variance of a history column around the mean of all columns; 1/8 if they are not losses
-    order, losses      (N,), (N, k) counted rows and their losses, in the order of counting
-    fitted             (k,) workspace: candidates that are fitted
-    mean_targets, mean_errors   (N, 2) workspace of the first level: mean losses, without and with the prior subtracted,
-                       and their leave-one-out errors
-    mean_fits          (N, 1) workspace: predicted mean of the candidates
-    targets, fits, errors   (N, k) workspace of the second level: losses to fit, predictions, leave-one-out errors
-    centred, scores    (N, q) workspace: components of the counted rows, centred and scaled; the same rotated
-    factors            (N,) workspace: leave-one-out error / residual
-    gram, axes         (q, q) workspace: Gram matrix, its eigenvectors
-    centre, values, inverse   (q,) workspace: mean components of the counted rows, eigenvalues; 1 / (those + penalty)
-    cross, weights     (q, max(k, 2)) workspace: products of scores and targets; coefficients
-    means, ceilings    (max(k, 2),) workspace: mean targets, largest predictions
+    N rows, k candidates, q components. Counted rows have known losses. Matrices with N rows are stored by columns:
+    loops over rows are vectorised. The fields from `fitted` on are workspace.
     """
 
-    components: Floats
-    intercept: float
-    prior: Floats
-    scale: Floats
-    noise: float
-    order: Floats
-    losses: Floats
-    fitted: Floats
-    mean_targets: Floats
-    mean_errors: Floats
-    mean_fits: Floats
-    targets: Floats
-    fits: Floats
-    errors: Floats
-    centred: Floats
-    scores: Floats
-    factors: Floats
-    gram: Floats
-    axes: Floats
-    centre: Floats
-    values: Floats
-    inverse: Floats
-    cross: Floats
-    weights: Floats
-    means: Floats
-    ceilings: Floats
+    components: Floats  # (N, q) principal components of history: mean 0, variance 1, uncorrelated
+    intercept: float  # mean loss of the history columns; 1/2 if they are not losses
+    prior: Floats  # (q,) mean of the loadings of the history columns
+    scale: Floats  # (q,) and their standard deviation
+    noise: float  # variance of a history column around the mean of all columns; 1/8 if they are not losses
+    order: Floats  # (N,) counted rows, in the order of counting
+    losses: Floats  # (N, k) their losses
+    fitted: Floats  # (k,) candidates that are fitted
+    mean_targets: Floats  # (N, 2) first level: mean losses, without and with the prior subtracted
+    mean_errors: Floats  # (N, 2) their leave-one-out errors
+    mean_fits: Floats  # (N, 1) predicted mean of the candidates
+    targets: Floats  # (N, k) second level: losses to fit
+    fits: Floats  # (N, k) predictions
+    errors: Floats  # (N, k) leave-one-out errors
+    centred: Floats  # (N, q) components of the counted rows, centred and scaled
+    scores: Floats  # (N, q) the same rotated
+    factors: Floats  # (N,) leave-one-out error / residual
+    gram: Floats  # (q, q) Gram matrix
+    axes: Floats  # (q, q) its eigenvectors
+    centre: Floats  # (q,) mean components of the counted rows
+    values: Floats  # (q,) eigenvalues
+    inverse: Floats  # (q,) 1 / (those + penalty)
+    cross: Floats  # (q, max(k, 2)) products of scores and targets
+    weights: Floats  # (q, max(k, 2)) coefficients
+    means: Floats  # (max(k, 2),) mean targets
+    ceilings: Floats  # (max(k, 2),) largest predictions
 
 
 def new_fit(history: Floats, columns: int) -> Fit:
-    """Return the regression of losses on history, before any loss is known.
-
-    history: known numbers of each row, such as losses of earlier candidates, shape (rows, history columns).
-    columns: number k of columns to predict.
-    """
+    """Return the regression of `columns` columns on history, before any loss is known."""
     components, intercept, prior, scale = _components_of(history)
     rows, q, k, most = len(history), components.shape[1], columns, max(columns, 2)
 
@@ -120,18 +99,12 @@ def initial_prediction(fit: Fit) -> Floats:
     """Return the predicted loss of every row before the first fit, shape (rows,).
 
     It is the mean of the history columns in this row, as far as the components explain it, clipped to [0, 1].
-
-    fit: as returned by `new_fit`.
     """
     return np.asarray(np.clip(fit.intercept + np.sum(fit.components * fit.prior, axis=1), 0.0, 1.0))
 
 
 def next_fit(n: int) -> int:
     """Return the number of counted rows at which to fit again, after a fit to n rows.
-
-    Counted rows have known losses. Fits become rarer as their number grows.
-
-    n: number of rows of the last fit; 0 before the first one.
 
     >>> next_fit(0), next_fit(6), next_fit(100)
     (6, 11, 140)
@@ -142,13 +115,10 @@ def next_fit(n: int) -> int:
 def fit_mean(fit: Any, n: int) -> None:
     """Fit the mean loss of the candidates in a row by ridge regression; a kernel.
 
-    The predictors are the principal components of the history, `fit.components`. Two regressions are fitted to n rows:
-    one shrinks the coefficients to 0, the other to `fit.prior`, those of the mean history column. The one with the
-    smaller leave-one-out error predicts all N rows. `fit_deviations` comes next.
-
-    fit: a `Fit`. Reads `order` and the mean losses, `mean_targets[:n, 0]` (see `split_losses`). Writes the predictions
-        `mean_fits[:, 0]`, the leave-one-out errors `mean_errors[:n, 0]`, and workspace that `fit_deviations` needs.
-    n: number of counted rows, those with known losses.
+    The predictors are the principal components of the history. Two regressions are fitted to n rows: one shrinks the
+    coefficients to 0, the other to `fit.prior`, those of the mean history column. The one with the smaller
+    leave-one-out error predicts all N rows. Reads `order` and `mean_targets[:n, 0]`; writes `mean_fits[:, 0]`,
+    `mean_errors[:n, 0]`, and workspace that `fit_deviations` needs.
     """
     _find_axes(fit.components, fit.order, fit.scale, fit.centre, fit.centred, fit.gram, n)
     _decompose(fit.gram, fit.axes, fit.values)
@@ -166,12 +136,7 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 
     A ridge regression on the same predictors as `fit_mean`, which must be called before. Predicted deviations are
     limited to 1.5 standard deviations of their own: the largest predicted difference bounds the bets, and rare large
-    ones cost more than they explain.
-
-    fit: a `Fit`. Reads the deviations `targets[:n, :count]` (see `split_losses`). Writes the predictions of all N rows
-        to `fits[:, :count]`, and the leave-one-out errors to `errors[:n, :count]`.
-    n: number of counted rows, those with known losses.
-    count: number of fitted candidates.
+    ones cost more than they explain. Reads `targets[:n, :count]`; writes `fits[:, :count]` and `errors[:n, :count]`.
     """
     _ridge(fit, fit.targets, fit.errors, n, 0, count)
     for c in range(count):
@@ -184,15 +149,10 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 
 @no_inline
 def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int) -> None:
-    """Split the losses of every counted row into their mean and deviations from it.
+    """Split the losses of n rows into their mean and deviations from it; a kernel.
 
-    A kernel. Counted rows have known losses.
-
-    losses: of the counted rows in the first n rows, shape (N, k).
-    fitted: indices of the candidates that are fitted, the first `count` entries.
-    mean_targets: output, the mean over the fitted candidates in the first column, shape (N, 2).
-    targets: output, the deviation of the c-th fitted candidate in column c, shape (N, k).
-    n, count: number of counted rows, and of fitted candidates.
+    The mean over the fitted candidates goes to the first column of `mean_targets`, the deviation of the c-th of them to
+    column c of `targets`.
     """
     mean = mean_targets[:, 0]
     for i in range(n):

@@ -25,28 +25,19 @@ _MAX_BERNSTEIN_BET = 0.5
 
 
 class _SequenceState(NamedTuple):
-    """State of the sequences in closed form, one entry per action.
-
-    counts, total: number and sum of values.
-    low, high: the interval.
-    squares, gain_squares: sums of squared errors, and of squared gains (`finite_gain`).
-    numerator, denominator: weighted sums; their ratio is the centre of the interval.
-    cost: sum of the costs of all bets; it widens the interval.
-    population: number of rows, or infinite.
-    log_level: ln(2 / level).
-    """
+    """State of the sequences in closed form, one entry per action."""
 
     counts: Floats
     total: Floats
     low: Floats
     high: Floats
-    squares: Floats
-    gain_squares: Floats
-    numerator: Floats
+    squares: Floats  # sum of squared errors
+    gain_squares: Floats  # sum of squared gains (`finite_gain`)
+    numerator: Floats  # weighted sums; their ratio is the centre of the interval
     denominator: Floats
-    cost: Floats
+    cost: Floats  # sum of the costs of all bets; it widens the interval
     population: float
-    log_level: float
+    log_level: float  # ln(2 / level)
 
 
 class _ClosedForm(Confidence):
@@ -71,41 +62,12 @@ class _ClosedForm(Confidence):
         )
 
 
-def _next_bet(state: Any, action: int, variance: float) -> float:
-    """Return the next bet for this variance, and add its gain to the sum.
-
-    The optimal bet for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))) with g = `finite_gain`.
-    Here n is the current count; the extra logarithm keeps the sum of the costs finite.
-    """
-    i = state.counts[action] + 1.0
-    g = finite_gain(state.population, state.counts[action])
-    state.gain_squares[action] += g * g
-    return g * math.sqrt(
-        2.0 * state.log_level / (max(variance, 1e-12) * state.gain_squares[action] * math.log(1.0 + i))
-    )
-
-
-def _add_weighted(state: Any, action: int, value: float, bet: float, cost: float) -> None:
-    """Add a value weighted by its bet, and write the interval, which the cost widens."""
-    left = state.population - state.counts[action]
-    state.numerator[action] += bet * (value + state.total[action] / left)
-    state.denominator[action] += bet * finite_gain(state.population, state.counts[action])
-    state.cost[action] += cost
-    state.counts[action] += 1.0
-    state.total[action] += value
-    centre = state.numerator[action] / state.denominator[action]
-    radius = (state.log_level + state.cost[action]) / state.denominator[action]
-    intersect(state, action, centre - radius, centre + radius, state.population)
-
-
 class HoeffdingSequence(_ClosedForm):
     """Hoeffding confidence sequence with Robbins' mixture over all constant bets.
 
-    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
-
-    Valid at all sample sizes simultaneously. With g_i = N / (N - i + 1) for a population of N rows, and
-    V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V),
-    where r makes it tightest near a count of 100.
+    Valid at all sample sizes simultaneously; parameters as in `Confidence`. With g_i = N / (N - i + 1) for a population
+    of N rows, and V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is
+    sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V), where r makes it tightest near a count of 100.
 
     >>> sequence = HoeffdingSequence(population=1000)
     >>> sequence.extend([0.0, 1.0] * 50)
@@ -132,12 +94,10 @@ class HoeffdingSequence(_ClosedForm):
 class BernsteinSequence(_ClosedForm):
     """Empirical Bernstein confidence sequence, narrow for a small variance.
 
-    population: number of rows, or math.inf for independent draws; level: error probability; actions: number of means.
-
-    Valid at all sample sizes simultaneously. The bet b_i, at most 1/2, depends on the values before x_i, and g_i =
-    N / (N - i + 1) for a population of N rows. The half width at count n is (ln(2 / level) + sum of costs) / (b_1 g_1 +
-    ... + b_n g_n). The cost of x_i is (x_i - m_i)^2 (-ln(1 - b_i) - b_i), where m_i is the mean of the values before
-    and one pseudo-value of 1/2.
+    Valid at all sample sizes simultaneously; parameters as in `Confidence`. The bet b_i, at most 1/2, depends on the
+    values before x_i, and g_i = N / (N - i + 1) for a population of N rows. The half width at count n is (ln(2 / level)
+    + sum of costs) / (b_1 g_1 + ... + b_n g_n). The cost of x_i is (x_i - m_i)^2 (-ln(1 - b_i) - b_i), where m_i is the
+    mean of the values before and one pseudo-value of 1/2.
 
     >>> sequence = BernsteinSequence(population=2000)
     >>> sequence.extend([0.5, 0.51] * 500)
@@ -147,22 +107,30 @@ class BernsteinSequence(_ClosedForm):
 
     @staticmethod
     def update_state(state: _SequenceState, action: int, value: float) -> None:
-        n = state.counts[action]
-        guess = mean_estimate(state.total[action], n)
-        bet = min(_MAX_BERNSTEIN_BET, _next_bet(state, action, variance_estimate(state.squares[action], n)))
+        n, g = state.counts[action], finite_gain(state.population, state.counts[action])
+        guess, variance = mean_estimate(state.total[action], n), variance_estimate(state.squares[action], n)
         squared_error = (value - guess) * (value - guess)
         state.squares[action] += squared_error
-        _add_weighted(state, action, value, bet, squared_error * (-math.log1p(-bet) - bet))
+        state.gain_squares[action] += g * g
+        # Optimal for count n is g_i sqrt(2 log_level / (variance (g_1^2 + ... + g_n^2))). Here n is the current count;
+        # the extra logarithm keeps the sum of the costs finite.
+        spread = max(variance, 1e-12) * state.gain_squares[action] * math.log(1.0 + (n + 1.0))
+        bet = min(_MAX_BERNSTEIN_BET, g * math.sqrt(2.0 * state.log_level / spread))
+        state.numerator[action] += bet * (value + state.total[action] / (state.population - n))
+        state.denominator[action] += bet * g
+        state.cost[action] += squared_error * (-math.log1p(-bet) - bet)
+        state.counts[action] += 1.0
+        state.total[action] += value
+        centre = state.numerator[action] / state.denominator[action]
+        radius = (state.log_level + state.cost[action]) / state.denominator[action]
+        intersect(state, action, centre - radius, centre + radius, state.population)
 
 
 class StratifiedMean:
     """Confidence sequence for the mean of a list in strata of known size.
 
-    Strata are groups of rows, each sampled in random order; rows may be drawn from any of them at any time.
-    Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
-
-    sizes: number of rows of each stratum, by name.
-    level: error probability of the interval, at all times simultaneously.
+    Strata are groups of rows of known number, each sampled in random order; rows may be drawn from any of them at any
+    time. Each of s strata has a betting confidence sequence at level / s; the bounds are averaged by stratum size.
 
     >>> strata = StratifiedMean({"north": 100, "south": 300})
     >>> strata.extend([0.0] * 60 + [1.0] * 60, ["north"] * 60 + ["south"] * 60)
@@ -177,13 +145,7 @@ class StratifiedMean:
         self._sequences = {name: Betting(population=size, level=level / len(sizes)) for name, size in sizes.items()}
 
     def extend(self, values: Any, strata: Any) -> None:
-        """Add values in [0, 1] with their strata.
-
-        If one of them is invalid, none is added, and ParameterError is raised.
-
-        values: shape (n,).
-        strata: the name of the stratum of each value, shape (n,).
-        """
+        """Add values in [0, 1] with the names of their strata; all or none."""
         numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
             raise ParameterError(

@@ -5,6 +5,7 @@ threshold. A statement is written in the units of its columns; `span` is the sma
 """
 
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,22 +33,15 @@ _EXAMPLES = "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRS
 _SPAN_EXAMPLE = "--range 0,100, or span=(0, 100) in Python"
 # Sign -> function that compares cells with a value.
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
+}  # fmt: skip
 
 
 class Inequality(NamedTuple):
     """Compare the mean of a quantity with a threshold, both in [0, 1].
 
     values: computes the quantity of every row from columns by name, shape (rows,).
-    threshold: the number compared with.
-    above: True for mean > threshold, False for mean < threshold.
-    strict: False if equality satisfies it, too (>= or <=).
+    above, strict: True for mean > threshold, False for mean < threshold; whether equality is not enough.
     origin, unit: the quantity q is origin + unit * q in the units of the statement.
     """
 
@@ -67,11 +61,7 @@ class Inequality(NamedTuple):
         return (mean - self.origin) / self.unit
 
     def holds(self, mean: float, rows: int) -> bool:
-        """Return whether a mean satisfies the inequality, up to rounding errors.
-
-        mean: in [0, 1].
-        rows: number of rows of the mean, which bounds its rounding error.
-        """
+        """Return whether a mean of `rows` rows satisfies it, up to rounding errors."""
         rounding = 2.0**-52 * (rows + 4) * max(self.threshold, abs(self.origin) / self.unit)
         margin = mean - self.threshold if self.above else self.threshold - mean
         return margin > rounding or (not self.strict and margin >= -rounding)
@@ -80,10 +70,6 @@ class Inequality(NamedTuple):
 @dataclass(frozen=True)
 class Statement:
     """A statement about the means of columns of a list; built by `parse_statement`.
-
-    text: the statement as it was written.
-    inequalities: all of them must hold.
-    columns: names of the columns it reads.
 
     >>> print(parse_statement("share(grade = pass) >= 0.9"))
     share(grade = pass) >= 0.9

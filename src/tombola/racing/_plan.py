@@ -31,15 +31,10 @@ from tombola.rng import RngStreams, repetition_seeds
 _RANGE_QUANTILES = (0.05, 0.95)
 
 
-class _SimulatedAnswer(NamedTuple):
-    """Answer of one simulated race: for the whole list, or for one group.
+class _Answer(NamedTuple):
+    """Answer of a simulated race: names, or one text with a rank; does the table contradict it."""
 
-    answer: names of the candidates; with a question about one rank, one text with it.
-    decided: whether the question was answered.
-    wrong: whether the answer contradicts the table.
-    """
-
-    answer: tuple[str, ...]
+    names: tuple[str, ...]
     decided: bool
     wrong: bool
 
@@ -47,30 +42,20 @@ class _SimulatedAnswer(NamedTuple):
 class _SimulatedRace(NamedTuple):
     """Result of one simulated race, on one shuffle of the table.
 
-    calls, cost: number of calls, and their total cost; 0 without costs.
-    rows: rows that needed a call or an answer on file.
-    answer: for the whole list, as in `_SimulatedAnswer`.
-    decided, wrong: whether all questions were answered, and whether one answer is wrong; groups included.
-    groups: the answer for each group.
+    rows: rows that needed a call or an answer on file. answers: the one for the list first, then those for groups.
     """
 
     calls: int
     rows: int
-    answer: tuple[str, ...]
-    decided: bool
-    wrong: bool
-    cost: float = 0.0
-    groups: tuple[_SimulatedAnswer, ...] = ()
+    cost: float
+    answers: tuple[_Answer, ...]
 
 
 @dataclass(frozen=True)
 class Plan:
     """Result of `plan` at one level: calls, answers and rate of wrong answers.
 
-    settings: of the simulated races, with their level.
-    rows: length of the list.
-    outcomes: the simulated races, one per shuffle: calls, cost, answer, and whether it was decided and wrong.
-    strata: the groups of the rows; None without groups.
+    `rows` is the length of the list, `outcomes` has one simulated race per shuffle.
     """
 
     settings: RaceSettings
@@ -101,25 +86,21 @@ class Plan:
 
     @property
     def wrong(self) -> float:
-        """The share, in [0, 1], of simulated races with a wrong answer.
-
-        Its expectation is at most the level of the races.
-        """
-        return float(np.mean([one.wrong for one in self.outcomes]))
+        """The share of simulated races with a wrong answer; expected: at most the level."""
+        return float(np.mean([any(one.wrong for one in found.answers) for found in self.outcomes]))
 
     @property
     def decided(self) -> float:
         """The share, in [0, 1], of simulated races that answered the question."""
-        return float(np.mean([one.decided for one in self.outcomes]))
+        return float(np.mean([all(one.decided for one in found.answers) for found in self.outcomes]))
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
-        """Pairs (names of the candidates, number of simulated races with this answer).
+        """Pairs (names, number of races with this answer), the most frequent first.
 
-        The most frequent answer comes first. With a question about one rank, the names are one text, such as "a: rank
-        2".
+        With a question about one rank, the names are one text, such as "a: rank 2".
         """
-        return Counter(one.answer for one in self.outcomes).most_common()
+        return Counter(one.answers[0].names for one in self.outcomes).most_common()
 
     @property
     def cost(self) -> float:
@@ -133,18 +114,15 @@ class Plan:
         Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the whole race.
         """
         names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
-        return {
-            name: replace(
-                self, rows=size, strata=None,
-                outcomes=tuple(one._replace(**one.groups[at]._asdict(), groups=()) for one in self.outcomes),
-            )
-            for at, (name, size) in enumerate(zip(names, sizes, strict=True))
-        }  # fmt: skip
+        found = {}
+        for at, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
+            outcomes = tuple(one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes)
+            found[name] = replace(self, rows=size, strata=None, outcomes=outcomes)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """Return the results over all simulated races as a dict of JSON data.
 
-        level: error probability of the races.
         calls, calls_low, calls_high: mean number of calls per race, and its 5 % and 95 % quantiles.
         share, saved: mean number of calls divided by rows times candidates, in [0, 1]; and 1 - share.
         decided, wrong: shares in [0, 1] of the races that answered the question, and of those with a wrong answer.
@@ -157,9 +135,8 @@ class Plan:
         if self.settings.max_cost is not None:
             more |= {"max_cost": self.settings.max_cost, "cost": self.cost}
         if self.strata is not None:
-            groups = {name: one.to_json() for name, one in self.by_group.items()}
-            kept = ("decided", "wrong", "answers")
-            more["groups"] = {name: {key: one[key] for key in kept} for name, one in groups.items()}
+            groups = ((name, one.to_json()) for name, one in self.by_group.items())
+            more["groups"] = {name: {key: one[key] for key in ("decided", "wrong", "answers")} for name, one in groups}
         return {
             "level": self.settings.level, "calls": self.calls, "calls_low": low, "calls_high": high,
             "share": self.share, "saved": 1.0 - self.share, "decided": self.decided, "wrong": self.wrong,
@@ -191,7 +168,6 @@ def plan(
     All levels are simulated on the same shuffles of the rows. ParameterError if an option is invalid.
 
     pool      the table of losses; its costs are the costs of the calls
-    seed      seed of the shuffles
     levels    error probabilities to compare
     within, top, baseline, question, candidate   the question; see `RaceSettings`
     max_cost  cap on the total cost of all calls, made one at a time; None: no cap
@@ -216,25 +192,19 @@ def plan(
         max_cost=max_cost, max_call_cost=max_call_cost,
     )  # fmt: skip
     groups = None if strata is None else strata if isinstance(strata, Strata) else Strata.of(strata, pool.rows)
-    orders, side = repetition_seeds(seed, count), _side_of(pool, known, history)
-    workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
-    job = _Job.of(pool, _call_costs(pool, asked), groups, side, workload)
-    plans = []
-    for level in levels:
-        settings = replace(asked, level=level)
+    job = _new_job(pool, _call_costs(pool, asked), groups, _side_of(pool, known, history), count * len(levels))
+    orders, plans = repetition_seeds(seed, count), []
+    for settings in (replace(asked, level=level) for level in levels):
         pieces = [(settings, job, one) for one in orders]
-        outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {level:g}")
+        outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {settings.level:g}")
         plans.append(Plan(settings, pool.rows, tuple(outcomes), groups))
     return plans
 
 
 class _PartTable(NamedTuple):
-    """The table of one rule: the whole list, or one group.
+    """Losses (rows, k), their sums and side information of the list or one group.
 
-    table     (rows, k) losses of the part
-    totals    (k,) their sums
-    position  (rows of the list,) index of each row within the part; -1 if it is not in the part
-    side      answers on file and history of the part, or None
+    position: index of each row of the list within the part; -1 if it is not in the part.
     """
 
     table: Rows
@@ -242,19 +212,11 @@ class _PartTable(NamedTuple):
     position: NDArray[np.int64]
     side: SideInformation | None
 
-    def order(self, order: Order) -> Order:
-        """Return an order of the list, restricted to the part, as indices within the part."""
-        places = self.position[order]
-        return places[places >= 0].astype(np.uint32)
-
 
 class _Job(NamedTuple):
-    """Input of the simulated races: a finished table, its parts and costs.
+    """Input of the simulated races; the first part is the whole list.
 
-    parts     the whole list first, then the groups
-    costs     (rows, k) cost of each call; None without `max_cost`
-    unknown   (rows, k) whether a cell takes a call; None if nothing is on file
-    workload  expected work, which decides whether loops are compiled
+    costs: (rows, k), None without `max_cost`; unknown: (rows, k), cells that take a call, None if nothing is on file.
     """
 
     parts: tuple[_PartTable, ...]
@@ -262,23 +224,16 @@ class _Job(NamedTuple):
     unknown: NDArray[np.bool_] | None
     workload: Workload
 
-    @classmethod
-    def of(
-        cls, pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, workload: Workload
-    ) -> "_Job":
-        """Return the job of a pool; None for `strata` or `side`: no groups, no answers."""
-        table = cast("Rows", np.ascontiguousarray(pool.losses))
-        every = np.arange(pool.rows)
-        parts = [_PartTable(table, pool.totals, every, side)]
-        for group in range(0 if strata is None else len(strata.names)):
-            assert strata is not None
-            members = strata.rows_of(group)
-            position = np.full(pool.rows, -1)
-            position[members] = np.arange(members.size)
-            own = None if side is None else side.of_rows(members)
-            rows: Floats = np.asarray(table[members], np.float64)
-            parts.append(_PartTable(rows, rows.sum(axis=0, dtype=np.float64), position, own))
-        return cls(tuple(parts), costs, None if side is None else np.isnan(side.known), workload)
+
+def _new_job(pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, races: int) -> _Job:
+    table = cast("Rows", np.ascontiguousarray(pool.losses))
+    parts = [_PartTable(table, pool.totals, np.arange(pool.rows), side)]
+    for members, position in () if strata is None else strata.groups():
+        rows: Floats = np.asarray(table[members], np.float64)
+        own = None if side is None else side.of_rows(members)
+        parts.append(_PartTable(rows, rows.sum(axis=0), position, own))
+    workload = Workload.of_rounds(pool.rows * races, pool.k)
+    return _Job(tuple(parts), costs, None if side is None else np.isnan(side.known), workload)
 
 
 def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
@@ -335,26 +290,19 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
             rows = int(np.argwhere(called)[calls, 0])
             rules = _play_parts(settings, job, order[:rows])
             used = used[:rows]
-    answers = [_answer(settings, rule, part.totals) for rule, part in zip(rules, job.parts, strict=True)]
-    return _SimulatedRace(
-        calls,
-        int(np.count_nonzero(used.any(axis=1))),
-        answers[0].answer,
-        all(one.decided for one in answers),
-        any(one.wrong for one in answers),
-        cost,
-        tuple(answers[1:]),
-    )
+    answers = tuple(_answer(settings, rule, part.totals) for rule, part in zip(rules, job.parts, strict=True))
+    return _SimulatedRace(calls, int(np.count_nonzero(used.any(axis=1))), cost, answers)
 
 
 def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Elimination]:
     shared = replace(settings, level=share_of_level(settings.level, len(job.parts) - 1))
     rules = []
     for part in job.parts:
-        rule, own = shared.rule(len(part.table)), part.order(order)
+        rules.append(rule := shared.rule(len(part.table)))
+        places = part.position[order]
         with job.workload.active():
-            _ = rule.play(part.table, own) if part.side is None else InformedRule(rule, part.side).play(part.table, own)
-        rules.append(rule)
+            player = rule if part.side is None else InformedRule(rule, part.side)
+            player.play(part.table, places[places >= 0].astype(np.uint32))
     return rules
 
 
@@ -378,9 +326,9 @@ def _affordable(costs: Floats, settings: RaceSettings) -> int:
     return int(np.argmax(refused)) if refused.any() else int(costs.size)
 
 
-def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> _SimulatedAnswer:
+def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> _Answer:
     answer = tuple(settings.candidates[a] for a in answer_of(rule))
     if isinstance(rule, Place):
         # The candidate is known beforehand; its rank is the answer.
         answer = (f"{answer[0]}: rank {rank_text(rule.rank_set())}",)
-    return _SimulatedAnswer(answer, is_proved(rule) is not None, is_wrong(rule, totals))
+    return _Answer(answer, is_proved(rule) is not None, is_wrong(rule, totals))

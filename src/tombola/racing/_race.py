@@ -51,7 +51,6 @@ class Race(ProcessBound):
     candidates as soon as the evidence suffices. The best candidate is ever dropped with probability at most `level`.
     When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
 
-    candidates  their names, k different ones
     rows        names of the rows, or their number
     known       answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
                 unknown, a data frame, or a mapping from candidates to answers, in the unit of `kind` and `range`. They
@@ -68,9 +67,6 @@ class Race(ProcessBound):
     ...         _ = race.record(call, loss=0.9 if call.candidate == "small" else 0.1)
     >>> race.answer, race.calls_made < 60
     (('large',), True)
-    >>> race = Race(["old", "new"], rows=["x", "y"], known={"old": [0.5, 0.1]}, seed=1)
-    >>> sorted((call.candidate, call.row) for call in race.calls(4))
-    [('new', 'x'), ('new', 'y')]
     >>> race = Race(["a", "b"], rows=400, strata=["law", "code"] * 200, seed=1)
     >>> while not race.done:
     ...     for call in race.calls():
@@ -106,13 +102,9 @@ class Race(ProcessBound):
         side: SideInformation | None = None,
         strata: Strata | None = None,
     ) -> "Race":
-        """Return a race with these settings after applying the events in order.
+        """Return a race with these settings, seed included, after applying the events.
 
-        settings: of the race, with its seed.
-        rows: names of the rows, or their number.
-        events: from its log; FeedbackError if they belong to another race.
-        side: answers on file and history; None without them.
-        strata: groups of the rows; None without groups.
+        `rows` are names or a number. FeedbackError if the events belong to another race.
         """
         race, names = cls.__new__(cls), _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
@@ -153,17 +145,15 @@ class Race(ProcessBound):
     def calls(self, count: int | None = None) -> list[Call]:
         """Issue the next calls and return them; an empty list if there is none now.
 
-        There is none if the race is done, a limit is reached, or all calls that it needs wait for answers. Calls beyond
-        the next row run ahead; some of them are wasted if their candidates are dropped meanwhile.
-
-        count: largest number of calls, at least 1; None: all that the next row needs.
+        There is none if the race is done, a limit is reached, or all calls that it needs wait for answers. `count` is
+        their largest number; None: all that the next row needs. Calls beyond that row run ahead, and may be wasted.
         """
         if count is not None:
             _validate.integer("Race.calls", "count", count, least=1)
         issued: list[Call] = []
         with self._locked():
             for ticket in self._upcoming():
-                ahead = self._position(ticket) > self._cursor
+                ahead = (ticket - 1) // len(self.candidates) > self._cursor
                 if (count is None and ahead) or len(issued) == count or self.limit_reached:
                     break
                 issued.append(self._issue(ticket))
@@ -172,14 +162,13 @@ class Race(ProcessBound):
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer of a call; return False if the same was recorded before.
 
-        Returns True for a new answer; rows whose answers are complete are then counted, and candidates dropped.
         ConflictError if another answer was recorded before; FeedbackError if the answer is malformed or the call was
         not issued.
 
-        ticket: the call, or its number `Call.ticket`.
+        ticket: the call, or its number.
         loss: in [0, 1], lower is better, also with kind="scores"; None if the call failed.
-        cost: of the call, at least 0, in the unit of `max_cost`.
-        failed: whether the call failed; it then counts as loss 1, or ends the race with on_failure="stop".
+        cost: at least 0, in the unit of `max_cost`.
+        failed: the call counts as loss 1, or ends the race with on_failure="stop".
         """
         number = self._check_ticket(ticket.ticket if isinstance(ticket, Call) else ticket)
         with self._locked():
@@ -192,13 +181,10 @@ class Race(ProcessBound):
         return before is None
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise the limits of a race, which then goes on.
+        """Raise the limits of a race, which then goes on; None keeps a limit.
 
-        ParameterError if a new limit is lower than the present one, or if there is no present one.
-
-        The evidence holds at all times simultaneously, so a race may go on after a look at its answers.
-
-        max_calls, max_cost: the new limits; None keeps the present one.
+        ParameterError if a new limit is lower than the present one, or if there is no present one. The evidence holds
+        at all times simultaneously, so a race may go on after a look at its answers.
 
         >>> race = Race(["a", "b"], rows=9, max_calls=2, seed=1)
         >>> len(race.calls(4)), len(race.calls(4))
@@ -213,13 +199,10 @@ class Race(ProcessBound):
     def apply(self, event: Event) -> None:
         """Apply an event of a log: issue its call if necessary, record its answer.
 
-        FeedbackError if the ticket is not one of this race, or its answer is on file. An answer is recorded as by
-        `record`, with the same errors.
-
-        event: a call or an answer.
+        FeedbackError if the ticket is not one of this race, or its answer is on file; else as `record`.
         """
         ticket = self._check_ticket(event.ticket)
-        if self._n_known and self._is_on_file(ticket):
+        if self._is_on_file(ticket):
             raise FeedbackError(
                 f"Race: expected events of unknown cells, got one of ticket {ticket}, whose answer is on file; "
                 "use the log of this race."
@@ -231,30 +214,18 @@ class Race(ProcessBound):
             self.record(event.ticket, loss=event.loss, cost=event.cost, failed=event.failed)
 
     def call(self, ticket: int) -> Call:
-        """Return candidate and row of a ticket, as a `Call`; it need not be issued.
-
-        ticket: number of the call, from 1 to rows times candidates; FeedbackError for other numbers.
-        """
+        """Return the `Call` of a ticket, from 1; it need not be issued."""
         ticket = self._check_ticket(ticket)
-        position, candidate = divmod(ticket - 1, len(self.candidates))
-        row = self._order[position]
+        row, candidate = self._cell(ticket)
         return Call(ticket, self.candidates[candidate], self.rows[row], row)
 
     def recorded(self, ticket: int) -> Event:
-        """Return the recorded answer of a ticket, an `Event` with loss and cost.
-
-        KeyError if it has no answer; FeedbackError if there is no ticket of this number.
-
-        ticket: number of the call, from 1.
-        """
+        """Return the recorded answer of a ticket; KeyError if it has none."""
         return self._answers[self._check_ticket(ticket)]
 
     @property
     def pending(self) -> list[Call]:
-        """The issued calls without an answer that the race still needs.
-
-        Calls of candidates that were dropped meanwhile are left out.
-        """
+        """The issued calls without an answer that the race still needs."""
         with self._locked():
             return [call for ticket, call in self._pending.items() if self._is_useful(ticket)]
 
@@ -298,25 +269,14 @@ class Race(ProcessBound):
         """The dropped candidates, in the order in which they were dropped."""
         state = self.rule.state
         gone = sorted((int(state.drop_row[a]), a) for a in range(len(self.candidates)) if state.active[a] == 0.0)
-        names = self.candidates
-        return [
-            # `Ranks` drops against the whole field, encoded as -1.
-            Dropped(
-                names[a],
-                row,
-                names[o] if (o := int(state.dropped_against[a])) >= 0 else "",
-                float(state.wealth_at_drop[a]),
-            )
-            for row, a in gone
-        ]
+        # `Ranks` drops against the whole field, encoded as -1.
+        opponents = [*self.candidates, ""]
+        against = [opponents[int(a)] for a in state.dropped_against]
+        return [Dropped(self.candidates[a], row, against[a], float(state.wealth_at_drop[a])) for row, a in gone]
 
     @property
     def rows_counted(self) -> int:
-        """The number of rows used as evidence so far.
-
-        Rows are used in shuffled order, each once all answers that it needs are recorded. Rows that a finished group
-        no longer needs are skipped.
-        """
+        """The number of rows used as evidence so far, in shuffled order."""
         return self._n_counted
 
     @property
@@ -367,10 +327,7 @@ class Race(ProcessBound):
 
     @property
     def mean_losses(self) -> dict[str, float]:
-        """Mean loss, in [0, 1], by name of the candidate; NaN without rows.
-
-        It is over the rows counted so far, or up to the drop of the candidate.
-        """
+        """Mean loss, in [0, 1], by candidate, up to its drop; NaN without rows."""
         return self.whole.mean_losses
 
     @property
@@ -388,8 +345,7 @@ class Race(ProcessBound):
         losses = self.side.known.copy()
         with self._locked():
             for ticket in self._answers:
-                position, candidate = divmod(ticket - 1, len(self.candidates))
-                losses[self._order[position], candidate] = self._recorded_loss(ticket)
+                losses[self._cell(ticket)] = self._recorded_loss(ticket)
         return losses
 
     @property
@@ -397,7 +353,7 @@ class Race(ProcessBound):
         """Wealth of the bet against each candidate by counted row, shape (rows, k).
 
         The larger, the stronger the evidence that the candidate is not an answer; NaN once it is dropped. It stays 1
-        with question="ranks", which bets on pairs. Rows are those counted for the whole list, in shuffled order.
+        with question="ranks", which bets on pairs.
         """
         history = np.full((len(self._wealth_rows), len(self.candidates)), math.nan)
         for row, (active, values) in enumerate(self._wealth_rows):
@@ -409,19 +365,12 @@ class Race(ProcessBound):
         """First and last possible rank by candidate, with question="ranks"; else empty.
 
         With probability at least 1 - level all rank sets hold simultaneously, after every row.
-
-        >>> race = Race(["a", "b"], rows=1, question="ranks", seed=1)
-        >>> race.rank_sets
-        {'a': (1, 2), 'b': (1, 2)}
         """
         return self.whole.rank_sets
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """Names of the candidates that answer the question for the whole list.
-
-        While the question is open, all candidates that are still possible answers.
-        """
+        """Names that answer the question for the list; while open, all possible ones."""
         return self.whole.answer
 
     @property
@@ -442,9 +391,8 @@ class Race(ProcessBound):
     def proved(self) -> bool | None:
         """True if the question is answered, False if it is refuted, None if open.
 
-        Only a race against a baseline can be refuted: a candidate is proved not to be better or, with `within`, to be
-        worse by more. It is True if all candidates pass. With groups: True if all answers are proved, False if one is
-        refuted.
+        Only a race against a baseline can be refuted: a candidate is proved not to pass. With groups: True if all
+        answers are proved, False if one is refuted.
         """
         if self._failed_call is not None:
             return None
@@ -458,18 +406,12 @@ class Race(ProcessBound):
 
     @property
     def rows_remaining(self) -> int | None:
-        """Estimated number of rows still needed to answer the question, on average.
-
-        0 once no more rows are needed; None before the first row is counted.
-        """
+        """Estimated number of rows still needed, on average; None before the first one."""
         return self._rows_needed("mean")
 
     @property
     def rows_remaining_range(self) -> tuple[int, int] | None:
-        """Ends (low, high) of a 90 % range of the number of rows still needed.
-
-        None before the first row is counted.
-        """
+        """Ends of a 90 % range of the rows still needed; None before the first one."""
         low, high = self._rows_needed("low"), self._rows_needed("high")
         return None if low is None or high is None else (low, high)
 
@@ -498,17 +440,14 @@ class Race(ProcessBound):
     ) -> "Figure":
         """Draw the evidence over rows, or the candidates left over calls, as a figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. ParameterError if no row is counted yet.
-
-        curve: "wealth" of the bet against each candidate after each row (large: evidence against it), or "survivors":
-            the number of candidates left after each call.
-        ax: Matplotlib axes to draw into; None: a new figure.
-        size: width and height of a new figure, in inches; None: the default.
+        `curve` is the "wealth" of the bet against each candidate after each row (large: evidence against it), or the
+        number of "survivors" after each call. The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
+        `size` is in inches. ParameterError if no row is counted yet.
         """
         # The report is built on races.
         from tombola.racing.report import plot_race
 
-        return plot_race(self, curve, axes=ax, size=size)
+        return plot_race(self, curve, ax, size)
 
     def __repr__(self) -> str:
         state = f"answer {', '.join(self.answer)}" if self.proved else "finished" if self.done else "in progress"
@@ -521,9 +460,6 @@ class Race(ProcessBound):
         from tombola.racing.report import race_html
 
         return race_html(self)
-
-    def _position(self, ticket: int) -> int:
-        return (ticket - 1) // len(self.candidates)
 
     def _parts_at(self, position: int) -> tuple[Part, ...]:
         """Return the parts that the row at a position of the shuffled order belongs to."""
@@ -544,9 +480,13 @@ class Race(ProcessBound):
             else:
                 self._next_ticket += 1
 
-    def _is_on_file(self, ticket: int) -> bool:
+    def _cell(self, ticket: int) -> tuple[int, int]:
+        """Return row of the list and candidate of a ticket, as indices."""
         position, candidate = divmod(ticket - 1, len(self.candidates))
-        return bool(self._is_known[self._order[position], candidate])
+        return self._order[position], candidate
+
+    def _is_on_file(self, ticket: int) -> bool:
+        return bool(self._is_known[self._cell(ticket)])
 
     def _is_issued(self, ticket: int) -> bool:
         return ticket in self._answers or ticket in self._pending
@@ -575,8 +515,7 @@ class Race(ProcessBound):
                 f"Race.record: expected either a loss or failed=True for ticket {ticket}, got {given}; "
                 "write record(ticket, loss=...)."
             )
-        real = isinstance(loss, Real)
-        if loss is not None and not (real and 0.0 <= loss <= 1.0):
+        if loss is not None and not (isinstance(loss, Real) and 0.0 <= float(loss) <= 1.0):
             raise FeedbackError(
                 f"Race.record: expected a loss in [0, 1] for ticket {ticket}, got {loss!r}; "
                 "rescale it, and pass 1 - score if higher is better."
@@ -587,20 +526,15 @@ class Race(ProcessBound):
     def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
         call = self._pending.pop(event.ticket)
-        self._add_cost(event.cost)
+        # Neumaier summation: 250 calls of 0.1 cost exactly 25.
+        total = self._cost + event.cost
+        self._cost_error += (max(self._cost, event.cost) - total) + min(self._cost, event.cost)
+        self._cost, self._largest_cost = total, max(self._largest_cost, event.cost)
         self._failures += event.failed
         if event.failed and self.settings.on_failure == "stop":
             self._failed_call = self._failed_call or call
         self._awaited.discard(event.ticket)
         self._count_rows()
-
-    def _add_cost(self, cost: float) -> None:
-        """Add a cost by Neumaier summation: 250 calls of 0.1 cost exactly 25."""
-        total = self._cost + cost
-        larger, smaller = (self._cost, cost) if self._cost >= cost else (cost, self._cost)
-        self._cost_error += (larger - total) + smaller
-        self._cost = total
-        self._largest_cost = max(self._largest_cost, cost)
 
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self._failed_call):
@@ -633,31 +567,20 @@ class Race(ProcessBound):
         """Update the tickets that the next row still needs."""
         first = self._cursor * len(self.candidates) + 1
         needed = [first + a for a in self._needed(self._cursor)] if first <= self._n_cells else []
-        self._awaited = {
-            ticket for ticket in needed if not (ticket in self._answers or (self._n_known and self._is_on_file(ticket)))
-        }
+        self._awaited = {one for one in needed if one not in self._answers and not self._is_on_file(one)}
 
 
 def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
-    """Return the names of the rows; a number n stands for the names 0 to n - 1.
-
-    ParameterError unless they are distinct and not empty.
-    """
+    """Return the names of the rows; a number n stands for the names 0 to n - 1."""
     names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
     return distinct_names("rows", names)
 
 
 def conflicting_answer(before: Event, event: Event) -> ConflictError:
-    """Return, not raise, the error for a second, different answer to one ticket.
-
-    before: the recorded answer.
-    event: the second one.
-    """
-    return ConflictError(
-        f"Race.record: ticket {event.ticket} has been answered with {_text(before)}, got {_text(event)} now; "
-        "the first answer stands."
+    """Return, not raise, the error for a second, different answer to one ticket."""
+    first, second = (
+        "a failure" if one.failed else f"loss {one.loss!r} and cost {one.cost!r}" for one in (before, event)
     )
-
-
-def _text(event: Event) -> str:
-    return "a failure" if event.failed else f"loss {event.loss!r} and cost {event.cost!r}"
+    return ConflictError(
+        f"Race.record: ticket {event.ticket} has been answered with {first}, got {second} now; the first answer stands."
+    )

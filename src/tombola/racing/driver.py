@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
@@ -50,11 +49,7 @@ _REFRESH_INTERVAL = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by `race` on Ctrl-C; `race(..., log=error.log)` continues the race.
-
-    race: the race so far.
-    log: event log of the race, with every answer that arrived.
-    """
+    """Raised by `race` on Ctrl-C; `race(..., log=error.log)` continues the race."""
 
     def __init__(self, race: Race, log: EventSink) -> None:
         super().__init__(f"stopped after {plural(race.calls_made, 'call')}; pass error.log as log to continue")
@@ -118,9 +113,8 @@ def race(
     side = SideInformation.of(names, ids, known, history, given.units)
     groups = None if strata is None else Strata.of(strata, len(ids))
     settings, sink = open_log(log, given, ids, side, groups)
-    driver = _Driver(
-        Race.restore(settings, ids, sink.replay(), side, groups), sink, _Progress(show=progress), settings.units
-    )
+    restored = Race.restore(settings, ids, sink.replay(), side, groups)
+    driver = _Driver(restored, sink, _Progress(show=progress), settings.units)
 
     def ask(call: Call) -> Any:
         return evaluate(by_name[call.candidate], row_at(call.row_index))
@@ -152,32 +146,27 @@ def run_race_file(
     SessionError if another process runs the same file, or if the whole first row fails. OutOfRangeError if a command
     prints a number outside of the range; that call stays without an answer.
 
-    file         the race file; calls that it has answers to are not made again
-    evaluator    runs the commands, one per candidate
     workers      number of commands that run at a time
-    max_seconds  time limit of this run in seconds; the file then holds an unfinished race. None: no limit
+    max_seconds  time limit of this run; the file then holds an unfinished race. None: no limit
     log          receives one line per row counted and per failed command; None: silent
-    counts       counts the calls of this run and their failures; None: no counts
+    counts       counts the calls of this run and their failures
     """
 
     async def ask(call: Call) -> Any:
         return await evaluator.evaluate(call, log, counts)
 
     with run_lock(file.path):
-        driver = _Driver(
-            Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata),
-            file,
-            _Progress(show=log is not None, log=log),
-        )
+        race = Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata)
+        driver = _Driver(race, file, _Progress(show=log is not None, log=log))
         with contextlib.suppress(TimeoutError):
             asyncio.run(asyncio.wait_for(driver.drive(ask, workers), max_seconds))
     return driver.race
 
 
 def _direction(evaluate: _Evaluate, kind: Kind | None) -> Kind:
-    """Return the direction of the answers: the given one, else the one by the name of `evaluate`.
+    """Return the given direction, else the one by the name of `evaluate`.
 
-    Raises ParameterError if there is neither; warns if they contradict each other.
+    ParameterError if there is neither; a warning if they contradict each other.
     """
     function = evaluate
     while isinstance(function, functools.partial):
@@ -241,20 +230,17 @@ def _rows_by_position(rows: Any) -> tuple[list[str], Callable[[int], Any]]:
     The index of a frame names its rows, and so does an index of texts of a series; else texts name themselves, and all
     others are numbered.
     """
-    if is_frame(rows):
-        index = frame_index(rows)
-        names = map(str, range(len(rows)) if index is None else index)
-        by_position = getattr(rows, "iloc", None)
+    index, numbers = frame_index(rows), list(map(str, range(len(rows))))
+    if is_frame(rows) and not hasattr(rows, "iloc"):
         # Rows of polars are dicts: its `row` with names.
-        return list(names), by_position.__getitem__ if by_position is not None else lambda at: rows.row(at, named=True)
-    index = frame_index(rows)
-    # Numbers are what a filter or a shuffle left of the numbering; texts are names.
-    if index is not None and all(isinstance(name, str) for name in index):
-        return index, rows.iloc.__getitem__
-    # A pandas series is indexed by label; `iloc` indexes it by position.
+        return numbers if index is None else list(map(str, index)), lambda at: rows.row(at, named=True)
+    # pandas is indexed by label; `iloc` indexes it by position.
     pick = getattr(rows, "iloc", rows).__getitem__
-    texts = all(isinstance(row, str) for row in rows)
-    return ([str(row) for row in rows] if texts else list(map(str, range(len(rows))))), pick
+    # Numbers of a series are what a filter or a shuffle left of the numbering; texts are names.
+    if index is not None and (is_frame(rows) or all(isinstance(name, str) for name in index)):
+        return list(map(str, index)), pick
+    texts = not is_frame(rows) and all(isinstance(row, str) for row in rows)
+    return list(map(str, rows)) if texts else numbers, pick
 
 
 def _run_to_end(driver: "_Driver", work: Any) -> None:
@@ -278,11 +264,6 @@ class _Driver:
 
     While every answer is a failure, answers are held back: the set-up is probably broken, and after a repair the race
     should start anew. `drive` raises SessionError if the whole first row fails.
-
-    race: the race, with the answers of its log.
-    log: gets every new answer.
-    progress: shows the state after each answer.
-    units: of the values that `ask` returns; losses in [0, 1] by default.
     """
 
     def __init__(self, race: Race, log: EventSink, progress: "_Progress", units: Units = UNIT_LOSSES) -> None:
@@ -292,11 +273,9 @@ class _Driver:
         self._baseline_failures = 0
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make calls until the race is over.
+        """Make calls until the race is over, `workers` at a time.
 
-        ask: makes one call; the result is a value, or value and cost. An exception is a failed call, except for
-            OutOfRangeError, which is raised.
-        workers: calls in flight at a time.
+        `ask` returns a value, or value and cost. An exception is a failed call; only OutOfRangeError is raised.
         """
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
@@ -390,26 +369,18 @@ class _Progress:
             self._last_row = race.rows_counted
             self._log(progress_line(race))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._status is not None:
             self._status.stop()
 
 
 def progress_line(race: Race) -> str:
-    """Return one line about a race in progress, without a line break.
-
-    It has the number of rows counted, active candidates, leader with its mean, calls, and rows still needed.
-
-    race: the race.
-    """
-    leader = race.leader
-    units = race.settings.units
-    mean = "" if leader is None else f"mean {units.quantity} {units.number(race.mean_losses[leader]):.4g}"
-    leading = f", {leader} leads with {mean}" if leader is not None else ""
+    """Return one line about a race: rows, leader, calls, and rows still needed."""
+    units, leading, estimate = race.settings.units, "", ""
+    if race.leader is not None:
+        mean = units.number(race.mean_losses[race.leader])
+        leading = f", {race.leader} leads with mean {units.quantity} {mean:.4g}"
     more, ends = race.rows_remaining, race.rows_remaining_range
-    estimate = ""
     if more and ends:
         estimate = f", about {plural(more, 'row')} to go (90 % range {ends[0]:,} to {ends[1]:,})"
     return (
@@ -420,12 +391,9 @@ def progress_line(race: Race) -> str:
 
 @contextlib.contextmanager
 def run_lock(path: Path) -> Iterator[None]:
-    """Lock a race file for one run; a context manager.
+    """Lock a race file for one run, by the file `path` + "-run"; a context manager.
 
-    SessionError if another process runs the race: two runs would make the same calls. The lock is on the file `path` +
-    "-run", which is removed at the end.
-
-    path: the race file.
+    SessionError if another process runs the race: two runs would make the same calls.
     """
     lock_path = Path(f"{path}-run")
     with lock_path.open("w") as lock:
@@ -449,14 +417,10 @@ def _reason(error: BaseException) -> str:
 def loss_and_cost(
     call: Call, result: Any, units: Units = UNIT_LOSSES, default_cost: float | None = 0.0
 ) -> tuple[float, float]:
-    """Return (loss in [0, 1], cost) from the result of an evaluation.
+    """Return (loss in [0, 1], cost) from the result of an evaluation of a call.
 
-    FeedbackError if the result is not a number or a pair of numbers, or is outside of the range.
-
-    call: the call that was made, for the error message.
-    result: a value, or a tuple of value and cost.
-    units: direction and range of the value.
-    default_cost: cost of a result without a cost; None rejects such a result.
+    FeedbackError unless it is a number in the range of `units`, or a tuple of that and a cost. `default_cost` is the
+    cost of a result without one; None rejects such a result.
     """
     if default_cost is None and not isinstance(result, tuple):
         raise FeedbackError(

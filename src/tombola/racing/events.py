@@ -10,11 +10,9 @@ from typing import Literal, NamedTuple, Protocol
 
 
 class Call(NamedTuple):
-    """One evaluation to make: `candidate` on `row`.
+    """One evaluation to make: `candidate` on `row`, by name.
 
-    ticket: number of the call, from 1; it is passed to `Race.record` with the answer.
-    candidate, row: names of the candidate and of the row.
-    row_index: position of the row in the list as given, from 0.
+    `ticket` counts from 1, and is passed to `Race.record`; `row_index` is the position in the list as given, from 0.
     """
 
     ticket: int
@@ -26,11 +24,7 @@ class Call(NamedTuple):
 class Event(NamedTuple):
     """One entry of an event log: a call that was issued, or an answer.
 
-    kind: "call" or "answer"; the fields below `ticket` are for answers.
-    ticket: number of the call.
-    loss: in [0, 1]; None if the call failed.
-    cost: cost of the call, in any unit, at least 0.
-    failed: whether the call failed.
+    Only answers have a loss, in [0, 1] (None if the call failed), a cost and `failed`.
     """
 
     kind: Literal["call", "answer"]
@@ -43,15 +37,11 @@ class Event(NamedTuple):
 class EventSink(Protocol):
     """Protocol of an append-only event log of a race, as `MemoryLog` and `RaceFile`.
 
-    `race` replays the log when it starts, and appends every answer to it. A log needs two methods, `append(event)` and
-    `replay()`, which are documented here; it need not inherit from this class.
+    `race` replays the log when it starts, and appends every answer. A log need not inherit from this class.
     """
 
     def append(self, event: Event) -> None:
-        """Store one event after all others; a log on disk has written it on return.
-
-        event: an issued call, or an answer.
-        """
+        """Store one event after all others; a log on disk has written it on return."""
 
     def replay(self) -> Iterable[Event]:
         """Return the stored events in the order in which they were appended."""
@@ -59,8 +49,6 @@ class EventSink(Protocol):
 
 class MemoryLog:
     """Event log of a race in memory; it is lost when the process ends.
-
-    events: the first events of the log, in order.
 
     >>> log = MemoryLog([Event("call", 3)])
     >>> log.append(Event("answer", 3, loss=0.5))
@@ -72,25 +60,17 @@ class MemoryLog:
         self._events = list(events)
 
     def append(self, event: Event) -> None:
-        """Store one event after all others.
-
-        event: an issued call, or an answer.
-        """
         self._events.append(event)
 
     def replay(self) -> Iterable[Event]:
-        """Return the stored events in the order in which they were appended."""
         return tuple(self._events)
 
 
 class Dropped(NamedTuple):
     """A candidate that was dropped from a race, with row and reason.
 
-    candidate: name of the candidate.
-    row: number of rows counted when it was dropped.
-    against: name of the opponent that it lost to; "" with question="ranks".
-    wealth: evidence against it, the wealth of the bet that dropped it; infinite if no outcome of the rows left could
-        have saved it.
+    row: number of rows counted when it was dropped. against: the opponent that it lost to; "" with question="ranks".
+    wealth: of the bet that dropped it; infinite if no outcome of the rows left could have saved it.
     """
 
     candidate: str

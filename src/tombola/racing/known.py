@@ -22,11 +22,8 @@ from tombola.readers.units import UNIT_LOSSES, Units
 class SideInformation:
     """Answers on file and history of a race, fixed before rows are shuffled.
 
-    Built by `SideInformation.of`.
-
-    known    answers on file, shape (rows, candidates): losses in [0, 1], NaN where the answer is not known
-    history  other numbers known of every row, shape (rows, columns), such as losses of earlier candidates; may have no
-             column
+    known    (rows, candidates): losses in [0, 1], NaN where the answer is not known
+    history  (rows, columns): other numbers known of every row, such as losses of earlier candidates; may have no column
     """
 
     known: Floats
@@ -43,7 +40,6 @@ class SideInformation:
     ) -> "SideInformation":
         """Return the side information of a race; ParameterError if it is malformed.
 
-        candidates, rows: names of the candidates and of the rows.
         known: a table (rows, candidates) with NaN or None for unknown cells; a data frame, whose columns are matched by
             name; or a mapping from candidates to their answers, each a sequence with one item per row or a mapping from
             rows to answers. None: nothing is known.
@@ -69,10 +65,7 @@ class SideInformation:
         return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
 
     def of_rows(self, rows: Order) -> "SideInformation":
-        """Return the side information of some rows only.
-
-        rows: indices of the rows in the list, from 0.
-        """
+        """Return the side information of some rows only."""
         return SideInformation(self.known[rows], self.history[rows])
 
     @property
@@ -86,10 +79,7 @@ class SideInformation:
     def to_json(self) -> dict[str, Any] | None:
         """Return JSON data for `from_json`; None if there is no side information.
 
-        digest: the SHA-256 of both tables.
-        known: {"rows": indices, "candidates": indices, "losses": numbers in [0, 1]}, three lists with one entry per
-            answer on file; indices count from 0.
-        history: list of rows, each a list of numbers.
+        known: {"rows": indices, "candidates": indices, "losses": numbers}, lists with an entry per answer on file.
         """
         if self.is_empty:
             return None
@@ -100,13 +90,7 @@ class SideInformation:
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int, candidates: int) -> "SideInformation":
-        """Return the side information from the output of `to_json`.
-
-        ValueError if the data does not match its digest.
-
-        data: the output of `to_json`; None stands for no side information.
-        rows, candidates: numbers of rows and of candidates.
-        """
+        """Return the side information from `to_json`; ValueError if its digest is wrong."""
         known, history = np.full((rows, candidates), math.nan), np.zeros((rows, 0))
         if data is not None:
             history = np.array(data["history"], float).reshape(rows, -1)
@@ -119,12 +103,7 @@ class SideInformation:
 
 
 def check_frame_kind(owner: str, known: Any, options: Mapping[str, Any]) -> None:
-    """Raise ParameterError if answers on file are a data frame without a direction.
-
-    owner: name of the function, for the message.
-    known: the answers on file, in any form.
-    options: keyword options of the race that were given; "kind" is the direction.
-    """
+    """Raise ParameterError if answers on file are a data frame without a direction."""
     if is_frame(known) and "kind" not in options:
         raise ParameterError(
             f"{owner}: expected kind='losses' (lower is better) or kind='scores' (higher is better) with a data frame "
@@ -133,7 +112,7 @@ def check_frame_kind(owner: str, known: Any, options: Mapping[str, Any]) -> None
 
 
 def _frame_columns(candidates: Sequence[str], rows: Sequence[str], frame: Any) -> dict[str, Any]:
-    """Return the columns of a frame that are candidates, by name; other columns are ignored.
+    """Return the columns of a frame that are candidates, by name.
 
     If the index of the frame names the rows, answers are matched by it, else by position.
     """

@@ -26,18 +26,7 @@ _SEED_BITS = 32
 
 
 class RaceOptions(TypedDict, total=False):
-    """Keyword options of races: the fields of `RaceSettings` except `candidates`.
-
-    All may be left out; defaults are those of `RaceSettings`, which explains each in full.
-
-    seed, level: seed of the shuffle, and error probability of the answer.
-    question, within, top, baseline, candidate: the question: its kind, tolerance, number of best candidates, candidate
-        to compare with, and candidate to rank.
-    population: None for an answer about the list, math.inf about rows like these.
-    blocks: with question="ranks", whether to prove only the order between groups of similar candidates.
-    max_calls, max_cost, max_call_cost, on_failure: limits of calls and costs, and the treatment of failed calls.
-    kind, range, unit: direction, smallest and largest value, and name of the unit of the answers.
-    """
+    """Keyword options of races: the fields of `RaceSettings` except `candidates`."""
 
     seed: int | None
     level: float
@@ -122,10 +111,9 @@ class RaceSettings:
             if not (calls := _validate.real("Race", "max_calls", self.max_calls, least=0)).is_integer():
                 _reject("max_calls", "a whole number", self.max_calls, f"max_calls={int(calls)}")
             plain["max_calls"] = int(calls)
-        if self.max_cost is not None:
-            plain["max_cost"] = _validate.real("Race", "max_cost", self.max_cost, least=0)
-        if self.max_call_cost is not None:
-            plain["max_call_cost"] = _validate.real("Race", "max_call_cost", self.max_call_cost, least=0)
+        for name in ("max_cost", "max_call_cost"):
+            if (cost := getattr(self, name)) is not None:
+                plain[name] = _validate.real("Race", name, cost, least=0)
         # NumPy scalars cannot be serialised as JSON.
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -139,18 +127,12 @@ class RaceSettings:
 
     @property
     def units(self) -> Units:
-        """Conversion between losses in [0, 1] and values in the unit of `range`.
-
-        It follows `kind`: a score at the upper end of `range` is the loss 0.
-        """
+        """Conversion between losses in [0, 1] and values, by `kind` and `range`."""
         return Units(*self.range, scores=self.kind == "scores", unit=self.unit)
 
     @property
     def default_cost(self) -> float | None:
-        """Cost of a call that reports none: 0, or with `max_cost`, `max_call_cost`.
-
-        None with `max_cost` and without `max_call_cost`: every answer must come with its cost.
-        """
+        """Cost of a call that reports none: 0, or `max_call_cost`; None: none is allowed."""
         return 0.0 if self.max_cost is None else self.max_call_cost
 
     def _check_unit(self) -> None:
@@ -183,17 +165,13 @@ class RaceSettings:
             _reject("question", "'best' or 'ranks'", self.question, "question='ranks'")
         if self.question == "ranks" and (self.within > 0 or self.baseline is not None):
             _reject("question", "'best' with within or baseline", self.question, "Race(..., question='ranks') alone")
-        if self.candidate is not None:
-            self._check_candidate(self.candidate)
-        if self.blocks and (self.question != "ranks" or self.candidate is not None):
-            _reject("blocks", "used with question='ranks' and without candidate", "another question", "blocks=False")
-
-    def _check_candidate(self, name: str) -> None:
-        if self.question != "ranks" or self.top > 1:
+        if self.candidate is not None and (self.question != "ranks" or self.top > 1):
             given = f"question={self.question!r} and top={self.top}"
             _reject("candidate", "used with question='ranks' and without top", given, "question='ranks' beside it")
-        if name not in self.candidates:
-            _reject("candidate", f"one of {', '.join(self.candidates)}", name, f"{self.candidates[0]!r}")
+        if self.candidate is not None and self.candidate not in self.candidates:
+            _reject("candidate", f"one of {', '.join(self.candidates)}", self.candidate, f"{self.candidates[0]!r}")
+        if self.blocks and (self.question != "ranks" or self.candidate is not None):
+            _reject("blocks", "used with question='ranks' and without candidate", "another question", "blocks=False")
 
     def with_seed(self) -> "RaceSettings":
         """Return these settings if they have a seed, else a copy with a random seed."""
@@ -202,60 +180,43 @@ class RaceSettings:
     def with_limits(self, max_calls: int | None = None, max_cost: float | None = None) -> "RaceSettings":
         """Return a copy of the settings with higher limits.
 
-        ParameterError if a new limit is lower than the present one, or if there is no present one.
-
-        max_calls, max_cost: the new limits; None keeps the present one.
+        ParameterError if a new limit is lower than the present one, or if there is no present one. None keeps it.
 
         >>> RaceSettings(("a", "b"), max_cost=25).with_limits(max_cost=50).max_cost
         50.0
         """
-        for name, new in (("max_calls", max_calls), ("max_cost", max_cost)):
+        limits: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
+        limits = {name: new for name, new in limits.items() if new is not None}
+        for name, new in limits.items():
             before = getattr(self, name)
-            if new is not None and (before is None or new < before):
+            if before is None or new < before:
                 shown = "no limit" if before is None else f"{before:g}"
                 _reject(name, f"at least the present limit, which is {shown}", new, "a larger number, or leave it out")
-        return replace(
-            self,
-            max_calls=self.max_calls if max_calls is None else max_calls,
-            max_cost=self.max_cost if max_cost is None else max_cost,
-        )
+        return replace(self, **limits)
 
     def rule(self, rows: int) -> Elimination:
-        """Return a new elimination rule that answers the question of the race.
-
-        Its class is `Best`, `Within`, `Top`, `Gate`, `Ranks`, `Blocks` or `Place`, by the question.
-        The rule is in its state before the first row: all candidates are active.
-
-        rows: number of rows of the list.
-        """
+        """Return a new elimination rule for a list of `rows` rows, by the question."""
         size = rows if self.population is None else self.population
-        common: dict[str, Any] = {"candidates": len(self.candidates), "rows": rows, "population": size}
-        common["level"] = self.level
+        common = len(self.candidates), rows, size, self.level
         within = self.within / self.units.gap(1.0)
         if self.candidate is not None:
-            return Place(**common, candidate=self.candidates.index(self.candidate))
+            return Place(*common, candidate=self.candidates.index(self.candidate))
         if self.question == "ranks":
-            return (Blocks if self.blocks else Ranks)(**common, top=self.top if self.top > 1 else 0)
+            return (Blocks if self.blocks else Ranks)(*common, top=self.top if self.top > 1 else 0)
         if self.baseline is not None:
-            return Gate(**common, baseline=self.candidates.index(self.baseline), margin=within)
+            return Gate(*common, baseline=self.candidates.index(self.baseline), margin=within)
         if self.top > 1:
-            return Top(**common, top=self.top)
-        return Within(**common, within=within) if self.within > 0 else Best(**common)
+            return Top(*common, top=self.top)
+        return Within(*common, within=within) if self.within > 0 else Best(*common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a dict from the names of the fields to JSON values, for `from_json`.
-
-        Tuples become lists; an infinite population is written as "inf".
-        """
+        """Return the fields as JSON data; an infinite population is written as "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
         return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
-        """Return the settings from the output of `to_json`; ParameterError if invalid.
-
-        data: as returned by `to_json`.
-        """
+        """Return the settings from the output of `to_json`; ParameterError if invalid."""
         population = math.inf if data.get("population") == "inf" else None
         names, limits = tuple(data["candidates"]), tuple(data["range"])
         return cls(**{**data, "candidates": names, "population": population, "range": limits})
@@ -265,12 +226,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def accepts_race_options(function: _Function) -> _Function:
-    """Decorator: show the race options in the signature of a function, not **options.
-
-    Only `help` and editors are affected, not calls.
-
-    function: has a parameter `**options: Unpack[RaceOptions]`; it is returned with another signature.
-    """
+    """Decorator: show the race options in the signature of a function, not **options."""
     known = signature(RaceSettings).parameters
     options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
     if "evaluate" in signature(function).parameters:
@@ -282,13 +238,7 @@ def accepts_race_options(function: _Function) -> _Function:
 
 
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
-    """Return names as strings; ParameterError unless distinct and not blank.
-
-    There must be at least one name.
-
-    what: name of the parameter, for the error message, such as "rows".
-    names: a sequence of any objects, converted by `str`; ParameterError for a single string.
-    """
+    """Return names as strings; ParameterError unless distinct, not blank, and some."""
     _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):
@@ -301,10 +251,6 @@ def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
 
 def hash_of_rows(rows: Sequence[str]) -> str:
     """Return the SHA-256 of the row names in the order of the list, in hexadecimal.
-
-    It identifies the list in reports. Another order gives another hash.
-
-    rows: names of the rows.
 
     >>> hash_of_rows(["a", "b"])[:8]
     'facdde7a'

@@ -41,43 +41,27 @@ _COMPARED_ROWS = 256
 
 
 class _RowSums(NamedTuple):
-    """Known losses and predictions, and their sums over the rows left.
+    """Known losses and predictions of N rows and k candidates, and their sums.
 
-    N rows, k candidates. `unknown` and `predicted` are stored by columns: loops over rows are vectorised.
-
-    known, unknown     (N, k) known losses, 0 where unknown; 1 where the answer is not on file
-    predicted          (N, k) present predictions; the known loss where it is known. One row if there is no history
-    left               (N,) 1 while a row is not counted
-    known_left, n_known_left         (k,) sum and number of the known losses over the rows left
-    predicted_left, predicted_seen   (k,) sums of the present predictions over the rows left, and over those counted
+    `unknown` and `predicted` are stored by columns: loops over rows are vectorised.
     """
 
-    known: Floats
-    unknown: Floats
-    predicted: Floats
-    left: Floats
-    known_left: Floats
-    n_known_left: Floats
-    predicted_left: Floats
-    predicted_seen: Floats
+    known: Floats  # (N, k) known losses, 0 where unknown
+    unknown: Floats  # (N, k) 1 where the answer is not on file
+    predicted: Floats  # (N, k) present predictions, or known losses; one row if there is no history
+    left: Floats  # (N,) 1 while a row is not counted
+    known_left: Floats  # (k,) sum of the known losses over the rows left
+    n_known_left: Floats  # (k,) and their number
+    predicted_left: Floats  # (k,) sum of the present predictions over the rows left
+    predicted_seen: Floats  # (k,) and over those counted
 
 
 class InformedRule:
     """Run an elimination rule with answers on file and history.
 
-    Feed rows by `update`, or a whole table by `play`. The answer is in `rule`. With history, the rule also bets on
-    adjusted losses: the loss minus its prediction from history, plus the mean prediction of the rows left.
-
-    rule: the elimination rule, reset and then changed in place.
-    side: answers on file and history of the rows.
-    schedule: after a fit to n rows, `schedule(n)` is the number of rows at which predictions are fitted again.
-
-    >>> from tombola.racing.rules.best import Best
-    >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
-    >>> table = np.array([[0.0, 1.0]] * 100)
-    >>> side = SideInformation.of(["a", "b"], [str(row) for row in range(100)], {"a": table[:, 0]})
-    >>> InformedRule(rule, side).play(table, np.arange(100, dtype=np.uint32)) == rule.rows_seen
-    True
+    Feed rows by `update`, or a whole table by `play`; `rule` is reset, and then changed in place. With history, it also
+    bets on adjusted losses: the loss minus its prediction from history, plus the mean prediction of the rows left.
+    After a fit to n rows, `schedule(n)` is the number of rows at which predictions are fitted again.
     """
 
     def __init__(self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit) -> None:
@@ -128,26 +112,14 @@ class InformedRule:
             settle(*arguments)
 
     def update(self, row: int, losses: Floats) -> None:
-        """Process the losses of the next row of the shuffled list.
-
-        The wrapped `rule` is updated in place.
-
-        row: index of the row in the list, from 0.
-        losses: one per candidate, in [0, 1]; those of dropped candidates are not read.
-        """
+        """Process the losses of the next row of the shuffled list; `row` is its index."""
         with expected_rounds(self.rule.rows, len(self.rule.state.wealth)):
             arguments = (self.rule.memory, self.sums, row, losses)
             self._kernel("update", _update_row, arguments, **self.rule.kernels)(*arguments)
         self.count(np.array([row]), losses[None], self.rule.rows_seen)
 
     def play(self, table: Rows, order: Order) -> int:
-        """Run a whole race on a table, from the start; return the number of calls.
-
-        Answers on file cost no call.
-
-        table: losses in [0, 1], shape (rows, candidates).
-        order: row indices in random order.
-        """
+        """Run a whole race on a table; return the calls, as `Elimination.play`."""
         self.reset()
         rows, calls = table.view(), 0
         # Pools are read-only. A writeable array has another type and would be compiled again.
@@ -161,14 +133,7 @@ class InformedRule:
         return calls
 
     def count(self, rows: Any, losses: Rows, n: int) -> None:
-        """Store rows that `rule` has processed, and refit the predictions when due.
-
-        Nothing is done without history. Called by `update` and `play`.
-
-        rows: indices of the new rows in the list.
-        losses: losses of the new rows, shape (new rows, candidates).
-        n: number of rows processed so far, the new ones included.
-        """
+        """Store rows that `rule` has processed, n in all; refit the predictions when due."""
         if self.fit is None:
             return
         self.fit.order[n - len(rows) : n] = rows
@@ -233,10 +198,7 @@ def _play_rows(memory: Floats, sums: _RowSums, table: Rows, order: Order, losses
 
 
 def _begin_row(sums: Any, state: Any, row: int) -> None:
-    """Remove a row from the sums over the rows left; write them into a rule's state.
-
-    The adjustment of the row, mean prediction of the rows left minus its own, is written too.
-    """
+    """Remove a row from the sums over the rows left; write them into a rule's state."""
     for a in range(state.active.size):
         if sums.unknown[row, a] == 0.0:
             sums.known_left[a] -= sums.known[row, a]
@@ -295,13 +257,11 @@ def _refit(
 
 
 def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int, c: int) -> float:
-    """Return the ceiling of the predictions of a candidate against a known opponent.
+    """Return the ceiling of the predictions of candidate c against a known opponent.
 
     The largest prediction bounds the bets there: a low ceiling allows large bets, a high one leaves less variance. The
-    choice has the largest expected growth of the wealth.
-
-    total, known_total: total loss of the candidate on the n counted rows, and of its opponent on the list.
-    c: position of the candidate in `fit.fitted`.
+    choice has the largest expected growth of the wealth. `total` is the loss on the n counted rows, `known_total` that
+    of the opponent on the list.
     """
     rows, a, largest, best, ceiling = left.size, int(fit.fitted[c]), 0.0, -math.inf, 1.0
     step = 1 + rows // _COMPARED_ROWS
@@ -331,13 +291,7 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
 def _set_predictions(
     predicted: Any, unknown: Any, fitted: Any, mean_fits: Any, fits: Any, ceilings: Any, count: int
 ) -> None:
-    """Write predicted losses between 0 and a ceiling where the answer is not on file.
-
-    predicted, unknown: as in `_RowSums`; `predicted` is changed in place.
-    fitted: numbers of the fitted candidates, the first `count` are used.
-    mean_fits, fits: predicted mean of the candidates (N, 1), and deviations from it (N, k), by position in `fitted`.
-    ceilings: largest prediction of each, by position in `fitted`.
-    """
+    """Write predicted losses between 0 and a ceiling where the answer is not on file."""
     mean = mean_fits[:, 0]
     for c in range(count):
         a, ceiling = int(fitted[c]), ceilings[c]
@@ -401,12 +355,7 @@ def _gather_errors(
     unknown: Any, order: Any, losses: Any, fitted: Any, mean_errors: Any, errors: Any, ceilings: Any, gathered: Any,
     n: int, count: int,
 ) -> None:  # fmt: skip
-    """Write the leave-one-out errors of all candidates on the counted rows.
-
-    Answers on file have error 0.
-
-    gathered: output, (N, k); the first n rows of the fitted candidates are written.
-    """
+    """Write leave-one-out errors on n rows to `gathered`; 0 for answers on file."""
     for c in range(count):
         a = int(fitted[c])
         for i in range(n):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,22 +47,16 @@ MEANS_NOTE = "Means are over all answers, on file and recorded; the verdict coun
 class _Standing(NamedTuple):
     """One candidate in the report of a race.
 
-    name: of the candidate.
-    mean_loss, rows: its mean loss, and the rows it is over; NaN and 0 before the first row. With answers on file, the
-        mean is over all answers, on file and recorded; else over the rows counted before its drop.
-    active: whether it is still in the race.
-    against, wealth: if dropped, the opponent it lost to and the wealth of that bet; else "" and NaN.
-    ranks: first and last possible rank; None without question="ranks".
-    drop_row: number of rows counted when it was dropped; 0 if it is active.
+    With answers on file, its mean is over all answers; else over the rows counted before its drop.
     """
 
     name: str
     mean_loss: float
-    rows: int
+    rows: int  # that the mean is over; 0 before the first
     active: bool
-    against: str
-    wealth: float
-    ranks: tuple[int, int] | None = None
+    against: str = ""  # the opponent it lost to, if dropped
+    wealth: float = math.nan  # of the bet that dropped it
+    ranks: tuple[int, int] | None = None  # first and last possible rank, with question="ranks"
     drop_row: int = 0
 
 
@@ -70,14 +64,11 @@ class _Standing(NamedTuple):
 class RaceReport:
     """Data of the report of a race: standings, curves and origin of the answers.
 
-    race              the race
-    standings         one named tuple per candidate: name, mean_loss, rows (that the mean is over), active, against and
-                      wealth (opponent and bet that dropped it), ranks, drop_row. Active ones come first, by mean loss,
-                      then dropped ones, the last drop first; with question="ranks" they are sorted by rank set
-    wealth            shape (rows counted, candidates): evidence against each candidate after each row, as the wealth
-                      of the bet against it; NaN once it is dropped
-    survivors         shape (rows counted + 1,): number of active candidates before the first row and after each row
-    calls             shape (rows counted + 1,): number of answers used before the first row and after each row
+    standings         one named tuple per candidate: active ones first, by mean loss, then dropped ones, the last drop
+                      first; with question="ranks" they are sorted by rank set
+    wealth            as `Race.wealth`
+    survivors, calls  shape (rows counted + 1,): number of active candidates, and of answers used, before the first
+                      row and after each row
     name              name of the race file; "" for a race in memory
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`); None if unknown
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
@@ -94,17 +85,7 @@ class RaceReport:
 
     @classmethod
     def from_race(cls, race: Race) -> "RaceReport":
-        """Return the report of a race in memory, finished or not.
-
-        race: the race; it is not changed.
-
-        >>> from tombola.racing import race
-        >>> finished = race(["a", "b"], ["x", "y", "z"], lambda name, row: float(name == "b"), kind="losses",
-        ...                 seed=1)
-        >>> report = RaceReport.from_race(finished)
-        >>> report.survivors.tolist(), report.standings[0].name
-        ([2.0, 2.0, 1.0], 'a')
-        """
+        """Return the report of a race in memory, finished or not."""
         wealth = race.wealth
         evaluated = (~np.isnan(wealth)).sum(axis=1).astype(float)
         drops = np.bincount([one.row for one in race.dropped], minlength=len(wealth) + 1)
@@ -114,11 +95,7 @@ class RaceReport:
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
-        """Return the report of a race file.
-
-        file: an open race file.
-        race: the race of the file, if it is in memory already; None: it is rebuilt from the file.
-        """
+        """Return the report of a race file; `race`: its race, if it is in memory."""
         # The race first: reading it also reads the limits that other processes raised.
         report = cls.from_race(race or file.race)
         config, limits = file.evaluator_config or None, file.earlier_limits
@@ -131,28 +108,20 @@ class RaceReport:
 
     @property
     def cost_saved(self) -> float | None:
-        """Estimated cost of the calls not made, in the unit of `max_cost`, or None.
-
-        It is the number of calls saved times the mean cost of an answered call. None if all costs are 0, or no call is
-        answered.
-        """
+        """Calls saved times the mean cost of a call; None without costs or answers."""
         race = self.race
         return race.cost / race.calls_answered * race.calls_saved if race.cost and race.calls_answered else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a dict of JSON data.
 
-        verdict, answer: the answer as a sentence, and as a list of names.
-        proved, done: True, False (refuted) or None (open); whether the race has ended.
-        quantity: word for the values, "loss", "score" or the unit.
+        proved: True, False (refuted) or None (open). quantity: "loss", "score" or the unit. answer: list of names.
         candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active; against and wealth,
             opponent and wealth of the bet that dropped it, "certain" if infinite; ranks, [first, last]; drop_row. None
             if unknown.
-        rows, rows_counted, calls, calls_saved, failures: numbers. calls_on_file: only with answers on file.
-        cost, cost_saved_estimate: sum of the costs, and estimate of the costs saved, or None.
+        calls_on_file: only with answers on file. cost_saved_estimate: None if unknown.
         groups: only with groups: by name, proved, answer, rows, rows_counted, and means by candidate.
-        settings, earlier_limits, hash_of_rows, evaluator, tombola: `RaceSettings.to_json`; list of max_calls and
-            max_cost before each raise; SHA-256 of the row names; `evaluator_config`; version.
+        settings, evaluator: `RaceSettings.to_json` and `evaluator_config`. hash_of_rows: SHA-256 of the row names.
         """
         race = self.race
         return {
@@ -179,10 +148,7 @@ class RaceReport:
         }
 
     def group_cells(self) -> list[dict[str, str]]:
-        """Return one dict of texts per group, for tables; empty without groups.
-
-        Keys: name, rows (such as "12 of 400"), answer, leader, and mean (the mean loss or score of the leader).
-        """
+        """Return a dict of texts per group: name, rows, answer, leader and its mean."""
         units, cells = self.race.settings.units, []
         for name, result in self.race.by_group.items():
             means = {one: mean for one, mean in _group_means(self.race, name, result).items() if one in result.active}
@@ -222,37 +188,16 @@ class RaceReport:
 
 
 def race_html(race: Race) -> str:
-    """Return an HTML fragment about a race for notebooks: verdict and standings.
-
-    race: the race, finished or not.
-    """
+    """Return an HTML fragment about a race for notebooks: verdict and standings."""
     report = RaceReport.from_race(race)
-    rows = [
-        (one["name"], one["mean_loss"], one["rows"], one["state"])
-        for one in (_table_row(standing, race) for standing in report.standings)
-    ]
-    table = HtmlTable(
-        ("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), [tuple(map(str, row)) for row in rows]
-    )
+    lines = (_table_row(one, race) for one in report.standings)
+    rows = [tuple(str(line[key]) for key in ("name", "mean_loss", "rows", "state")) for line in lines]
+    table = HtmlTable(("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), rows)
     return html_block(_title(race), _cards(report), [table], [f"{race.verdict}."])
 
 
-def plot_race(
-    race: Race,
-    curve: Literal["wealth", "survivors"] = "wealth",
-    *,
-    axes: "Axes | None" = None,
-    size: tuple[float, float] | None = None,
-) -> "Figure":
-    """Draw the evidence of a race over rows, or the candidates left over calls.
-
-    Returns the figure; ParameterError if no row is counted yet.
-
-    race: the race.
-    curve: "wealth" of the bet against each candidate by rows, or "survivors": number of active candidates by calls.
-    axes: Matplotlib axes to draw into; None: a new figure.
-    size: width and height of a new figure, in inches; None: the default.
-    """
+def plot_race(race: Race, curve: str, axes: "Axes | None", size: tuple[float, float] | None) -> "Figure":
+    """Draw the "wealth" or the "survivors" of a race; see `Race.plot`."""
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
     if curve not in charts:
         raise ParameterError(f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them.")
@@ -262,26 +207,21 @@ def plot_race(
 
 
 def _standings(race: Race) -> tuple[_Standing, ...]:
-    means = _means(race)
-    # A candidate without answers has mean NaN, which does not sort: it comes last.
-    ranked = sorted(race.active, key=lambda name: (not means[name][1], means[name][0]))
-    active = [_Standing(name, *means[name], active=True, against="", wealth=math.nan) for name in ranked]
+    means, sets = _means(race), race.rank_sets
+    active = [_Standing(name, *means[name], active=True, ranks=sets.get(name)) for name in race.active]
     dropped = [
-        _Standing(
-            one.candidate, *means[one.candidate], active=False, against=one.against, wealth=one.wealth,
-            drop_row=one.row,
-        )
-        for one in race.dropped
-    ]  # fmt: skip
-    if not (sets := race.rank_sets):
+        _Standing(name, *means[name], False, against, wealth, sets.get(name), row)  # noqa: FBT003 - not active
+        for name, row, against, wealth in race.dropped
+    ]
+    # A candidate without answers has mean NaN, which does not sort: it comes last.
+    active.sort(key=lambda one: (not one.rows, one.mean_loss))
+    if not sets:
         return (*active, *reversed(dropped))
     # Candidates without a rank set, with settings.candidate, come last.
     unranked = (len(race.candidates) + 1,) * 2
-    ranked_by = sorted(
-        [*active, *dropped], key=lambda one: (*sets.get(one.name, unranked), not one.rows, one.mean_loss)
-    )
+    ranked = sorted([*active, *dropped], key=lambda one: (*(one.ranks or unranked), not one.rows, one.mean_loss))
     # A settled rank rests on many pairs, so there is no single wealth to show.
-    return tuple(one._replace(ranks=sets.get(one.name), wealth=math.nan) for one in ranked_by)
+    return tuple(one._replace(wealth=math.nan) for one in ranked)
 
 
 def _means(race: Race) -> dict[str, tuple[float, int]]:
@@ -293,10 +233,7 @@ def _means(race: Race) -> dict[str, tuple[float, int]]:
 
 
 def _means_of_answers(race: Race, answers: Floats) -> dict[str, tuple[float, int]]:
-    """Return mean and number of the answers of each candidate; NaN and 0 without any.
-
-    answers: shape (rows, k), NaN where there is none.
-    """
+    """Return mean and number of the answers (rows, k) by name; NaN and 0 without any."""
     columns = {name: column[~np.isnan(column)] for name, column in zip(race.candidates, answers.T, strict=True)}
     return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
 
@@ -370,27 +307,32 @@ def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]
 
 
 def _title(race: Race) -> str:
-    if race.proved and race.settings.candidate is not None:
-        return f"{race.settings.candidate} has rank {race.rank_sets[race.settings.candidate][0]}"
-    if race.proved and race.settings.baseline is None:
-        more = f" and {len(race.answer) - 3} more" if len(race.answer) > 3 else ""
-        claim = f"Within {race.settings.within:g} of the best" if is_within_only(race.whole) else "The best"
-        claim = "In order" if race.rank_sets else claim
-        return f"{claim}: {', '.join(race.answer[:3])}{more}"
-    if race.settings.baseline is not None and race.proved is not None:
-        return "The gate is passed" if race.proved else "The gate is not passed"
-    return "Undecided" if race.done else "Race in progress"
+    if race.failed_call is not None or (race.proved is None and race.whole.proved is None):
+        return "Undecided" if race.done else "Race in progress"
+    # The answer for the list is final, also while those for groups are open.
+    groups = "" if race.proved is not None else f"; groups {'undecided' if race.done else 'in progress'}"
+    return f"{_claim(race)}{groups}"
+
+
+def _claim(race: Race) -> str:
+    """Return the final answer for the whole list as a heading."""
+    settings, answer = race.settings, race.answer
+    if settings.baseline is not None:
+        # A gate that fails in one group is not passed.
+        return "The gate is not passed" if False in (race.proved, race.whole.proved) else "The gate is passed"
+    if settings.candidate is not None:
+        return f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
+    claim = f"Within {settings.within:g} of the best" if is_within_only(race.whole) else "The best"
+    claim = "In order" if race.rank_sets else claim
+    return f"{claim}: {', '.join(answer[:3])}{f' and {len(answer) - 3} more' if len(answer) > 3 else ''}"
 
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
-    race = report.race
+    race, units = report.race, report.race.settings.units
     share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
     cards = [
         ("candidates", f"{len(race.candidates):,}"),
-        (
-            "answers",
-            f"{race.settings.units.quantity}, {'higher' if race.settings.kind == 'scores' else 'lower'} is better",
-        ),
+        ("answers", f"{units.quantity}, {'higher' if units.scores else 'lower'} is better"),
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
         # Calls that are not made yet are saved only once the race is over.
@@ -412,13 +354,7 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
 
 
 def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
-    """Return the limits of a race that are set, each with its earlier values.
-
-    A list of (name, present value, earlier values, oldest first). The name is "calls" for `max_calls` and "cost" for
-    `max_cost`.
-
-    report: report of the race.
-    """
+    """Return (word, present limit, earlier limits) of max_calls and max_cost, if set."""
     found: list[tuple[str, float, list[float]]] = []
     settings = report.race.settings
     for at, (word, now) in enumerate((("calls", settings.max_calls), ("cost", settings.max_cost))):
@@ -483,32 +419,21 @@ def _survivor_chart(report: RaceReport) -> Chart:
 
 
 class RunTimes(NamedTuple):
-    """Run times of one candidate, over its answered calls.
-
-    name: name of the candidate.
-    calls: number of answered calls.
-    seconds: total run time in seconds; a timeout counts as the time limit.
-    timeouts: number of calls that reached the time limit.
-    failures: number of calls that failed before the time limit.
-    par10: mean over the calls of the seconds of a solved call, or ten time limits for another; NaN without calls.
-    """
+    """Run times of one candidate, over its answered calls."""
 
     name: str
     calls: int
-    seconds: float
+    seconds: float  # total; a timeout counts as the time limit
     timeouts: int
-    failures: int
-    par10: float
+    failures: int  # before the time limit
+    par10: float  # mean of the seconds of a solved call, or ten time limits for another; NaN without calls
 
 
 def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]:
     """Return the run times of all candidates, in their order.
 
-    The candidates of a race answer different rows, so compare PAR10 only of those that ran to the end.
-
-    race: a race whose losses are run times divided by `cap` (`race run --loss seconds`).
-    events: events of the race; answers have the loss seconds / cap, and the seconds as cost.
-    cap: the time limit in seconds.
+    The losses of the race must be seconds / `cap`, and the costs seconds. The candidates of a race answer different
+    rows, so compare PAR10 only of those that ran to the end.
 
     >>> race = Race(["a", "b"], rows=2, seed=1)
     >>> events = [Event("answer", 1, 0.5, 30.0), Event("answer", 2, 1.0, 60.0)]
@@ -519,13 +444,11 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
     for event in events:
         if event.kind == "answer":
             answers[race.call(event.ticket).candidate].append(event)
-    return [_of_candidate(name, found, cap) for name, found in answers.items()]
-
-
-def _of_candidate(name: str, answers: list[Event], cap: float) -> RunTimes:
-    timeouts = sum(not one.failed and one.loss == 1.0 for one in answers)
-    failures = sum(one.failed for one in answers)
-    solved = sum(one.cost for one in answers if not one.failed and one.loss != 1.0)
-    penalty = _PENALTY_FACTOR * cap * (timeouts + failures)
-    par10 = (solved + penalty) / len(answers) if answers else float("nan")
-    return RunTimes(name, len(answers), sum(one.cost for one in answers), timeouts, failures, par10)
+    found = []
+    for name, events_ in answers.items():
+        timeouts = sum(not one.failed and one.loss == 1.0 for one in events_)
+        failures = sum(one.failed for one in events_)
+        solved = sum(one.cost for one in events_ if not one.failed and one.loss != 1.0)
+        par10 = (solved + _PENALTY_FACTOR * cap * (timeouts + failures)) / len(events_) if events_ else math.nan
+        found.append(RunTimes(name, len(events_), sum(one.cost for one in events_), timeouts, failures, par10))
+    return found

@@ -6,11 +6,12 @@ level / (g + 1); by the union bound any of them is wrong with probability at mos
 section 10).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tombola import _validate
 from tombola._types import Floats, Order
@@ -24,9 +25,7 @@ from tombola.racing.rules.elimination import Elimination
 class Strata(NamedTuple):
     """Groups of the rows of a list; built from one label per row by `Strata.of`.
 
-    names     the groups, in the order of their first rows
-    of_row    the group of each row, as an index of `names`
-    title     the word for a group in texts, such as the name of its column
+    `of_row` has the index in `names` of each row; `title` is the word for a group in texts, such as its column.
 
     >>> strata = Strata.of(["law", "code", "law"], 3)
     >>> strata.names, strata.of_row, strata.sizes
@@ -39,14 +38,7 @@ class Strata(NamedTuple):
 
     @classmethod
     def of(cls, labels: Iterable[Any], rows: int, title: str = "group") -> "Strata":
-        """Return the groups of rows from one label per row; equal labels are one group.
-
-        ParameterError unless there are two groups or more, and no label is empty.
-
-        labels: one per row, any objects; `str` converts them.
-        rows: number of rows.
-        title: the word for a group in texts.
-        """
+        """Return the groups of rows from one label per row; ParameterError if malformed."""
         _validate.not_text("Race", "strata", labels)
         index: dict[str, int] = {}
         of_row = tuple(index.setdefault(str(label).strip(), len(index)) for label in labels)
@@ -67,11 +59,15 @@ class Strata(NamedTuple):
         return tuple(np.bincount(self.of_row, minlength=len(self.names)).tolist())
 
     def rows_of(self, group: int) -> Order:
-        """Return the indices of the rows of a group, in the order of the list.
-
-        group: index in `names`, from 0.
-        """
+        """Return the indices of the rows of a group, in the order of the list."""
         return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
+
+    def groups(self) -> "Iterator[tuple[Order, NDArray[np.int64]]]":
+        """Yield the rows of each group, and the index of every row in it; -1: none."""
+        for members in map(self.rows_of, range(len(self.names))):
+            position = np.full(len(self.of_row), -1)
+            position[members] = np.arange(members.size)
+            yield members, position
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data: the keys are names, of_row and title."""
@@ -79,11 +75,7 @@ class Strata(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int) -> "Strata | None":
-        """Return the strata from the output of `to_json`; None from None.
-
-        data: the output of `to_json`, or None for no groups.
-        rows: number of rows of the list.
-        """
+        """Return the strata from the output of `to_json`; None from None."""
         if data is None:
             return None
         return cls.of([data["names"][group] for group in data["of_row"]], rows, str(data["title"]))
@@ -92,12 +84,8 @@ class Strata(NamedTuple):
 class Part:
     """One rule of a race with its rows: those of the whole list, or of one group.
 
-    rule      the elimination rule, changed in place
-    position  index of each row of the list within the rows of the part; arbitrary for rows outside of it
-    side      answers on file and history of the rows of the part
-
-    `active` is a list with one bool per candidate, True while the part still needs its answers. All of them
-    are False once the rule is done.
+    `position` is the index of each row of the list within the part; arbitrary for rows outside of it. `active` has one
+    bool per candidate, True while the part still needs its answers: all are False once the rule is done.
     """
 
     def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:
@@ -106,11 +94,7 @@ class Part:
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
-        """Process the losses of the next row of the part, and update `active`.
-
-        row: index of the row in the whole list, from 0; it must belong to the part.
-        losses: one per candidate, in [0, 1]; those of candidates that are not active are not read.
-        """
+        """Process the losses of the next row of the part, and update `active`."""
         if self._informed is None:
             self.rule.update(losses)
         else:
@@ -122,31 +106,14 @@ class Part:
 
 
 def share_of_level(level: float, groups: int) -> float:
-    """Return the error probability of one rule of a race: level / (groups + 1).
-
-    There is one rule for the list and one per group; the union bound is over all of them.
-
-    level: error probability of the race, for the whole list and all groups together.
-    groups: number of groups; 0 without groups.
-    """
-    return level / (groups + 1) if groups else level
+    """Return the level of one of groups + 1 rules, by the union bound."""
+    return level / (groups + 1)
 
 
 def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation) -> list[Part]:
-    """Return the parts of a race: the whole list first, then the groups.
-
-    settings: settings of the race; the parts share its level equally.
-    rows: number of rows of the list.
-    strata: groups of the rows; None without groups.
-    side: answers on file and history of all rows.
-    """
-    groups = () if strata is None else strata.sizes
-    shared = replace(settings, level=share_of_level(settings.level, len(groups)))
+    """Return the parts of a race: the whole list first, then the groups."""
+    shared = replace(settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names)))
     parts = [Part(shared.rule(rows), range(rows), side)]
-    for group, size in enumerate(groups):
-        assert strata is not None
-        members = strata.rows_of(group)
-        position = np.zeros(rows, int)
-        position[members] = np.arange(size)
-        parts.append(Part(shared.rule(size), position.tolist(), side.of_rows(members)))
+    for members, position in () if strata is None else strata.groups():
+        parts.append(Part(shared.rule(members.size), position.tolist(), side.of_rows(members)))
     return parts

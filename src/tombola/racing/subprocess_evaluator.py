@@ -46,10 +46,7 @@ class OutOfRangeError(FeedbackError):
 
 
 class CallCounts:
-    """Numbers of calls and of failed calls by candidate, in one run; filled by `add`.
-
-    `notes` and `always_failed` report the failures.
-    """
+    """Numbers of calls and of failed calls by candidate, in one run."""
 
     def __init__(self) -> None:
         self._calls: Counter[str] = Counter()
@@ -57,11 +54,7 @@ class CallCounts:
         self._last_reason: dict[str, str] = {}
 
     def add(self, candidate: str, error: Exception | None = None) -> None:
-        """Count a call of a candidate.
-
-        candidate: name of the candidate.
-        error: the reason of a failed call; None if it has an answer.
-        """
+        """Count a call of a candidate; `error` is the reason of a failure."""
         self._calls[candidate] += 1
         if error is not None:
             self._failures[candidate] += 1
@@ -123,11 +116,7 @@ class SubprocessEvaluator:
         _validate.integer("race run", "retries", self.retries, least=0)
 
     def check(self) -> None:
-        """Raise ParameterError if a command cannot run; no command is started.
-
-        A command must be well-formed and contain {row}, and without `shell` its program must exist. With a `cap`,
-        `timeout` must not be shorter than it.
-        """
+        """Raise ParameterError if a command cannot run; no command is started."""
         if self.cap is not None and self.timeout is not None and self.timeout < self.cap:
             raise ParameterError(
                 f"--timeout: expected at least the {self.cap:g} seconds of --cap, got {self.timeout:g}; leave out "
@@ -163,15 +152,10 @@ class SubprocessEvaluator:
     async def evaluate(
         self, call: Call, log: Callable[[str], None] | None = None, counts: CallCounts | None = None
     ) -> Answer:
-        """Run the command of a call, with retries; a coroutine.
+        """Run the command of a call, with retries; return (loss, cost), or the loss.
 
-        Returns (loss, cost), or the loss if there is no cost; the loss is in [0, 1]. Raises a TombolaError if the last
-        attempt fails, too; OutOfRangeError at once if the printed number is outside of the range. The cost is the run
-        time in seconds with loss "seconds", and the printed cost, if there is one, with loss "stdout".
-
-        call: candidate and row.
-        log: function that receives a line per failure; None: silent.
-        counts: gets the call and, if it failed, its error, by `CallCounts.add`; None: no counts.
+        The loss is in [0, 1]. The cost is the run time in seconds with loss "seconds", and the printed cost, if there
+        is one, with loss "stdout". Raises a TombolaError if the last attempt fails, too; OutOfRangeError at once.
         """
         counts = CallCounts() if counts is None else counts
         for attempt in range(self.retries + 1):
@@ -220,8 +204,6 @@ class SubprocessEvaluator:
 
         A loss is a share of the cap, and any remaining row may take all of it. So run times that are all a small part
         of the cap decide late, however much they differ.
-
-        race: the race that was run.
         """
         if self.cap is None or race.largest_loss > _LOW_LOSS or race.calls_saved > race.calls_made:
             return ""
@@ -232,10 +214,7 @@ class SubprocessEvaluator:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return a dict from the names of the fields to JSON values.
-
-        `units` is left out, because the settings of the race have it.
-        """
+        """Return the fields as JSON data, without `units`, which the settings have."""
         fields = {name: value for name, value in asdict(self).items() if name != "units"}
         return {**fields, "commands": dict(self.commands)}
 
@@ -276,10 +255,7 @@ def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
 
 
 def _parse_output(call: Call, output: str, units: Units) -> Answer:
-    """Return (loss, cost) from the last non-empty line, or the loss if it has no cost.
-
-    OutOfRangeError if the line is valid except for the range.
-    """
+    """Return (loss, cost) from the last non-empty line, or the loss if it has no cost."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     words = lines[-1].split() if lines else []
     try:

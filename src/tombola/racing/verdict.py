@@ -35,9 +35,7 @@ _RANGE_EDGE = 1.3
 class Result(NamedTuple):
     """Answer of a race, for the whole list or for one group of rows.
 
-    rule      the elimination rule of the list or group, after the rows counted so far
-    settings  settings of the race, with the names of the candidates
-    over      whether no more rows will be counted for the list or group
+    `over`: no more rows will be counted for the list or group.
     """
 
     rule: Elimination
@@ -54,19 +52,12 @@ class Result(NamedTuple):
 
     @property
     def answer(self) -> tuple[str, ...]:
-        """Names of the candidates that answer the question.
-
-        While it is open, all candidates that are still possible; in a race against a baseline, those that passed so
-        far.
-        """
+        """Names that answer the question; while it is open, all that still may."""
         return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
     def proved(self) -> bool | None:
-        """True if the answer is proved, None while it is open.
-
-        False only for a gate, a race against a baseline, if a candidate is proved not to pass it.
-        """
+        """True if the answer is proved, None while open; False if a gate is refuted."""
         return is_proved(self.rule)
 
     @property
@@ -86,10 +77,7 @@ class Result(NamedTuple):
 
     @property
     def mean_losses(self) -> dict[str, float]:
-        """Mean loss, in [0, 1], by name of the candidate; NaN without rows.
-
-        It is over the rows counted so far, or up to the drop of the candidate.
-        """
+        """Mean loss, in [0, 1], by candidate, up to its drop; NaN without rows."""
         state = self.rule.state
         counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return {
@@ -99,10 +87,7 @@ class Result(NamedTuple):
 
     @property
     def rank_sets(self) -> dict[str, tuple[int, int]]:
-        """First and last possible rank, from 1, by name of the candidate.
-
-        Empty without question="ranks". With a question about one candidate, it has only that one.
-        """
+        """First and last possible rank, from 1, by name; empty without question="ranks"."""
         if isinstance(self.rule, Ranks):
             sets = zip(self.candidates, self.rule.rank_sets(), strict=True)
             return {name: (int(low), int(high)) for name, (low, high) in sets}
@@ -136,10 +121,7 @@ def answer_of(rule: Elimination) -> list[int]:
     """Return the numbers of the candidates that answer the question of a rule.
 
     While the question is open, these are all candidates that may be the answer. `Gate`: the candidates that passed so
-    far. `Ranks`: the candidates that may be among the first `top`, best first. `Place`: the candidate whose rank is
-    asked for. Numbers count from 0.
-
-    rule: elimination rule of the race, with the rows counted so far.
+    far. `Ranks`: the candidates that may be among the first `top`, best first. `Place`: the candidate itself.
     """
     if isinstance(rule, Gate):
         return [c for c, passed in rule.decisions.items() if passed]
@@ -160,8 +142,6 @@ def is_proved(rule: Elimination) -> bool | None:
     """Return True if the question of a rule is answered, None if it is open.
 
     False only for `Gate`, if a candidate is proved not to pass the comparison with the baseline.
-
-    rule: elimination rule of the race, with the rows counted so far.
     """
     if isinstance(rule, Gate):
         decisions = rule.decisions
@@ -195,10 +175,7 @@ def _smallest_totals(rule: Elimination, count: int) -> list[int]:
 def is_wrong(rule: Elimination, totals: Floats) -> bool:
     """Return whether the conclusion of a rule is false, given the whole table.
 
-    For simulations. An open answer is wrong if it excludes the true one.
-
-    rule: elimination rule, with the rows counted so far.
-    totals: total loss of each candidate over the whole list, shape (candidates,).
+    For simulations; `totals` are over the whole list. An open answer is wrong if it excludes the true one.
 
     >>> from tombola.racing.rules.best import Best
     >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
@@ -239,11 +216,7 @@ def _true_order(totals: Floats, slack: float) -> "np.typing.NDArray[np.bool_]":
 
 
 class Forecast(NamedTuple):
-    """Estimate of the number of rows that a race still needs.
-
-    mean: expected number of rows.
-    low, high: ends of a 90 % range of the number of rows.
-    """
+    """Estimated number of rows that a race still needs, and a 90 % range of it."""
 
     mean: int
     low: int
@@ -253,14 +226,11 @@ class Forecast(NamedTuple):
 def rows_remaining(rule: Elimination) -> Forecast | None:
     """Estimate how many more rows the rule needs; None before the first row.
 
-    All numbers are 0 if the rule is done. A difference of losses with mean D and variance v needs n = 2 v ln(1 / level)
-    / D^2 rows of an infinite population, and n / (1 + n / N) of a list of N rows. However small v is, one row
-    multiplies a wealth by at most about 1 + D, because the next row may be the worst possible. This needs at least n =
-    ln(1 / level) / ln(1 + D) rows, and N (1 - exp(-n / N)) of a list. D is known only up to its standard error, so the
-    mean is over equally likely values of D, and the range is that of an interval of D. Measured (docs/theory/race.md,
-    section 7), without a guarantee.
-
-    rule: elimination rule of the race, with the rows counted so far.
+    A difference of losses with mean D and variance v needs n = 2 v ln(1 / level) / D^2 rows of an infinite population,
+    and n / (1 + n / N) of a list of N rows. However small v is, one row multiplies a wealth by at most about 1 + D,
+    because the next row may be the worst possible. This needs at least n = ln(1 / level) / ln(1 + D) rows, and
+    N (1 - exp(-n / N)) of a list. D is known only up to its standard error, so the mean is over equally likely values
+    of D, and the range is that of an interval of D. Measured (docs/theory/race.md, section 7), without a guarantee.
     """
     if rule.done:
         return Forecast(0, 0, 0)
@@ -295,8 +265,6 @@ def is_exact(rule: Elimination) -> bool:
 
     It is certain if all rows were counted and no candidate was dropped before the last one, or if no outcome of the
     other rows could change any drop.
-
-    rule: elimination rule of the race, with the rows counted so far.
     """
     early = any(0 < row < rule.population for row in rule.state.drop_row)
     if _is_settled(rule):
@@ -315,20 +283,12 @@ def _is_settled(rule: Elimination) -> bool:
 
 
 def is_within_only(result: Result) -> bool:
-    """Return whether the answer is proved only up to the tolerance `within`.
-
-    False if all other candidates were dropped: then the answer is the best candidate.
-
-    result: answer of a race with a tolerance or without.
-    """
+    """Return whether the answer is proved only up to `within`: others are active."""
     return isinstance(result.rule, Within) and len(result.active) > 1
 
 
 def verdict_of(race: "Race") -> str:
-    """Return one sentence about a race: answer, confidence, groups, rows and calls.
-
-    race: the race, finished or not.
-    """
+    """Return one sentence about a race: answer, confidence, groups, rows and calls."""
     if race.failed_call is not None:
         call = race.failed_call
         return f"stopped, undecided: {call.candidate} failed on row {call.row}; {_effort(race)}"
@@ -395,20 +355,18 @@ def _open_text(result: Result) -> str:
 
 
 def _ranks_text(result: Result, rule: Ranks) -> str:
-    whole = rule.top == rule.candidates
     if result.proved:
-        scope = "the order" if whole else f"the first {rule.top} in order"
+        scope = "the order" if rule.top == rule.candidates else f"the first {rule.top} in order"
         return f"{scope} of {_candidates(result)}: {_join(result.answer, _MAX_RANKED)}{_confidence(result)}"
+    if not _has_proof(result) and not is_exact(rule):
+        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved{_yet(result)}"
     sets = result.rank_sets
     texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
     open_ranks = sum(first != last for first, last in sets.values())
-    if all(ranks == (1, len(sets)) for ranks in sets.values()) and not is_exact(rule):
-        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved{_yet(result)}"
-    words = (
-        f"{open_ranks} of {plural(len(result.candidates), 'rank')} are not settled{_scope(result)}; ranks still "
-        f"possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
+    return (
+        f"{_open_prefix(result)}: {open_ranks} of {plural(len(sets), 'rank')} are not settled{_scope(result)}; ranks "
+        f"still possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
     )
-    return f"{_open_prefix(result)}: {words}"
 
 
 def _place_text(result: Result, rule: Place) -> str:
@@ -420,12 +378,10 @@ def _place_text(result: Result, rule: Place) -> str:
         )
     if result.proved:
         return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
-    if ranks == (1, len(result.candidates)) and not is_exact(rule):
-        return (
-            f"{_open_prefix(result)}: nothing is proved{_yet(result)} of the rank of {name} among {_candidates(result)}"
-        )
-    rank = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}"
-    return f"{_open_prefix(result)}: {rank}{_confidence(result)}"
+    text = f"nothing is proved{_yet(result)} of the rank of {name} among {_candidates(result)}"
+    if _has_proof(result) or is_exact(rule):
+        text = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}{_confidence(result)}"
+    return f"{_open_prefix(result)}: {text}"
 
 
 def _open_prefix(result: Result) -> str:
@@ -440,8 +396,6 @@ def _yet(result: Result) -> str:
 
 def rank_text(ranks: tuple[int, int]) -> str:
     """Return the ranks that a candidate may have as text.
-
-    ranks: first and last possible rank, from 1.
 
     >>> rank_text((2, 2)), rank_text((2, 5))
     ('2', '2 to 5')
@@ -466,10 +420,7 @@ def _gate_text(result: Result, gate: Gate) -> str:
 
 
 def _undecided_text(result: Result, names: list[str], statement: str) -> str:
-    """Return the candidates about which a gate has proved nothing; "" if there are none.
-
-    statement: the question about each, such as "better than old".
-    """
+    """Return the candidates about which a gate has proved nothing; "" if there are none."""
     if not names:
         return ""
     scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)
@@ -520,12 +471,7 @@ def _confidence(result: Result) -> str:
 
 
 def calls_text(race: "Race") -> str:
-    """Return the number of calls made and possible as text, such as "3 of 42 calls".
-
-    If calls are without an answer: "2 of 42 calls answered, 3 issued".
-
-    race: the race, finished or not.
-    """
+    """Return such as "3 of 42 calls", or "2 of 42 calls answered, 3 issued"."""
     issued, answered = race.calls_made, race.calls_answered
     total = plural(issued + race.calls_saved, "call")
     return f"{issued:,} of {total}" if answered == issued else f"{answered:,} of {total} answered, {issued:,} issued"

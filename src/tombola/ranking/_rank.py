@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -9,17 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import option_text
+from tombola._formatting import in_cli_style, join_names, option_text
 from tombola._types import Floats
 from tombola.confidence import Betting
-from tombola.errors import ParameterError
+from tombola.errors import ParameterError, TombolaWarning
 from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
+from tombola.readers.names import Kind, direction_of
 
-# Direction of a table: lower or higher is better.
-_Kind = Literal["losses", "scores"]
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
 # Smallest and largest possible value of a table, in its unit; they become losses 0 and 1, or 1 and 0 for scores.
@@ -32,7 +32,7 @@ _ROUNDING = 1e-9  # per row: sums of losses that differ by at most this times th
 def rank(
     table: Any,
     *,
-    kind: _Kind | Mapping[str, _Kind] | None = None,
+    kind: Kind | Mapping[str, Kind] | None = None,
     names: Sequence[str] | None = None,
     reading: _ReadingName | None = None,
     level: float = 0.05,
@@ -40,25 +40,27 @@ def rank(
     clusters: Any = None,
     in_order: bool = False,
     missing: Literal["keep", "drop", "worst"] = "keep",
+    unit: str | None = None,
     seed: int = 0,
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
 
     table: a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that is missing. A mapping
         from metric names to such tables ranks by several metrics at one shared level.
-    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. With several metrics
-        also a mapping.
-    names: the candidates, if the table does not name them; None: its column names, or numbers.
+    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. TombolaWarning if the
+        names of the columns state the other direction. With several metrics, `kind` and `range` may be mappings.
+    names: the candidates; None: the column names, or numbers.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
-        sample of rows like these. By default both for a full table, and "this list" for a partly filled one.
+        sample of rows like these. None: both for a full table, and "this list" for a partly filled one.
     level: the probability that any rank set of a reading is wrong.
-    range: the smallest and the largest possible value; by default 0 and 1. With several metrics also a mapping.
+    range: the smallest and the largest possible value; None: 0 and 1.
     clusters: one value per row; rows of one cluster are treated as one unit. None: every row is a unit.
     in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
         at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
         random part of the list, and the level holds for one look.
     missing: rows with a missing answer: "keep" takes them as not answered yet; "drop" ranks on the other rows only;
         "worst" counts a missing answer, such as a timeout, as the worst one.
+    unit: the word for the values in texts, such as seconds; None: that of the column names, else loss or score.
     seed: fixes the order in which rows are bet on, if they are not in order.
 
     Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or options do not fit.
@@ -70,18 +72,25 @@ def rank(
         ranks  candidate   mean loss             interval
             1  a                   0               0 to 0
             2  b              0.6667     0.6667 to 0.6667
-
     """
     level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order}
-        options |= {"missing": missing, "seed": seed}
+        options |= {"missing": missing, "unit": unit, "seed": seed}
         return _rank_metrics(table, kind, range, level, options)
     if isinstance(kind, Mapping) or isinstance(range, Mapping):
         raise ParameterError(
             "rank: expected one kind and one range for one table, got a mapping; give a mapping of tables too."
         )
     values, labels, kind = _values(table, names, kind)
+    stated, word = direction_of(labels)
+    if stated not in (None, kind) and not in_cli_style():
+        better = "higher" if stated == "scores" else "lower"
+        warnings.warn(
+            f"rank: the names say {better} is better ({join_names(labels, limit=3)}), but kind={kind!r} was given.",
+            TombolaWarning,
+            stacklevel=2,
+        )
     low, high = range or (0.0, 1.0)
     losses = _losses(values, kind, low, high)
     if missing not in ("keep", "drop", "worst"):
@@ -105,22 +114,17 @@ def rank(
         replace(_in_row_units(one, scale), n_worst=n_worst, n_dropped=n_dropped)
         for one in _readings(units, reading, level, seed, in_order=in_order)
     )
-    answered = losses[~np.isnan(losses).any(axis=1)]
-    return Ranking(
-        labels,
-        kind,
-        population,
-        answered.mean(axis=0),
-        readings,
-        0 if clusters is None else units.shape[0],
-        (low, high),
-        population - len(answered),
-    )
+    answered, n_clusters = losses[~np.isnan(losses).any(axis=1)], 0 if clusters is None else len(units)
+    # Losses in [0, 1] are called that, as by `compare`, whatever they count.
+    plain = kind == "losses" and (low, high) == (0.0, 1.0)
+    word = "" if plain else word if unit is None else unit
+    n_incomplete, means = population - len(answered), answered.mean(axis=0)
+    return Ranking(labels, kind, population, means, readings, n_clusters, (low, high), n_incomplete, word)
 
 
 def _rank_metrics(
     tables: Mapping[str, Any],
-    kind: _Kind | Mapping[str, _Kind] | None,
+    kind: Kind | Mapping[str, Kind] | None,
     limits: Limits | Mapping[str, Limits] | None,
     level: float,
     options: dict[str, Any],
@@ -155,7 +159,7 @@ def _rank_metrics(
     return MetricsRanking(found, level)
 
 
-def _values(table: Any, names: Sequence[str] | None, kind: _Kind | None) -> tuple[Floats, tuple[str, ...], _Kind]:
+def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple[Floats, tuple[str, ...], Kind]:
     """Return numbers, names of the candidates and direction of any table."""
     if isinstance(table, Pool):
         if kind == "scores":
@@ -181,7 +185,7 @@ def _values(table: Any, names: Sequence[str] | None, kind: _Kind | None) -> tupl
     return values, labels, kind
 
 
-def _losses(values: Floats, kind: _Kind, low: float, high: float) -> Floats:
+def _losses(values: Floats, kind: Kind, low: float, high: float) -> Floats:
     if not low < high:
         raise ParameterError(
             f"rank: expected a range with low < high, got ({low:g}, {high:g}); "

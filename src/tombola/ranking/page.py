@@ -16,13 +16,7 @@ _MAX_NOTEBOOK_ROWS = 30  # candidates in a notebook table, best first: about one
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
-    """Return a self-contained HTML page of a ranking.
-
-    It has one section per reading ("this list" or "beyond this list"), and per metric if there are several.
-
-    ranking: result of `rank`.
-    title: heading of the page.
-    """
+    """Return a self-contained HTML page: a section per metric and reading."""
     metrics = ranking.metrics if isinstance(ranking, MetricsRanking) else {"": ranking}
     first = next(iter(metrics.values()))
     lead = f"{plural(len(first.names), 'candidate')}, {plural(first.population, 'row')}"
@@ -87,12 +81,7 @@ def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, 
 
 
 def table_html(ranking: Ranking) -> str:
-    """Return a ranking as HTML for a notebook: its direction, one table per reading.
-
-    A table has ranks, means and intervals of the best 30 candidates.
-
-    ranking: result of `rank` for one metric.
-    """
+    """Return a ranking as HTML for a notebook: a table of the best 30 per reading."""
     parts = [f"<p>{escape(text)}</p>" for text in (ranking.direction, ranking.missing_text) if text]
     for one in ranking.readings:
         rows = [_row(ranking, one, a, set()) for a in ranking.order()[:_MAX_NOTEBOOK_ROWS]]
@@ -109,11 +98,6 @@ def table_html(ranking: Ranking) -> str:
 
 
 def metrics_html(ranking: MetricsRanking) -> str:
-    """Return the Pareto front as sentences and all rank sets as tables, in HTML.
-
-    It is the view of a ranking by several metrics in a notebook.
-
-    ranking: result of `rank` for several metrics.
-    """
+    """Return Pareto front and rank sets of all metrics, as HTML for a notebook."""
     front = "".join(f"<p>{escape(sentence)}</p>" for sentence in ranking.front_sentences())
     return front + "".join(f"<h4>{escape(name)}</h4>{table_html(one)}" for name, one in ranking.metrics.items())

@@ -22,15 +22,11 @@ _GOAL_RESERVE = 0.1  # less than in a race: a row of orders that all just reach 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
     """Return the p-value of H_ab for every ordered pair, shape (k, k).
 
-    H_ab is "the mean loss of a is at most that of b"; rows are independent. The diagonal is 1.
-
-    Losses of 0 and 1 get the exact conditional binomial test (McNemar): of m rows on which a and b differ, a alone
-    loses w, p = P(Bin(m, 1/2) >= w). Other losses get betting e-values in random orders of the rows, because sign-flip
-    and signed-rank tests are tests of symmetry and not of the mean.
-
-    losses: in [0, 1], shape (rows, k).
-    level: error probability of all pairs together, at which the bets aim; p-values are valid at any level.
-    seed: of the orders in which rows are bet on; it must not be chosen by the result.
+    H_ab is "the mean loss of a is at most that of b"; rows are independent. The diagonal is 1. Losses of 0 and 1 get
+    the exact conditional binomial test (McNemar): of m rows on which a and b differ, a alone loses w, p =
+    P(Bin(m, 1/2) >= w). Other losses get betting e-values in random orders of the rows, because sign-flip and
+    signed-rank tests are tests of symmetry and not of the mean. The bets aim at `level`, for all pairs together;
+    p-values are valid at any level, if the seed of the orders is not chosen by the result.
 
     >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
     [[1.0, 0.03125], [1.0, 1.0]]
@@ -58,8 +54,6 @@ def _betting_pvalues(losses: Floats, orders: Sequence[Any], *, level: float = 0.
 
     The e-values of independent random orders are exchangeable, so the largest of the averages over the first 1, 2, ...
     orders reaches 1 / p with probability at most p (Ramdas and Manole 2023).
-
-    losses: in [0, 1], shape (rows, k).
     """
     n, k = losses.shape
     rule, total, largest = _AllPairs(k, n, math.inf, level), np.zeros((k, k)), np.ones((k, k))
@@ -75,9 +69,9 @@ class _AllPairs(Elimination):
 
     def init(self) -> Any:
         k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE)
-        state = self.initial_state(bettors=k * k, threshold=math.inf, goal_share=share)
         # Only the wealth after the last row counts.
-        return state._replace(wealth=np.tile(pair_weights(self.population, horizon_share=1.0), (k * k, 1)))
+        weights = pair_weights(self.population, horizon_share=1.0)
+        return self.initial_state(bettors=k * k, threshold=math.inf, weights=weights, goal_share=share)
 
     def open_questions(self) -> list[OpenQuestion]:
         return []

@@ -1,15 +1,17 @@
 """Results of `rank`: rank sets, groups of ties and pairs, by reading."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tombola._formatting import option_text, plural
+from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing.verdict import rank_text
+from tombola.readers.to_pool import direction_text
 from tombola.readers.units import Units
 
 if TYPE_CHECKING:
@@ -26,11 +28,9 @@ class Reading:
     """The proved order of the candidates under one reading of the table.
 
     A reading is the population of the ranks: these rows, or all rows of which these are a sample. With probability at
-    least 1 - level all rank sets hold simultaneously. Candidates are numbered from 0, in the order of `Ranking.names`.
+    least 1 - level all rank sets hold simultaneously. Candidates are numbered in the order of `Ranking.names`.
 
-    name: "this list" or "beyond this list".
     exact: whether the order is by counting all rows, without any probability.
-    level: probability that any rank set is wrong.
     rows: number of rows, or clusters, that were used.
     before: (k, k), True at [a, b] where a is proved to come before b.
     ranks: (k, 2), first and last possible rank of every candidate, from 1.
@@ -38,10 +38,9 @@ class Reading:
     variance: (k, k), variance of the difference of two candidates on one row.
     goal: wealth that proves the order of a pair, number of pairs / level.
     contradiction: whether proved pairs form a cycle, with probability at most `level`; the rank sets then mean nothing.
-    every_look: whether the level holds for all rankings of a growing table together, however often it is ranked; else
-        it holds for this ranking alone.
-    n_worst: number of missing answers that were counted as the worst value.
-    n_dropped: number of rows that were left out because an answer is missing.
+    every_look: whether the level holds for all rankings of a growing table together; else for this one alone.
+    n_worst, n_dropped: missing answers that count as the worst value; rows left out because an answer is missing.
+    left_out: candidates of the table that are not ranked, such as one in another unit.
     """
 
     name: Literal["this list", "beyond this list"]
@@ -58,47 +57,48 @@ class Reading:
     every_look: bool = False
     n_worst: int = 0
     n_dropped: int = 0
+    left_out: tuple[str, ...] = ()
 
     @property
     def separated(self) -> float:
-        """The share, in [0, 1], of pairs of candidates whose order is proved.
-
-        1 for a single candidate.
-        """
+        """The share, in [0, 1], of pairs of candidates whose order is proved."""
         k = self.before.shape[0]
         return float(self.before.sum() / (k * (k - 1) / 2)) if k > 1 else 1.0
 
     def sentence(self) -> str:
         """Return a sentence for users: the rows that the ranks refer to, and the level."""
-        filled = f"{plural(self.n_worst, 'missing answer')} counted as the worst value"
-        dropped = f"without the {plural(self.n_dropped, 'row')} left out"
+        filled = f"with {plural(self.n_worst, 'missing answer')} counted as the worst value" if self.n_worst else ""
+        rows = [f"the {plural(self.n_dropped, 'row')} left out"] if self.n_dropped else []
+        without = " and ".join([*([join_names(self.left_out)] if self.left_out else []), *rows])
+        without = f"without {without}" if without else ""
         if self.name == "this list" and self.exact:
-            if self.n_dropped:
-                return f"On this list, {dropped}: the ranks are exact, because every candidate has answered the others."
-            reason = f"with {filled}" if self.n_worst else "because every candidate has answered every row"
-            return f"On this list: the ranks are exact, {reason}."
+            answered = "the others" if self.n_dropped else "every row"
+            claim = f"the ranks are exact, {filled or f'because every candidate has answered {answered}'}"
+            if self.left_out:
+                claim = f"the ranks are among the other {plural(len(self.ranks), 'candidate')} only, "
+                claim += filled or f"which have answered {answered}"
+            return f"{', '.join(filter(None, ['On this list', without]))}: {claim}."
         looks = ", however often you look" if self.every_look else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}{looks}"
         if self.name == "this list":
-            return f"On this list: from {plural(self.rows, 'row')} in random order; {held}."
-        condition = f" (with {filled})" if self.n_worst else f" ({dropped})" if self.n_dropped else ""
-        return f"Beyond this list, for rows like these{condition}: {held}."
+            where = ", ".join(filter(None, ["On this list", without]))
+            return f"{where}: from {plural(self.rows, 'row')} in random order; {held}."
+        conditions = ", ".join(filter(None, [filled, without]))
+        return f"Beyond this list, for rows like these{f' ({conditions})' if conditions else ''}: {held}."
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Result of `rank`: candidates with their means and rank sets.
 
-    names: the candidates.
-    kind: "losses" (lower is better) or "scores" (higher is better).
     population: number of rows of the table, without those left out.
     means: (k,), mean loss in [0, 1] of every candidate over the complete rows; `value` converts it.
-    readings: one reading, or for a full table "this list" and "beyond this list".
+    readings: one reading, or for a full table "this list" and "beyond this list". Methods take the name of one; None
+        is the first.
     clusters: number of clusters; 0 without clusters.
     scale: smallest and largest possible value of the table.
     n_incomplete: number of rows with a missing answer that are not used, but part of the list.
-
-    Methods with a parameter `reading` take its name; None is the first one.
+    unit: the word for the values in texts, such as seconds; "" for loss or score.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
@@ -116,6 +116,16 @@ class Ranking:
     clusters: int = 0
     scale: tuple[float, float] = (0.0, 1.0)
     n_incomplete: int = 0
+    unit: str = ""
+
+    def without(self, candidates: Sequence[str]) -> "Ranking":
+        """Return the ranking with a remark that these candidates of the table are not ranked."""
+        return replace(self, readings=tuple(replace(one, left_out=tuple(candidates)) for one in self.readings))
+
+    @property
+    def units(self) -> Units:
+        """Conversion between losses in [0, 1] and values of the table."""
+        return Units(*self.scale, scores=self.kind == "scores", unit=self.unit)
 
     @property
     def n_dropped(self) -> int:
@@ -141,10 +151,7 @@ class Ranking:
         )
 
     def reading(self, name: str | None = None) -> Reading:
-        """Return the reading of this name; ParameterError if there is none.
-
-        name: "this list" or "beyond this list"; None for the first reading.
-        """
+        """Return the reading of this name; ParameterError if there is none."""
         for one in self.readings:
             if name in (None, one.name):
                 return one
@@ -152,29 +159,18 @@ class Ranking:
         raise ParameterError(f"Ranking: expected the reading {known}, got {name!r}; write one of them.")
 
     def rank_set(self, candidate: str, reading: str | None = None) -> tuple[int, int]:
-        """Return the first and the last rank that a candidate may have, from 1.
-
-        ParameterError if there is no candidate or reading of this name.
-
-        candidate: its name.
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
-        """
+        """Return the first and the last rank that a candidate may have, from 1."""
         first, last = self.reading(reading).ranks[self._index(candidate)]
         return int(first), int(last)
 
     def order(self) -> list[int]:
-        """Return the numbers of the candidates by mean, best first; they count from 0.
-
-        Ties are in the order of `names`.
-        """
+        """Return the numbers of the candidates by mean, best first; ties in file order."""
         return [int(a) for a in np.argsort(self.means, kind="stable")]
 
     def groups(self, reading: str | None = None) -> list[list[str]]:
         """Return the names of the candidates in groups, the best group first.
 
         Every member of one group is proved to be better than every member of the next. The order in a group is by mean.
-
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -185,14 +181,7 @@ class Ranking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return a sentence with the proved order of two candidates.
-
-        ParameterError if there is no candidate or reading of this name. If the order is not proved, the sentence has
-        the number of rows that would probably separate them.
-
-        first, second: names of candidates.
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
-        """
+        """Return a sentence with the proved order of two candidates, or the rows for one."""
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         for better, worse in ((a, b), (b, a)):
             if one.before[better, worse]:
@@ -205,14 +194,10 @@ class Ranking:
         return f"{first} and {second} are not separated by {plural(one.rows, 'row')}; about {needed:,.0f} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
-        """Estimate the number of rows that would separate two candidates.
+        """Estimate the number of rows that would prove the order of two candidates.
 
-        That is, to prove their order. Their means are assumed to stay as they are; inf if they are equal. With D the
-        difference of the means and v the variance of the paired differences, n = 2 v ln(goal) / D^2 for independent
-        rows (goal of the reading), and n / (1 + n / N) on a list of N rows. A rule of thumb, not a guarantee.
-
-        first, second: names of candidates.
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
+        A rule of thumb: with D the difference of the means, which is assumed to stay, and v the variance of the paired
+        differences, n = 2 v ln(goal) / D^2 for independent rows, n / (1 + n / N) on a list of N rows, inf if D is 0.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
@@ -222,21 +207,13 @@ class Ranking:
         return n / (1.0 + n / self.population) if one.name == "this list" else n
 
     def value(self, loss: float) -> float:
-        """Return a mean loss in [0, 1] as a mean in the unit of the table.
-
-        A small loss is a high score if the table has scores.
-
-        loss: mean loss in [0, 1], such as an entry of `means`.
-        """
-        return Units(*self.scale, scores=self.kind == "scores").number(loss)
+        """Return a mean loss in [0, 1] as a mean in the unit of the table."""
+        return self.units.number(loss)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
-        """Return the interval of the mean of a candidate, in the unit of the table.
+        """Return the interval (low, high) of a mean, in the unit of the table.
 
-        Returns (low, high). It holds for this candidate alone with probability 1 - level of the reading.
-
-        candidate: its number, from 0.
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
+        It holds for this candidate, given by its number, alone with probability 1 - level of the reading.
         """
         one = self.reading(reading)
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
@@ -248,11 +225,7 @@ class Ranking:
         """Draw the rank set of every candidate as a bar; return the figure.
 
         The best mean comes first. The dot is the rank by mean. The figure displays in notebooks, and
-        `figure.save("x.pdf")` writes it.
-
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
-        ax: Matplotlib axes to draw into; None for a new figure.
-        size: width and height of a new figure in inches; None grows with the number of candidates.
+        `figure.save("x.pdf")` writes it. `size` is in inches; None grows with the number of candidates.
         """
         from tombola.report.figures import draw_intervals
 
@@ -271,15 +244,14 @@ class Ranking:
     def to_json(self) -> dict[str, Any]:
         """Return the ranking as a dict of JSON data.
 
-        kind: "losses" or "scores".
-        rows: number of rows of the list.
-        rows_not_used, rows_left_out: numbers of rows with a missing answer: still part of the list, or dropped from it.
-        answers_counted_as_worst: number of missing answers that count as the worst value.
-        clusters: number of clusters; None without clusters.
-        readings: list of dicts: reading (its name), exact, level, rows, pairs_separated (share of pairs in [0, 1]),
-            contradiction and every_look, as in `Reading`; groups, lists of names; candidates, a list of dicts, best
-            mean first: candidate (its name); mean, low and high, in the unit of the table; first_rank and last_rank,
-            from 1; proved_before, the names that it is proved to come before.
+        rows: number of rows of the list. rows_not_used, rows_left_out: rows with a missing answer, which are part of
+        the
+            list or not. answers_counted_as_worst: missing answers that count as the worst value.
+        candidates_left_out: names of the candidates of the table that are not ranked; then no reading is exact.
+        readings: list of dicts: reading (its name), pairs_separated (share of pairs), groups (lists of names), exact,
+            level, rows, contradiction and every_look, as in `Reading`; candidates, a list of dicts, best mean first:
+            candidate (its name); mean, low and high, in the unit of the table; first_rank and last_rank; proved_before,
+            the names that it is proved to come before.
         """
         return {
             "kind": self.kind,
@@ -288,6 +260,7 @@ class Ranking:
             "rows_left_out": self.n_dropped,
             "answers_counted_as_worst": self.readings[0].n_worst if self.readings else 0,
             "clusters": self.clusters or None,
+            "candidates_left_out": list(self.readings[0].left_out) if self.readings else [],
             "readings": [self._reading_json(one) for one in self.readings],
         }
 
@@ -303,29 +276,27 @@ class Ranking:
                 }
             )  # fmt: skip
         return {
-            "reading": one.name, "exact": one.exact, "level": one.level, "rows": one.rows,
+            "reading": one.name, "exact": one.exact and not one.left_out, "level": one.level, "rows": one.rows,
             "pairs_separated": one.separated, "contradiction": one.contradiction, "every_look": one.every_look,
             "groups": self.groups(one.name),
             "candidates": rows,
         }  # fmt: skip
 
     def lines(self, reading: Reading, max_candidates: int | None = None) -> list[str]:
-        """Return ranks, means and intervals of one reading as lines of text.
+        """Return ranks, means and intervals of one reading as lines of text, best first.
 
-        The first line is the header; candidates follow by mean, best first.
-
-        reading: one of `readings`.
-        max_candidates: largest number of candidates listed; a last line counts the others. None: all.
+        `max_candidates` limits the candidates listed; a last line counts the others. None: all.
         """
         one, shown = reading, self.order()[:max_candidates]
         width = min(32, max(len("candidate"), *(len(self.names[a]) for a in shown)))
-        word = "score" if self.kind == "scores" else "loss"
-        found = [f"{'ranks':>9}  {'candidate':<{width}}  {'mean ' + word:>10}  {'interval':>19}"]
+        header = f"mean {self.units.quantity}"
+        digits = max(10, len(header))
+        found = [f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}"]
         for a in shown:
             ranks, (low, high) = rank_text(one.ranks[a]), self.interval(a, one.name)
             name = self.names[a] if len(self.names[a]) <= width else self.names[a][: width - 3] + "..."
             mean = self.value(float(self.means[a]))
-            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>10.4g}  {f'{low:.4g} to {high:.4g}':>19}")
+            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>{digits}.4g}  {f'{low:.4g} to {high:.4g}':>19}")
         if len(shown) < len(self.names):
             found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
         return found
@@ -333,7 +304,7 @@ class Ranking:
     @property
     def direction(self) -> str:
         """The sentence that states whether lower or higher values are better."""
-        return f"Read as {self.kind}: {'higher' if self.kind == 'scores' else 'lower'} is better."
+        return f"R{direction_text(self.kind, self.unit)[1:]}."
 
     def __str__(self) -> str:
         parts = [self.direction, *filter(None, [self.missing_text])]
@@ -362,9 +333,6 @@ class Ranking:
 class MetricsRanking:
     """Result of `rank` for several metrics: one ranking each, at a shared level.
 
-    metrics: rankings of the same candidates, by name of the metric.
-    level: probability that any statement of a reading is wrong, over all metrics.
-
     `front` has the candidates that may be on the Pareto front.
 
     >>> from tombola import rank
@@ -377,6 +345,10 @@ class MetricsRanking:
     metrics: dict[str, Ranking]
     level: float
 
+    def without(self, candidates: Sequence[str]) -> "MetricsRanking":
+        """Return the rankings with a remark that these candidates of the tables are not ranked."""
+        return replace(self, metrics={name: one.without(candidates) for name, one in self.metrics.items()})
+
     @property
     def readings(self) -> tuple[str, ...]:
         """The readings that every metric has: "this list", "beyond this list", or both."""
@@ -388,10 +360,7 @@ class MetricsRanking:
         """Return the names of the candidates that may be on the Pareto front.
 
         A candidate is excluded when another one is proved to be at least as good in every metric and better in one.
-        Only exact ranks prove ties. All statements hold simultaneously with probability at least 1 - level, because
-        each metric has its share of the level.
-
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
+        Only exact ranks prove ties. All statements hold simultaneously with probability at least 1 - level.
         """
         found = [one.reading(reading) for one in self.metrics.values()]
         as_good = np.logical_and.reduce([~one.before.T if one.exact else one.before for one in found])
@@ -400,10 +369,7 @@ class MetricsRanking:
         return [name for name, out in zip(names, (as_good & better).any(axis=0), strict=True) if not out]
 
     def front_sentences(self) -> list[str]:
-        """Return a sentence per reading: the candidates that may be on the Pareto front.
-
-        At most 20 of them are named; a reading is "this list" or "beyond this list".
-        """
+        """Return a sentence per reading: the candidates that may be on the Pareto front."""
         count = len(next(iter(self.metrics.values())).names)
         found = []
         for reading in self.readings:
@@ -416,23 +382,13 @@ class MetricsRanking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return one line of text per metric: the proved order of two candidates.
-
-        The lines are separated by line breaks. ParameterError if there is no candidate or reading of this name.
-
-        Where the order is not proved, the line has the number of rows that would probably separate them.
-
-        first, second: names of candidates.
-        reading: "this list" or "beyond this list"; None: the first one that the ranking has.
-        """
+        """Return the sentences of `Ranking.compare`, a line per metric."""
         return "\n".join(f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items())
 
     def to_json(self) -> dict[str, Any]:
         """Return the rankings as a dict of JSON data.
 
-        level: error probability, shared by all metrics.
-        pareto_front: dict from readings ("this list", "beyond this list") to the names that may be on the Pareto front.
-        metrics: dict from names of metrics to `Ranking.to_json`.
+        pareto_front: dict from readings to names; metrics: dict from names of metrics to `Ranking.to_json`.
         """
         return {
             "level": self.level,

@@ -11,6 +11,7 @@ from tombola.racing.rules.gate import Gate, _decide
 
 @settings(max_examples=60, deadline=None)
 @given(loss_tables(), st.sampled_from([0.05, 0.3, 0.9]), st.one_of(st.just(0.0), MARGINS))
+@pytest.mark.usefixtures("short_work")
 def test_gate_matches_naive(table: list[list[float]], level: float, margin: float) -> None:
     k, N = len(table[0]), len(table)
     if k > 1:

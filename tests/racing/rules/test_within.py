@@ -43,10 +43,11 @@ def test_dropped_accounts_are_redistributed_without_gains(times: float, left: fl
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.9])
+@pytest.mark.usefixtures("short_work")
 def test_small_tolerance_costs_no_more_calls_than_none(scale: float) -> None:
     """Candidates are dropped before a small tolerance is shown."""
     rng, tolerance, calls = np.random.default_rng(3), scale / 20, np.zeros(2)
-    for _ in range(60):
+    for _ in range(12):
         table = (rng.random((400, 4)) < [0.2, 0.35, 0.4, 0.45]).astype(float)
         order = np.arange(400, dtype=np.uint32)
         calls += [

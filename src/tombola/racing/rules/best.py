@@ -16,21 +16,7 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two
 
 
 class Best(Elimination):
-    """Rule for the best candidate: drop candidates until one is left.
-
-    Feed it rows by `update`, or a whole table by `play`; `active` then has the candidates that may be the best.
-
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-
-    >>> import numpy as np
-    >>> rule = Best(candidates=2, rows=100, population=100, level=0.05)
-    >>> rule.play(np.array([[0.0, 1.0]] * 100), np.arange(100, dtype=np.uint32)) < 30
-    True
-    >>> rule.active
-    [0]
-    """
+    """Rule for the best candidate: drop candidates until one is left."""
 
     supports_predictions = True
 
@@ -38,10 +24,6 @@ class Best(Elimination):
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison per active rival of the leader: whether it is worse.
-
-        The leader has the smallest total loss. The rule is done when no rival is active.
-        """
         best, threshold = self.leader, self.state.threshold
         return [OpenQuestion(self.gap(best, b), self.variance(b), threshold) for b in self.active if b != best]
 
@@ -52,13 +34,6 @@ class Best(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop the candidates that cannot be the best, by the answers on file; a kernel.
-
-        It is called before the first row.
-
-        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
-            loss over the answers on file of each candidate, must be over all rows.
-        """
         drop_hopeless(state)
         finish(state, 1.0)
 
@@ -66,10 +41,7 @@ class Best(Elimination):
 def bet_and_drop(state: Any, losses: Floats) -> None:
     """Bet on one row against every active candidate, count it, and drop candidates.
 
-    A kernel: the rule of Theorem 1 of docs/theory/race.md.
-
-    state: an `EliminationState`, changed in place; bettor b bets against candidate b.
-    losses: of the row, shape (k,); those of dropped candidates are not read.
+    A kernel: the rule of Theorem 1 of docs/theory/race.md. Bettor b bets against candidate b.
     """
     leader, runner = best_two(state)
     below = 0
@@ -94,9 +66,8 @@ def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) ->
     """Return the opponent of b on the next row: the leader, or a known candidate.
 
     Any choice by past rows is valid. A known candidate has no residual and allows larger bets, so that it may drop b
-    sooner than the leader does; the expected growth of the wealth decides.
-
-    prior_noise: `state.prior_noise`; None without predictions, and Numba then leaves out the search.
+    sooner than the leader does; the expected growth of the wealth decides. Without predictions `prior_noise` is None,
+    and Numba leaves out the search.
     """
     opponent = leader if b != leader else runner
     if prior_noise is not None:
@@ -110,11 +81,9 @@ def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) ->
 
 
 def drop_hopeless(state: Any) -> None:
-    """Drop the candidates that can no longer catch up on the rows left.
+    """Drop the candidates that can no longer catch up on the rows left; a kernel.
 
-    A kernel. Each is compared with the candidate whose largest possible total loss is smallest.
-
-    state: an `EliminationState`, changed in place.
+    Each is compared with the candidate whose largest possible total loss is smallest.
     """
     leader = _smallest_bound(state)
     for b in range(state.total_loss.size):
@@ -127,10 +96,7 @@ def drop_hopeless(state: Any) -> None:
 
 
 def _smallest_bound(state: Any) -> int:
-    """Return the active candidate with the smallest largest possible total loss.
-
-    Unknown losses count as 1, answers on file as they are. Without answers on file it is the leader.
-    """
+    """Return the active candidate with the smallest largest possible total loss."""
     found = -1
     for a in range(state.total_loss.size):
         if state.active[a] > 0.0 and (

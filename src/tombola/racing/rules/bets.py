@@ -52,13 +52,11 @@ ROUNDING_SLACK = 1e-9
 def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) -> float:
     """Bet on the next difference of one bettor; return its total wealth.
 
-    A bettor is an e-process against one null hypothesis; its wealth is split over strategies.
+    A bettor is an e-process against "the mean difference is at most `shift`"; its wealth is split over strategies.
 
-    state: an `EliminationState`, changed in place.
     bettor: row of `state.wealth`, which has one column per strategy.
     lead: sum of d over the rows before this one.
     d: the difference of this row, loss of the candidate minus loss of its opponent, in [-1, 1].
-    shift: bound of the null hypothesis "the mean difference is at most `shift`".
     """
     n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
     # A difference D of the means makes E[d - m] = D N / (N - n): bets grow as the list runs out.
@@ -85,15 +83,9 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
 def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> float:
     """Bet on one row against "L(b) - L(o) <= shift"; return the total wealth.
 
-    L is the mean loss over the population. With predictions, `state.wealth` has 8 columns instead of 4; the second half
-    bets on adjusted losses: minus their predictions, plus the mean prediction of the rows left.
-
-    state: an `EliminationState`, changed in place.
-    bettor: row of `state.wealth`, the e-process against this null hypothesis.
-    b, o: numbers of the candidate and of its opponent.
-    lead: sum of loss(b) - loss(o) before this row.
-    d: loss(b) - loss(o) on this row.
-    shift: bound of the null hypothesis, in mean loss.
+    L is the mean loss over the population; `lead` is the sum of loss(b) - loss(o) before this row, d that on this row.
+    With predictions, `state.wealth` has 8 columns instead of 4; the second half bets on adjusted losses: minus their
+    predictions, plus the mean prediction of the rows left.
     """
     _update_adjusted(state, state.offset, bettor, b, o, lead, d, shift)
     return update_wealth(state, bettor, lead, d, shift)
@@ -103,11 +95,8 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
 def expected_growth(state: Any, b: int, o: int) -> float:
     """Return the expected growth of log wealth on the next row, betting against b.
 
-    The bet is on loss(b) - loss(o), adjusted by predictions, against the null hypothesis that its mean is at most 0.
-    Opponents are chosen by it; validity does not depend on it, because only past rows are used.
-
-    state: an `EliminationState` with predictions.
-    b, o: numbers of the candidate and of its opponent.
+    The bet is on loss(b) - loss(o), adjusted by predictions. Opponents are chosen by it; validity does not depend on
+    it, because only past rows are used.
     """
     m, low, variance, excess = _outlook(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
     n, gain = state.rows_seen[0], state.population / (state.population - state.rows_seen[0])
@@ -117,11 +106,9 @@ def expected_growth(state: Any, b: int, o: int) -> float:
 def largest_growth(edge: float, variance: float, reach: float) -> float:
     """Return the largest expected growth of log wealth in one row, to second order.
 
-    A kernel. The bet is on a difference d = loss of a candidate minus loss of its opponent.
-
-    edge: expected d minus the largest mean of d under the null hypothesis.
+    edge: expected difference d minus m, its largest mean under the null hypothesis.
     variance: of d.
-    reach: this mean minus the smallest possible d, which bounds the bet.
+    reach: m minus the smallest possible d, which bounds the bet.
     """
     size = min(_kelly(edge, variance), MAX_LOSS_SHARE / max(reach, _MIN_REACH))
     return size * edge - 0.5 * size * size * (variance + edge * edge)
@@ -149,9 +136,7 @@ def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead:
 
     y = d - g(row) + mean of g over the rows left, where g is the predicted difference. y has the same conditional mean
     as d, and is at least `low`, so bets up to 1 / (m - low) keep the factor nonnegative (docs/theory/race.md, section
-    9). Columns 4 to 7 of `state.wealth` change.
-
-    offset: `state.offset`; None without predictions, and Numba then leaves out the body.
+    9). Columns 4 to 7 of `state.wealth` change. Without predictions `offset` is None, and Numba leaves out the body.
     """
     if offset is None:
         return
@@ -173,13 +158,10 @@ def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead:
 def shrunk_edge(excess: float, count: float, variance: float) -> float:
     """Estimate how far the mean of a difference is above the null; at least 0.
 
-    The difference is the loss of a candidate minus that of its opponent. The estimate is the mean of the law
-    Normal(excess / count, variance / count), restricted to positive values: exact for excess = 0 and in the limit of
-    large excess. Validity of the test does not depend on it.
+    The estimate is the mean of the law Normal(excess / count, variance / count), restricted to positive values: exact
+    for excess = 0 and in the limit of large excess. Validity of the test does not depend on it.
 
-    excess: sum over rows of the difference minus its mean under the null.
-    count: number of rows, pseudo-rows of the prior included.
-    variance: of one difference.
+    excess: sum over rows of the difference minus its mean under the null; count: rows, pseudo-rows included.
     """
     mean = excess / count
     return 0.5 * (mean + math.sqrt(mean * mean + 2.55 * variance / count))
@@ -191,10 +173,7 @@ def _kelly(edge: float, variance: float) -> float:
 
 
 def total_wealth(wealth: Any) -> float:
-    """Return the total wealth of one bettor (e-process), the sum over strategies.
-
-    wealth: of its strategies, shape (strategies,).
-    """
+    """Return the sum of the wealth of one bettor over its strategies."""
     amount = 0.0
     for j in range(wealth.size):
         amount += wealth[j]
@@ -204,13 +183,9 @@ def total_wealth(wealth: Any) -> float:
 def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen: float) -> bool:
     """Return whether no outcome of the rows left makes "L(b) - L(o) <= shift" true.
 
-    A kernel. L is the mean loss over the population. Always False for an infinite population. Unknown losses of b count
-    as 0 and those of o as 1; answers on file count as they are.
-
-    state: an `EliminationState`.
-    b, o: numbers of the candidate and of its opponent.
-    lead: sum of loss(b) - loss(o) over the first `rows_seen` rows, the current one included.
-    shift: bound of the null hypothesis, a difference of mean losses.
+    A kernel. L is the mean loss over the population; always False for an infinite one. Unknown losses of b count as 0
+    and those of o as 1; answers on file count as they are. `lead` is the sum of loss(b) - loss(o) over the first
+    `rows_seen` rows, the current one included.
     """
     if state.population == math.inf:
         return False
@@ -219,13 +194,10 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
 
 
 def is_certainly_worse(lead: float, population: float, rows_seen: float) -> bool:
-    """Return whether candidate a has a larger total loss than b for sure; a kernel.
+    """Return whether a has a larger total loss than b for sure; a kernel.
 
-    It has if even loss 0 of a and loss 1 of b on all rows left could not change it. Always False for an infinite
-    population.
-
-    lead: total loss of a minus that of b over the first `rows_seen` rows.
-    population: number of rows of the list, or infinite.
+    It has if even loss 0 of a and loss 1 of b on all rows left could not change `lead`, its total loss minus that of b
+    over the first `rows_seen` rows. Always False for an infinite population.
     """
     if population == math.inf:
         return False

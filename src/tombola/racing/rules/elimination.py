@@ -26,60 +26,34 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class EliminationState(NamedTuple):
     """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
-    A rule adds fields of its own (`Elimination.initial_state`); its class lists them.
-
-    active            (k,) 1 while a candidate is in the race, else 0
-    total_loss        (k,) sum of losses over the rows counted
-    drop_row          (k,) number of rows after which the candidate was dropped, 0 while active or if answers on file
-                      dropped it before the first row
-    dropped_against   (k,) the opponent it was dropped against, -1 while active
-    opponent          (k,) `Best`, `Within`: the opponent on the last row, -1 before
-    wealth_at_drop    (k,) wealth of the bet that dropped it; infinite if the outcome was certain
-    current_wealth    (k,) wealth of the bet against it now
-    rows_seen, done   (1,) rows counted; 1 when the question is answered or no row is left
-    wealth            (bettors, 4) wealth by strategy (`tombola.racing.rules.bets`); 8 with predictions, 5 for pairs of
-                      a sample
-    squared_residuals, n_bets   (bettors,) for the variance estimate of each bettor
-    known_loss, known_gain   (k,) sums of the known losses, and of 1 - loss, over the rows after the current one
-    rows, population  length of the list, and of the population (may be infinite)
-    threshold         wealth at which a bet decides
-
-    Only with predictions (`Elimination.use_predictions`), else None:
-
-    offset            (k,) mean prediction over the rows left minus the prediction of the current row
-    predicted_mean    (k,) mean prediction over the rows left, the current one included
-    predicted_seen    (k,) sum of the present predictions over the rows counted
-    residual_low      (k, k) smallest possible d - g over the rows left, for candidate and opponent; d is the difference
-                      of their losses, g the predicted one
-    residual_variance (k, k) estimated variance of d - g, for candidate and opponent
-    fitted_rows       (1,) number of rows of this estimate
-    prior_noise       (k,) variance of loss minus prediction before the first fit; 0 if the whole column is known
+    A rule adds fields of its own; its class lists them. The last seven are None without predictions. d is the
+    difference of the losses of candidate and opponent, g the predicted one.
     """
 
-    active: Floats
-    total_loss: Floats
-    drop_row: Floats
-    dropped_against: Floats
-    opponent: Floats
-    wealth_at_drop: Floats
-    current_wealth: Floats
-    rows_seen: Floats
-    done: Floats
-    wealth: Floats
-    squared_residuals: Floats
-    n_bets: Floats
-    known_loss: Floats
-    known_gain: Floats
+    active: Floats  # (k,) 1 while a candidate is in the race, else 0
+    total_loss: Floats  # (k,) sum of losses over the rows counted
+    drop_row: Floats  # (k,) rows counted at the drop; 0 while active, or if answers on file dropped it
+    dropped_against: Floats  # (k,) the opponent it was dropped against, -1 while active
+    opponent: Floats  # (k,) `Best`, `Within`: the opponent on the last row, -1 before
+    wealth_at_drop: Floats  # (k,) wealth of the bet that dropped it; infinite if the outcome was certain
+    current_wealth: Floats  # (k,) wealth of the bet against it now
+    rows_seen: Floats  # (1,) rows counted
+    done: Floats  # (1,) 1 when the question is answered or no row is left
+    wealth: Floats  # (bettors, 4) wealth by strategy; 8 with predictions, 5 for pairs of a sample
+    squared_residuals: Floats  # (bettors,) sum, and
+    n_bets: Floats  # (bettors,) number of terms, for the variance estimate of each bettor
+    known_loss: Floats  # (k,) sums of the known losses,
+    known_gain: Floats  # (k,) and of 1 - loss, over the rows after the current one
     rows: float
-    population: float
-    threshold: float
-    offset: Floats | None = None
-    predicted_mean: Floats | None = None
-    predicted_seen: Floats | None = None
-    residual_low: Floats | None = None
-    residual_variance: Floats | None = None
-    fitted_rows: Floats | None = None
-    prior_noise: Floats | None = None
+    population: float  # infinite if rows are i.i.d. draws
+    threshold: float  # wealth at which a bet decides
+    offset: Floats | None = None  # (k,) predicted_mean minus the prediction of the current row
+    predicted_mean: Floats | None = None  # (k,) mean prediction over the rows left, the current one included
+    predicted_seen: Floats | None = None  # (k,) sum of the present predictions over the rows counted
+    residual_low: Floats | None = None  # (k, k) smallest possible d - g over the rows left
+    residual_variance: Floats | None = None  # (k, k) estimated variance of d - g
+    fitted_rows: Floats | None = None  # (1,) number of rows of this estimate
+    prior_noise: Floats | None = None  # (k,) variance before the first fit; 0 if the whole column is known
 
 
 @cache
@@ -91,30 +65,23 @@ def _state_type(rule: str, own: tuple[str, ...]) -> Any:
 class OpenQuestion(NamedTuple):
     """An undecided comparison, from which the rows still needed are estimated.
 
-    edge: mean loss so far of the candidate that looks worse minus that of the better one, plus the tolerance of the
-        question; if 0 or less, more rows like those so far do not decide it.
-    variance: of this difference of losses on one row.
-    threshold: wealth that decides the comparison.
+    If the edge, in favour of the decision, is 0 or less, more rows like those so far do not decide it.
     """
 
-    edge: float
-    variance: float
-    threshold: float
+    edge: float  # mean difference of losses so far, plus the tolerance of the question
+    variance: float  # of this difference on one row
+    threshold: float  # wealth that decides the comparison
 
 
 class Elimination(ABC):
-    """Base class of elimination rules for k candidates on a list.
+    """Base class of elimination rules for k candidates, numbered from 0, on a list.
 
-    candidates: their number k; candidates are numbered from 0.
-    rows: length of the list.
-    population: the same number, if the question is about this list; infinite, if rows are i.i.d. draws.
+    population: `rows`, if the question is about this list; infinite, if rows are i.i.d. draws.
     level: probability of a wrong answer, at most.
 
     `update` adds the rows one by one, in random order. `play` runs a whole table. The answer is in `active`, `done` and
-    `state`.
-
-    A subclass defines `init`, `step` and `open_questions`, and may define `settle`; their docstrings here are the
-    contract. It sets `supports_predictions = True` if `step` bets by `bets.bet`, which uses predictions.
+    `state`. A subclass defines `init`, `step` and `open_questions`, and may define `settle`. It sets
+    `supports_predictions = True` if `step` bets by `bets.bet`, which uses predictions.
     """
 
     # Whether `step` can bet on adjusted losses: those minus their predictions from history (`use_predictions`).
@@ -138,32 +105,26 @@ class Elimination(ABC):
     def use_predictions(self) -> None:
         """Bet on adjusted losses too, from the first row; resets the rule.
 
-        Only for rules with `supports_predictions`. `InformedRule` calls it, and writes the predictions into `state`.
-
         An adjusted loss is the loss minus its prediction, plus the mean prediction of the rows left. Four fifths of the
-        wealth of every bettor then bet on adjusted losses.
+        wealth of every bettor then bet on these. `InformedRule` calls it, and writes the predictions into `state`.
         """
         self.has_predictions = True
         self._build()
 
     @abstractmethod
     def init(self) -> Any:
-        """Return the state before the first row, a named tuple built by `initial_state`.
+        """Return the state before the first row, built by `initial_state`."""
 
-        It has the fields of `EliminationState`, and those that the docstring of the rule lists.
-        """
-
-    def initial_state(self, *, bettors: int, threshold: float, **own: float | Floats) -> Any:
+    def initial_state(self, *, bettors: int, threshold: float, weights: Any = None, **own: float | Floats) -> Any:
         """Return a state with all candidates active and bettors of wealth 1.
 
-        It is a named tuple with the fields of `EliminationState` and those of the rule.
-
-        bettors: number of bettors, which are e-processes against one null hypothesis each; the rows of `state.wealth`.
-        threshold: wealth at which a bet decides.
-        own: fields of the rule itself; a kernel can change arrays, not numbers.
+        A bettor, a row of `state.wealth`, is an e-process against one null hypothesis; at `threshold` its bet decides.
+        `weights` are its initial wealths by strategy; None: those of `bet`. `own` are the fields of the rule itself; a
+        kernel can change arrays, not numbers.
         """
         k, zeros = self.candidates, np.zeros(self.candidates)
-        weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
+        if weights is None:
+            weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
         common = EliminationState(
             active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
             opponent=np.full(k, -1.0), wealth_at_drop=zeros, current_wealth=np.ones(k),
@@ -186,28 +147,19 @@ class Elimination(ABC):
     def step(state: Any, losses: Floats) -> None:
         """Update the state by one row: bet, count the row, drop candidates; a kernel.
 
-        `update` and `play` call it, for each row in random order.
-
-        state: as returned by `init`; changed in place.
-        losses: losses of the row in [0, 1], one per candidate; those of dropped candidates are not read.
+        `losses` are in [0, 1], one per candidate; those of dropped candidates are not read.
         """
 
     @staticmethod  # noqa: B027 - a rule need not override it
     def settle(state: Any) -> None:
         """Draw the conclusions that answers on file make certain before the first row.
 
-        A kernel. For example, `Best` drops a candidate that cannot be the best for any unknown losses. A rule
-        without such conclusions leaves the state as it is.
-
-        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
-            loss over the answers on file of each candidate, must be over all rows.
+        A kernel. `known_loss` and `known_gain` of the state, the sums of loss and of 1 - loss over the answers on file
+        of each candidate, must be over all rows. A rule without such conclusions leaves the state as it is.
         """
 
     def update(self, losses: Floats) -> None:
-        """Process the next row of the list, in random order, and update `state` in place.
-
-        losses: in [0, 1], shape (candidates,); those of dropped candidates are not read.
-        """
+        """Process the next row, in random order; losses of dropped ones are not read."""
         self._update(self.memory, losses)
 
     @cached_property
@@ -225,19 +177,13 @@ class Elimination(ABC):
         return self.memory.copy()
 
     def restore(self, snapshot: Floats) -> None:
-        """Set the state back to the time of a snapshot.
-
-        snapshot: as returned by `snapshot` of this rule; it is copied.
-        """
+        """Set the state back to the time of a snapshot."""
         self.memory[:] = snapshot
 
     def play(self, table: Rows, order: Order) -> int:
-        """Run a whole race on a table, from the start; return the number of calls.
+        """Run a whole race on a table, from the start; return the number of losses read.
 
-        The rule is reset first, and stops when it is done. A call is one loss that was read.
-
-        table: losses in [0, 1], shape (rows, k).
-        order: row indices in random order; a part of them for a race that stops early.
+        table: losses in [0, 1], shape (rows, k). order: row indices in random order; a part of them stops early.
         """
         self.reset()
         rows = table.view()
@@ -254,33 +200,19 @@ class Elimination(ABC):
 
     @property
     def leader(self) -> int:
-        """Number of the active candidate with the smallest total loss; lowest in a tie.
-
-        Candidates are numbered from 0.
-        """
+        """Number of the active candidate with the smallest total loss; lowest in a tie."""
         return min(self.active, key=lambda a: float(self.state.total_loss[a]))
 
     @abstractmethod
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the undecided comparisons of two candidates, for an estimate of the rows.
-
-        The comparison that needs the most rows determines the rows still needed; see `verdict.rows_remaining`.
-        """
+        """Return the undecided comparisons of two candidates, see `rows_remaining`."""
 
     def gap(self, better: int, worse: int) -> float:
-        """Return the mean loss of `worse` minus that of `better`, over the rows counted.
-
-        better, worse: numbers of two active candidates.
-        """
+        """Return the mean loss of `worse` minus that of `better`, over the rows counted."""
         return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
 
     def variance(self, bettor: int) -> float:
-        """Return the empirical variance of the differences that one bettor has bet on.
-
-        A bettor is the e-process of one comparison; a difference is the loss of a candidate minus that of its opponent.
-
-        bettor: row of `state.wealth`, from 0. The result is 0 before its first bet.
-        """
+        """Return the variance of the differences that a bettor has bet on; 0 before any."""
         return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 
     @property
@@ -315,13 +247,7 @@ def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
 
 
 def best_two(state: Any) -> tuple[int, int]:
-    """Return the two active candidates with the smallest total losses; a kernel.
-
-    The result is (leader, runner-up), numbers from 0. -1 stands for a missing one. Among equals the lowest number comes
-    first.
-
-    state: an `EliminationState`.
-    """
+    """Return (leader, runner-up) of the active by total loss; -1: none. A kernel."""
     first, second = -1, -1
     for a in range(state.total_loss.size):
         if state.active[a] > 0.0:
@@ -335,10 +261,7 @@ def best_two(state: Any) -> tuple[int, int]:
 def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
     """Drop a candidate, and record row, opponent and wealth in the state; a kernel.
 
-    state: an `EliminationState`, changed in place.
-    candidate: its number, from 0.
-    against: number of the opponent that it lost to; -1 for all others together.
-    wealth: of the bet that dropped it; infinite if the outcome is certain.
+    `against` is -1 for all others together; `wealth` is infinite if the outcome is certain.
     """
     state.active[candidate] = 0.0
     state.drop_row[candidate] = state.rows_seen[0]
@@ -347,11 +270,7 @@ def drop(state: Any, candidate: int, against: int, wealth: float) -> None:
 
 
 def count_row(state: Any, losses: Floats) -> None:
-    """Add a row to `total_loss` of the active candidates and to `rows_seen`; a kernel.
-
-    state: an `EliminationState`, changed in place.
-    losses: of the row, in [0, 1], shape (k,).
-    """
+    """Add a row to `total_loss` of the active candidates and to `rows_seen`; a kernel."""
     for a in range(losses.size):
         if state.active[a] > 0.0:
             state.total_loss[a] += losses[a]
@@ -359,22 +278,13 @@ def count_row(state: Any, losses: Floats) -> None:
 
 
 def finish(state: Any, target: float) -> None:
-    """Set `state.done` if at most `target` candidates are active, or no row is left.
-
-    A kernel.
-
-    state: an `EliminationState`, changed in place.
-    target: number of candidates; a float, as all numbers in the state are.
-    """
+    """Set `state.done` if at most `target` candidates, or no row, are left; a kernel."""
     if n_active(state) <= target or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0
 
 
 def n_active(state: Any) -> float:
-    """Return the number of active candidates, as a float; a kernel.
-
-    state: an `EliminationState`.
-    """
+    """Return the number of active candidates, as a float; a kernel."""
     count = 0.0
     for a in range(state.active.size):
         count += state.active[a]

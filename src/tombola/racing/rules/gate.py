@@ -17,25 +17,13 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_ro
 
 
 class Gate(Elimination):
-    """Rule that compares each candidate with a baseline.
+    """Rule that compares each candidate with a baseline; `decisions` has the answers.
 
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-    baseline: number of the baseline candidate.
-    margin: 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss.
+    A margin of 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss. Own
+    fields of the state, beside `margin` and `baseline`:
 
-    `decisions` has the answers. Own fields of the state, beside `margin` and `baseline`:
-
-    decision          (k,) 1 statement proved, -1 refuted, 0 open
+    decision          (k,) 1 statement proved, -1 refuted, 0 open; decided candidates are dropped
     total_advantage   (k,) total loss of the baseline minus that of the candidate
-
-    >>> import numpy as np
-    >>> rule = Gate(candidates=2, rows=100, population=100, level=0.05, baseline=0, margin=0.0)
-    >>> rule.play(np.array([[0.5, 0.1]] * 100), np.arange(100, dtype=np.uint32)) < 50
-    True
-    >>> rule.decisions
-    {1: True}
     """
 
     supports_predictions = True
@@ -58,10 +46,6 @@ class Gate(Elimination):
         )
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison with the baseline per undecided candidate.
-
-        Its edge is the distance of the mean difference from the bound that decides, in either direction.
-        """
         threshold = self.state.threshold
         return [
             OpenQuestion(abs(self.gap(c, self.baseline) + self.margin), self.variance(c), threshold)
@@ -71,13 +55,6 @@ class Gate(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Update the state by one row: bet, count it, decide on candidates; a kernel.
-
-        Decided candidates are dropped.
-
-        state: as returned by `init`; changed in place.
-        losses: losses of the row in [0, 1], one per candidate; those of decided candidates are not read.
-        """
         base = int(state.baseline)
         for c in range(losses.size):
             if c != base and state.active[c] > 0.0:
@@ -87,38 +64,23 @@ class Gate(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Decide the candidates that answers on file decide before the first row.
-
-        A kernel. Decided candidates are dropped.
-
-        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
-            loss over the answers on file of each candidate, must be over all rows.
-        """
         base = int(state.baseline)
         for c in range(state.total_loss.size):
-            if c != base:
-                _decide_before(state, c, base)
+            if c != base and is_refuted(state, base, c, 0.0, -state.margin, 0.0):
+                state.decision[c], state.current_wealth[c] = 1.0, math.inf
+            elif c != base and is_refuted(state, c, base, 0.0, state.margin, 0.0):
+                state.decision[c], state.current_wealth[c] = -1.0, math.inf
         _drop_decided(state, base)
 
     def advantage(self, candidate: int) -> tuple[float, int]:
-        """Return (lead of a candidate over the baseline, number of rows it is over).
-
-        The lead is the mean loss of the baseline minus that of the candidate, up to its decision;
-        above 0 if the candidate is better.
-
-        candidate: its number, from 0.
-        """
+        """Return (mean loss of the baseline minus that of a candidate, rows it is over)."""
         decided = self.state.decision[candidate] != 0.0
         rows = int(self.state.drop_row[candidate]) if decided else self.rows_seen
         return float(self.state.total_advantage[candidate]) / max(rows, 1), rows
 
     @property
     def decisions(self) -> dict[int, bool]:
-        """The decided candidates: a dict from their numbers, from 0, to True or False.
-
-        True: proved to be better than the baseline or, with a margin, not worse by more than it. False: this is
-            refuted.
-        """
+        """The decided candidates: from their numbers to whether they pass the gate."""
         return {c: bool(sign > 0) for c, sign in enumerate(self.state.decision) if sign != 0}
 
 
@@ -142,16 +104,6 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
         state.current_wealth[c] = math.inf
 
 
-def _decide_before(state: Any, c: int, base: int) -> None:
-    """Decide on candidate c before the first row if answers on file suffice."""
-    if is_refuted(state, base, c, 0.0, -state.margin, 0.0):
-        state.decision[c] = 1.0
-    elif is_refuted(state, c, base, 0.0, state.margin, 0.0):
-        state.decision[c] = -1.0
-    if state.decision[c] != 0.0:
-        state.current_wealth[c] = math.inf
-
-
 def _drop_decided(state: Any, base: int) -> None:
     """Drop the decided candidates; end the race if all are, or no row is left."""
     undecided = 0
@@ -168,12 +120,8 @@ def _drop_decided(state: Any, base: int) -> None:
 def holds_on_list(lead: float, margin: float, population: float) -> bool:
     """Return whether a candidate passes the gate on the whole list, up to rounding.
 
-    Without a margin it must be better than the baseline: lead > 0. With one it may be worse by the margin in mean loss:
-    lead >= -margin * population.
-
-    lead: total loss of the baseline minus that of the candidate, over all rows.
-    margin: tolerance in mean loss, 0 or more.
-    population: number of rows.
+    `lead` is the total loss of the baseline minus that of the candidate. Without a margin it must be above 0, with one
+    at least -margin * population.
     """
     slack = ROUNDING_SLACK * population
     return bool(lead > slack if margin == 0.0 else lead >= -margin * population - slack)

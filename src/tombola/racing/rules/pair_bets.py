@@ -34,12 +34,8 @@ _MIN_SHARE = 1e-12
 def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Floats:
     """Return the initial wealth of a bettor by strategy; sums to 1.
 
-    A bettor is an e-process that compares two candidates.
-    There are 4 strategies on a list, those of `update_wealth` in the same order, and 5 for rows that are a sample: the
-    fifth aims at the last row.
-
-    population: number of rows of the list, or infinite for a sample.
-    horizon_share: initial wealth of the fifth strategy, in [0, 1].
+    There are 4 strategies on a list, those of `update_wealth` in the same order, and 5 for rows that are a sample
+    (infinite population): the fifth aims at the last row, with wealth `horizon_share`.
 
     >>> pair_weights(100).size, pair_weights(math.inf).tolist()
     (4, [0.25, 0.125, 0.0625, 0.0625, 0.5])
@@ -52,11 +48,8 @@ def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Fl
 def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE, reserve: float = _GOAL_RESERVE) -> float:
     """Return 1 / goal, in (0, 1), of the strategy that aims at the last row.
 
-    The goal is the wealth, above the threshold, at which the strategy stops betting.
-
-    threshold: wealth that decides a pair.
-    horizon_share: initial wealth of the strategy, in (0, 1].
-    reserve: distance from threshold to goal, in standard deviations of the normal approximation of the wealth.
+    It stops betting at the goal: the threshold that decides a pair, moved up by `reserve` standard deviations of the
+    normal approximation of the wealth.
 
     >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
     48.9
@@ -67,13 +60,8 @@ def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE, reser
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
     """Bet on one row against "the mean of d is at most 0"; return the wealth.
 
-    The wealth is that of the bettor, an e-process; it includes the strategy that aims at the last row, if the rows are
-    a sample (`pair_weights`). A kernel.
-
-    state: an `EliminationState`, changed in place.
-    bettor: row of `state.wealth`.
-    lead: sum of d over the rows before this one.
-    d: the difference of this row, loss of one candidate minus loss of the other, in [-1, 1].
+    A kernel. `lead` is the sum of d before this row. It includes the strategy that aims at the last row, if the rows
+    are a sample.
     """
     wealth = state.wealth[bettor]
     if wealth.size > STRATEGY_WEIGHTS.size:
@@ -87,11 +75,6 @@ def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
     """Bet on one row with only the strategy that aims at the last row.
 
     Nothing is done once its wealth has reached the goal (`share_of_goal`) or has fallen to almost 0.
-
-    state: an `EliminationState`, changed in place; the wealth is in column 4 of `state.wealth`.
-    bettor: row of `state.wealth`.
-    lead: sum of d over the rows before this one.
-    d: the difference of this row, loss of one candidate minus loss of the other, in [-1, 1].
     """
     wealth = state.wealth[bettor]
     share = wealth[STRATEGY_WEIGHTS.size] * state.goal_share
@@ -107,8 +90,7 @@ def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
 def _horizon_bet(share: float, variance_left: float) -> float:
     """Return the bet of the strategy that aims at the last row, in [0, 0.99].
 
-    share: its wealth as a share of its goal; from 1 on the bet is 0.
-    variance_left: variance of the sum of differences over the rows left.
+    share: its wealth as a share of its goal; variance_left: of the sum of differences over the rows left.
 
     >>> _horizon_bet(1.0, 50.0), round(_horizon_bet(0.5, 50.0), 4), _horizon_bet(1e-9, 50.0) < _horizon_bet(1e-9, 40.0)
     (0.0, 0.1128, True)

@@ -20,24 +20,13 @@ from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_g
 
 
 class Ranks(Elimination):
-    """Rule for the order of all candidates, or of the `top` first ones.
-
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-    top: number of first ranks to settle; 0 for all.
+    """Rule for the order of all candidates, or of the `top` first ones (0: of all).
 
     A candidate is asked no more when its order against every other candidate is proved. Own fields of the state, beside
     `top`:
 
     goal_share        1 / goal of the bets towards the last row (`tombola.racing.rules.pair_bets`)
     before            (k, k) 1 at [a, b] once "a before b" is proved, directly or by transitivity
-
-    >>> import numpy as np
-    >>> rule = Ranks(candidates=3, rows=200, population=200, level=0.05)
-    >>> calls = rule.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
-    >>> calls < 200, rule.rank_sets().tolist()
-    (True, [[1, 1], [2, 2], [3, 3]])
     """
 
     def __init__(self, candidates: int, rows: int, population: float, level: float, *, top: int = 0) -> None:
@@ -45,40 +34,26 @@ class Ranks(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        k, threshold = self.candidates, n_pairs(self.candidates) / self.level
-        state = self.initial_state(
-            bettors=k * k,
-            threshold=threshold,
-            goal_share=share_of_goal(threshold),
-            top=float(self.top),
-            before=np.zeros((k, k)),
-            **self._own_fields(),
-        )
-        return state._replace(wealth=np.tile(pair_weights(self.population), (k * k, 1)))
+        return self._initial_state(n_pairs(self.candidates) / self.level)
 
-    def _own_fields(self) -> dict[str, Floats]:
-        return {}
+    def _initial_state(self, threshold: float, **own: Floats) -> Any:
+        k = self.candidates
+        return self.initial_state(
+            bettors=k * k, threshold=threshold, weights=pair_weights(self.population),
+            goal_share=share_of_goal(threshold), top=float(self.top), before=np.zeros((k, k)), **own,
+        )  # fmt: skip
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
-        """Return first and last possible rank of every candidate, shape (candidates, 2).
-
-        Ranks count from 1, the best. They follow from the pairs whose order is proved so far.
-        """
+        """Return first and last possible rank, from 1, of every candidate, shape (k, 2)."""
         return rank_sets(self.before)
 
     @property
     def before(self) -> "np.typing.NDArray[np.bool_]":
-        """The proved order, bool, shape (k, k): True at [a, b] if a is proved before b.
-
-        "Before" means a smaller mean loss. Candidates are numbered from 0.
-        """
+        """The proved order, shape (k, k): True at [a, b] if a has a smaller mean loss."""
         return np.asarray(self.state.before > 0.0)
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison per pair of neighbours by mean loss that is not decided.
-
-        Neighbours need the most rows. Only pairs that may be among the first `top` ranks are listed.
-        """
+        """Return the undecided neighbours by mean loss, which need the most rows."""
         # Totals of dropped candidates are over fewer rows, so only active ones are compared.
         order = sorted(self.active, key=lambda a: float(self.state.total_loss[a]))
         before, first = self.before, self.rank_sets()[:, 0]
@@ -90,10 +65,7 @@ class Ranks(Elimination):
 
     @property
     def leader(self) -> int:
-        """Number, from 0, of the candidate with the smallest first possible rank.
-
-        Of several, the one with the smallest mean loss.
-        """
+        """Number of the candidate with the smallest first possible rank, then mean loss."""
         state, first = self.state, self.rank_sets()[:, 0]
         rows = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return min(
@@ -173,9 +145,7 @@ def n_pairs(k: int) -> int:
 def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.int64]":
     """Return first and last possible rank of every candidate, shape (k, 2).
 
-    These are 1 + number of candidates before it, and k - number after it; rank 1 is the best.
-
-    before: a transitive order, bool, shape (k, k); True at [a, b] if a comes before b (smaller mean loss).
+    `before` is a transitive order, (k, k). The ranks are 1 + number of candidates before, and k - number after it.
 
     >>> rank_sets(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)).tolist()
     [[1, 1], [2, 3], [2, 3]]
@@ -186,10 +156,6 @@ def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.in
 
 def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.bool_]":
     """Return the transitive closure of an order of k candidates, bool, shape (k, k).
-
-    If a comes before b and b before c, then a comes before c. The argument is not changed.
-
-    before: bool, shape (k, k); True at [a, b] if a comes before b.
 
     >>> close_transitively(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], bool)).tolist()[0]
     [False, True, True]
@@ -205,32 +171,17 @@ class Blocks(Ranks):
 
     A block is a set of candidates whose order among themselves stays open. The rule proves the order between blocks.
     It needs less wealth per pair than `Ranks`, (k - 1) / level, because only the k - 1 pairs of neighbours in the true
-    order must hold. "u before a" is proved once no chain of pairs that are not rejected leads from a to u.
-
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-    top: number of first ranks to settle; 0 for all.
-
-    Own fields of the state, beside those of `Ranks`:
+    order must hold. "u before a" is proved once no chain of pairs that are not rejected leads from a to u. Own fields
+    of the state, beside those of `Ranks`:
 
     rejected          (k, k) 1 at [a, b] once "a is at least as good as b" is rejected
     reached, stack    (k,) scratch space for the search of chains
-
-    >>> import numpy as np
-    >>> table, order = np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32)
-    >>> pairs, blocks = (rule(candidates=3, rows=200, population=200, level=0.05) for rule in (Ranks, Blocks))
-    >>> blocks.play(table, order) < pairs.play(table, order), blocks.rank_sets().tolist()
-    (True, [[1, 1], [2, 2], [3, 3]])
     """
 
     def init(self) -> Any:
-        threshold = max(1, self.candidates - 1) / self.level
-        return super().init()._replace(threshold=threshold, goal_share=share_of_goal(threshold))
-
-    def _own_fields(self) -> dict[str, Floats]:
         k = self.candidates
-        return {"rejected": np.zeros((k, k)), "reached": np.zeros(k), "stack": np.zeros(k)}
+        own = {"rejected": np.zeros((k, k)), "reached": np.zeros(k), "stack": np.zeros(k)}
+        return self._initial_state(max(1, k - 1) / self.level, **own)
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
@@ -282,25 +233,13 @@ def _prove_blocks(state: Any) -> None:
 class Place(Elimination):
     """Rule for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
 
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-    candidate: number of the candidate whose rank is asked for.
-
-    `rank_set` is the answer. Let E_ab be the wealth of bets against "a is at least as good as b". "The rank of a is
-    larger than r" is proved once the mean of the k - r smallest E_ab, b != a, reaches 2 / level; "smaller than r" in
-    the same way with E_ba. There is no union bound over candidates or ranks. Own fields of the state, beside
-    `goal_share` (see `Ranks`) and `candidate`:
+    Let E_ab be the wealth of bets against "a is at least as good as b". "The rank of a is larger than r" is proved once
+    the mean of the k - r smallest E_ab, b != a, reaches 2 / level; "smaller than r" in the same way with E_ba. There is
+    no union bound over candidates or ranks. Own fields of the state, beside `goal_share` (see `Ranks`) and `candidate`:
 
     e_values          (2, k) E_ab and E_ba, by opponent b
     rank_range        (2,) first and last rank still possible
     is_used           (k,) scratch space for means of the smallest e-values
-
-    >>> import numpy as np
-    >>> rule = Place(candidates=3, rows=200, population=200, level=0.05, candidate=1)
-    >>> _ = rule.play(np.array([[0.0, 0.5, 1.0]] * 200), np.arange(200, dtype=np.uint32))
-    >>> rule.rank_set()
-    (2, 2)
     """
 
     def __init__(self, candidates: int, rows: int, population: float, level: float, *, candidate: int) -> None:
@@ -309,16 +248,11 @@ class Place(Elimination):
 
     def init(self) -> Any:
         k, threshold = self.candidates, 2.0 / self.level
-        state = self.initial_state(
-            bettors=2 * k,
-            threshold=threshold,
-            goal_share=share_of_goal(threshold),
-            candidate=float(self.candidate),
-            e_values=np.ones((2, k)),
-            rank_range=np.array([1.0, float(k)]),
-            is_used=np.zeros(k),
-        )
-        return state._replace(wealth=np.tile(pair_weights(self.population), (2 * k, 1)))
+        return self.initial_state(
+            bettors=2 * k, threshold=threshold, weights=pair_weights(self.population),
+            goal_share=share_of_goal(threshold), candidate=float(self.candidate), e_values=np.ones((2, k)),
+            rank_range=np.array([1.0, float(k)]), is_used=np.zeros(k),
+        )  # fmt: skip
 
     def rank_set(self) -> tuple[int, int]:
         """Return the first and the last rank that `candidate` may have; 1 is the best."""
@@ -327,28 +261,17 @@ class Place(Elimination):
 
     @property
     def is_contradictory(self) -> bool:
-        """Whether the first possible rank is larger than the last one.
-
-        This happens with probability at most `level`; then no rank is proved.
-        """
+        """Whether no rank is possible, which has probability at most `level`."""
         first, last = self.rank_set()
         return first > last
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison of `candidate` with each rival whose order is not proved."""
         a, threshold, evidence = self.candidate, self.state.threshold, self.state.e_values.max(axis=0)
         undecided = [b for b in self.active if b != a and evidence[b] < threshold]
         return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        """Update the state by one row: bet, count the row, narrow the rank set; a kernel.
-
-        No candidate is dropped before the rank is proved.
-
-        state: as returned by `init`; changed in place.
-        losses: losses of the row in [0, 1], one per candidate.
-        """
         k, a = losses.size, int(state.candidate)
         for b in range(k):
             if b != a and state.active[b] > 0.0:

@@ -27,26 +27,13 @@ _PAIR_SHARE = 0.75
 class Top(Elimination):
     """Rule for the best `top` candidates, in any order among themselves.
 
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-    top: number of candidates to keep, less than k.
+    A set below is a possible answer: `top` of the candidates. Own fields of the state, beside `top`:
 
-    A set below is a possible answer: `top` of the candidates. Own fields of the state:
-
-    top               number of candidates to keep
     pair_threshold    wealth of pairs that drops a candidate
     members           (sets, k) 1 for the members of a set
     n_sets            (1,) number of sets not rejected: the first rows of `members`; 0 while there are too many
     rejection_wealth  (k,) least wealth at which a set with the candidate was rejected
     pair_wealth       (k,) scratch space for the wealth of pairs
-
-    >>> import numpy as np
-    >>> rule = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
-    >>> rule.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32)) < 60
-    True
-    >>> rule.active
-    [0, 2]
     """
 
     supports_predictions = True
@@ -110,14 +97,6 @@ class Top(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Drop the candidates that answers on file exclude before the first row; a kernel.
-
-        A set of `top` candidates is rejected if it cannot be an answer for any values of the unknown losses. A
-        candidate is dropped if all sets with it are rejected.
-
-        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
-            loss over the answers on file of each candidate, must be over all rows.
-        """
         k, first = state.total_loss.size, state.members.shape[0]
         if state.wealth.shape[0] > first:
             for a in range(k):
@@ -128,10 +107,7 @@ class Top(Elimination):
 
 
 def _reject_and_drop(state: Any, leader: int) -> None:
-    """Reject sets after a row is counted, and drop the candidates in no set left.
-
-    leader: recorded as the opponent of dropped candidates.
-    """
+    """Reject sets after a row is counted, and drop the candidates in no set left."""
     uses_pairs, k = state.wealth.shape[0] > state.members.shape[0], state.total_loss.size
     for b in range(k):
         if state.active[b] > 0.0:
@@ -150,10 +126,7 @@ def _reject_and_drop(state: Any, leader: int) -> None:
 
 
 def _list_sets(state: Any) -> None:
-    """List all sets of m active candidates in `state.members`, if there is space.
-
-    m is the number of candidates to keep. `state.n_sets[0]` becomes the number of sets.
-    """
+    """List all sets of `top` active candidates in `state.members`, if there is space."""
     k, sets, members, m = state.active.size, 1.0, state.members, int(state.top)
     for i in range(m):
         sets *= (n_active(state) - i) / (i + 1.0)
@@ -263,12 +236,7 @@ def _mean_of_smallest(state: Any, b: int) -> float:
 
 
 def _drop_beaten(state: Any, leader: int) -> None:
-    """Drop candidates with a wealth of the threshold or more, until m are left.
-
-    m is the number of candidates to keep. The largest wealth comes first.
-
-    leader: candidate with the smallest total loss, recorded as the opponent.
-    """
+    """Drop the largest wealths from the threshold on, until `top` candidates are left."""
     while n_active(state) > state.top:
         worst = -1
         for b in range(state.current_wealth.size):

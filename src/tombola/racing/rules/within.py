@@ -26,9 +26,6 @@ _DROP_SHARES = ((0.2, 0.999), (1.0, 0.97), (2.0, 0.9), (math.inf, 0.5))
 def _drop_share(within: float, rows: int) -> float:
     """Return the share of the level that is spent on dropping candidates.
 
-    within: tolerance in mean loss.
-    rows: length of the list.
-
     >>> [_drop_share(within, 400) for within in (0.005, 0.01, 0.06, 0.1)]
     [0.999, 0.97, 0.9, 0.5]
     """
@@ -38,26 +35,13 @@ def _drop_share(within: float, rows: int) -> float:
 class Within(Elimination):
     """Rule for a candidate with mean loss at most `within` above the smallest.
 
-    candidates, rows: number of candidates, and length of the list.
-    population: `rows` for a question about this list; infinite if rows are i.i.d. draws.
-    level: largest probability of a wrong answer.
-    within: tolerance in mean loss, above 0.
+    `chosen` is the answer. Own fields of the state; "a is too bad" for "a is worse than b by the tolerance or more":
 
-    `chosen` is the answer. Own fields of the state:
-
-    tolerance         `within`
-    settling_wealth   wealth of bets against "a is worse than b by the tolerance or more" that refutes it
-    settled           (k, k) 1 at [a, b] if a is proved to be worse than b by less than the tolerance
-    deposit           (k, k) wealth, at [a, b], put into bets against "a is worse than b by the tolerance or more",
-                      without gains
+    tolerance         `within`, above 0
+    settling_wealth   wealth of bets against "a is too bad" that refutes it
+    settled           (k, k) 1 at [a, b] once "a is too bad" is refuted
+    deposit           (k, k) wealth, at [a, b], put into bets against "a is too bad", without gains
     is_chosen         (k,) 1 for the answer
-
-    >>> import numpy as np
-    >>> rule = Within(candidates=2, rows=100, population=100, level=0.05, within=0.5)
-    >>> rule.play(np.array([[0.0, 0.1]] * 100), np.arange(100, dtype=np.uint32)) < 30
-    True
-    >>> rule.chosen
-    0
     """
 
     supports_predictions = True
@@ -82,11 +66,6 @@ class Within(Elimination):
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
-        """Return one comparison per active rival that the leader is not settled against.
-
-        The question is whether mean loss of the leader < mean loss of the rival + `within`. The leader has the smallest
-        total loss.
-        """
         best, k = self.leader, self.candidates
         others = [b for b in self.active if b != best]
         threshold = self.state.settling_wealth * len(others)
@@ -106,14 +85,6 @@ class Within(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        """Draw the conclusions that answers on file make certain before the first row.
-
-        A kernel. It drops candidates that cannot be the best, and sets `settled` for pairs whose difference is certain
-        to be less than the tolerance.
-
-        state: as returned by `init`, changed in place. Its `known_loss` and `known_gain`, the sums of loss and of 1 -
-            loss over the answers on file of each candidate, must be over all rows.
-        """
         k = state.total_loss.size
         drop_hopeless(state)
         for a in range(k):
@@ -127,32 +98,23 @@ class Within(Elimination):
 
     @property
     def chosen(self) -> int | None:
-        """Number, from 0, of the candidate proved to be within the tolerance of the best.
-
-        None while the question is open.
-        """
+        """Number of the candidate proved to be within the tolerance; None while open."""
         return next((a for a, chosen in enumerate(self.state.is_chosen) if chosen), None)
 
 
 def _update_accounts(state: Any, losses: Floats) -> None:
-    """Bet on one row in the accounts for candidates near the leader."""
-    leader, _ = best_two(state)
-    for a in range(losses.size):
-        close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
-        if state.active[a] > 0.0 and close:
-            _bet_on(state, losses, a)
-
-
-def _bet_on(state: Any, losses: Floats, a: int) -> None:
-    """Bet on one row, before it is counted, in all accounts for candidate a."""
+    """Bet on one row, before it is counted, in the accounts for candidates near the leader."""
     k = losses.size
-    for b in range(k):
-        if b != a and state.active[b] > 0.0:
-            lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
-            wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.tolerance)
-            certain = is_refuted(state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0)
-            if wealth >= state.settling_wealth or certain:
-                state.settled[a, b] = 1.0
+    leader, _ = best_two(state)
+    for a in range(k):
+        close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
+        for b in range(k):
+            if close and b != a and state.active[a] > 0.0 and state.active[b] > 0.0:
+                lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
+                wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.tolerance)
+                certain = is_refuted(state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0)
+                if wealth >= state.settling_wealth or certain:
+                    state.settled[a, b] = 1.0
 
 
 def _account(k: int, a: int, b: int) -> int:
@@ -170,10 +132,7 @@ def _close_accounts(state: Any) -> None:
 
 
 def _redistribute(state: Any, a: int, b: int) -> None:
-    """Move min(wealth, deposit) of b's account for a to b's other accounts.
-
-    They get equal parts, as wealth and as deposit.
-    """
+    """Move min(wealth, deposit) of b's account for a in equal parts to its others."""
     k, others = state.total_loss.size, 0.0
     for c in range(k):
         others += state.active[c] if c != b else 0.0
@@ -191,18 +150,12 @@ def _choose(state: Any) -> None:
     """End the race if a candidate is settled; of several, take the smallest loss."""
     chosen = -1
     for a in range(state.total_loss.size):
-        settled = state.active[a] > 0.0 and _is_settled(state, a)
+        settled = state.active[a] > 0.0
+        for b in range(state.total_loss.size):
+            if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:
+                settled = False
         if settled and (chosen < 0 or state.total_loss[a] < state.total_loss[chosen]):
             chosen = a
     if chosen >= 0:
         state.is_chosen[chosen] = 1.0
         state.done[0] = 1.0
-
-
-def _is_settled(state: Any, a: int) -> bool:
-    """Return whether the accounts for a of all active candidates have decided."""
-    settled = True
-    for b in range(state.total_loss.size):
-        if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:
-            settled = False
-    return settled
