@@ -1,6 +1,7 @@
 """CompareReport: its numbers are those of the runs; requests, defaults and notes."""
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from tombola.advice.default_learners import MEAN_RANKS, Conditions, default_budg
 from tombola.advice.learner_list import list_learners
 from tombola.budget import Budget, optimum
 from tombola.budget.optimum import UnreachableError
+from tombola.cli.compare import _show_report
 from tombola.delay import RowDelays
 from tombola.engine.loop import SWITCHES
-from tombola.errors import ParameterError
+from tombola.errors import ParameterError, TombolaWarning
 from tombola.learners import EmpiricalLP, FollowTheLeader
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
@@ -213,6 +215,25 @@ def test_regret_bound() -> None:
     assert late == leader.bound(4, 500, 9)
     assert regret_bound(default_learners(Conditions())["TsallisInf"], 4, 500, 9, 0.0) is None
     assert regret_bound(leader, 4, 500, 0, 1.0) is None
+
+
+def test_page_json_and_terminal_have_all_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Remarks on direction, missing cells and range, and ignored columns: read from one report by all three."""
+    (tmp_path / "t.csv").write_text("id,a_accuracy,b_accuracy,remark\n" + "x,0,1,fine\ny,0.5,,\nz,1,0.5,\n" * 4)
+    with pytest.warns(TombolaWarning, match="higher is better"):
+        read = read_table(tmp_path / "t.csv", kind="losses", range=(0, 100), missing="worst", ignore=["id"])
+    report = run_comparison(read, asked(learners=("UCB1",), repetitions=1))
+    _show_report(report)
+    printed = " ".join(capsys.readouterr().out.split())
+    data, page = json.dumps(report.to_dict()), unescape(compare_page(report, command="x"))
+    for text in (
+        "the names say higher is better",
+        "are missing and count as",
+        "all values lie between",
+        "remark (text)",
+    ):
+        for shown in (printed, data, page, unescape(report._repr_html_())):
+            assert text in shown
 
 
 def test_random_fixed_action_in_ranking() -> None:

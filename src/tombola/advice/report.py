@@ -236,7 +236,15 @@ class CompareReport:
             ]
             columns = ("rank", "learner", f"mean {self.quantity}", "regret", "above the first")
             tables.append(HtmlTable(columns, rows, f"{order} order", total=len(rows)))
-        sentences = (summary.best, summary.advice, summary.gain, summary.precision, *summary.warnings, *self.notes)
+        sentences = (
+            *summary.remarks,
+            summary.best,
+            summary.advice,
+            summary.gain,
+            summary.precision,
+            *summary.warnings,
+            *self.notes,
+        )
         return html_block(summary.table, [], tables, sentences)
 
     def to_dict(self) -> _Json:

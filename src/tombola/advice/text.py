@@ -45,6 +45,7 @@ class Summary(NamedTuple):
     precision: repetitions, intervals and the proved bound.
     command: command line that starts a live session with the learner; "" if there is none.
     warnings: sentences about the order or the size of the table.
+    remarks: sentences about direction, range and missing cells of the table.
     """
 
     table: str
@@ -54,6 +55,7 @@ class Summary(NamedTuple):
     precision: str
     command: str
     warnings: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def summarise(report: "CompareReport") -> Summary:
@@ -72,6 +74,7 @@ def summarise(report: "CompareReport") -> Summary:
         precision=_precision_text(report),
         command=_session_command(report),
         warnings=tuple(_warnings(report)),
+        remarks=report.table.remarks,
     )
 
 
