@@ -134,12 +134,16 @@ def _read_table(table: str, table_options: TableOptions, clusters: str, missing:
     kind, limits = parsed.require_direction(), table_options.get("range")
     direction = direction_text(kind, parsed.unit, by_file=parsed.by_file)
     return {
-        "first_lines": [f"R{direction[1:]}.", *reading_remarks(parsed, missing=missing, limits=limits)],
+        "first_lines": [
+            f"R{direction[1:]}.",
+            *reading_remarks(parsed, missing=missing, limits=limits),
+            *(f"Note: {question}." for question in parsed.questions),
+        ],
         "table": parsed.values,
         "kind": kind,
         "names": parsed.names,
         "range": table_options.get("range"),
-        "clusters": _labels(table, clusters) if clusters else None,
+        "clusters": _labels(table, clusters)[: -1 if parsed.has_summary_row else None] if clusters else None,
     }
 
 

@@ -28,6 +28,12 @@ _TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "t
 _BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
 # Words that count as numbers, in lower case -> number; Excel and pandas write booleans as words.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+# Words for a result, in lower case. They are not read as numbers: 1 for pass is a score, but would be a loss, too.
+_RESULT_WORDS = frozenset({
+    "pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong", "success", "failure", "ok", "solved",
+    "unsolved", "y", "n",
+})  # fmt: skip
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+(?:\.\d+)?)")
 # Notations of a cell: how its number is written. They are the keys of `Column.notations`.
 # Notation of a number with a decimal point, and of true and false.
 PLAIN = "plain"
@@ -90,6 +96,19 @@ class Column(NamedTuple):
         if self.texts is not None:
             return list(self.texts)
         return [f"{number:.0f}" if number.is_integer() else repr(number) for number in self.numbers.tolist()]
+
+    def head(self, rows: int) -> "Column":
+        """Return the column with its first rows only."""
+        first_invalid, first_missing = (
+            cell if cell is not None and cell.row < rows else None for cell in (self.first_invalid, self.first_missing)
+        )
+        return self._replace(
+            numbers=self.numbers[:rows],
+            texts=None if self.texts is None else self.texts[:rows],
+            first_invalid=first_invalid,
+            first_missing=first_missing,
+            notations={notation: cell for notation, cell in self.notations.items() if cell.row < rows},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +174,7 @@ class Columns:
         if column.first_invalid is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
-                f"got {truncate(column.first_invalid.text)!r}; fill it in, leave out the row, or leave out the column "
-                f"with {option_text('ignore', [column.name])}."
+                f"got {truncate(column.first_invalid.text)!r}; {_repair_text(column)}."
             )
         if PERCENT in column.notations and len(column.notations) > 1:
             other = next(cell for notation, cell in column.notations.items() if notation != PERCENT)
@@ -340,6 +358,25 @@ def check_unique(source: str, rule: str, names: Sequence[str], fix: str) -> None
         if name in seen:
             raise TableError(f"{source}: {rule}, got {name!r} twice; {fix}.")
         seen.add(name)
+
+
+def has_result_word(column: Column) -> bool:
+    """Return whether the first cell that is no number is a word for a result, such as pass."""
+    return column.first_invalid is not None and column.first_invalid.text.strip().lower() in _RESULT_WORDS
+
+
+def _repair_text(column: Column) -> str:
+    """Return the fix, for an error message, of the first cell that is no number."""
+    assert column.first_invalid is not None
+    if has_result_word(column):
+        scores = option_text("kind", "scores")
+        return f"write 1 for pass and 0 for fail in every cell, with {scores}, since higher is then better"
+    share = _SHARE.fullmatch(column.first_invalid.text.strip())
+    if share is not None and float(share[2]) > 0:
+        points, most = float(share[1]), float(share[2])
+        limits = option_text("range", (0.0, most))
+        return f"write {points / most:g}, or {points:g} in every cell with {limits}"
+    return f"fill it in, leave out the row, or leave out the column with {option_text('ignore', [column.name])}"
 
 
 def _plain_cell(cell: Any) -> Any:

@@ -58,6 +58,11 @@ _LABEL = _GROUP | {
     "label", "labels", "target", "weight", "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month",
     "year",
 }  # fmt: skip
+# Ids of a last line that sums up the others.
+SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
+_SUMMARY = SUMMARY_IDS | {
+    "max", "maximum", "min", "minimum", "best", "worst", "highest", "lowest", "rank", "argmax", "argmin",
+}  # fmt: skip
 # Words that reverse the one after them, as in no_errors: such names state no direction.
 _NEGATIONS = frozenset({"no", "not", "non", "without", "negative", "neg", "inverse", "inverted", "minus"})
 # Words that reverse the one before them, as in error_free and time_saved.
@@ -147,6 +152,16 @@ def has_id_word(name: str) -> bool:
 def is_group_name(name: str) -> bool:
     """Return whether the name is usual for a column of groups, such as category."""
     return name.strip().lower() in _GROUP
+
+
+def is_summary_name(name: str) -> bool:
+    """Return whether a name has only words for a summary of other columns, and kind words.
+
+    >>> is_summary_name("Max"), is_summary_name("mean score"), is_summary_name("qwen-max"), is_summary_name("score")
+    (True, True, False, False)
+    """
+    words = {*_words(name)} - _LOSS - _SCORE - _COST
+    return bool(words) and words <= _SUMMARY
 
 
 def action_stem(name: str) -> str:

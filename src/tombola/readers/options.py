@@ -78,6 +78,8 @@ class ParsedTable(NamedTuple):
     id_column: name of the column of ids of a wide table; "" without one
     value_columns: names of the columns of values in the file
     by_file: whether the name of the file states the direction
+    questions: those of the notes that are about rows and columns that sum up the others
+    has_summary_row: whether the last line was left out, because it sums up the others
     """
 
     source: str
@@ -99,6 +101,8 @@ class ParsedTable(NamedTuple):
     id_column: str = ""
     value_columns: tuple[str, ...] = ()
     by_file: bool = False
+    questions: tuple[str, ...] = ()
+    has_summary_row: bool = False
 
     @property
     def contradiction(self) -> str:
@@ -154,12 +158,13 @@ class ParsedTable(NamedTuple):
         costs = None if self.costs is None else self.costs[:, chosen]
         return self._replace(values=self.values[:, chosen], actions=tuple(actions), costs=costs)
 
-    def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
+    def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({}), hint: str = "") -> Kind:
         """Return the direction, "losses" or "scores".
 
         Raises TableError if neither column names, file name nor the caller state it.
 
         range_options: direction -> the option about the range that it needs as well, for the message.
+        hint: a clause on these options, at the end of the message.
         """
         if self.kind is not None:
             return self.kind
@@ -168,7 +173,7 @@ class ParsedTable(NamedTuple):
         raise TableError(
             f"{self.source}: expected losses (lower is better) or scores (higher is better), got columns named "
             f"{join_names(self.names)}, which can be either; write {higher} if higher is better, {lower} if "
-            "lower is."
+            f"lower is{f'; {hint}' if hint else ''}."
         )
 
 

@@ -15,9 +15,11 @@ from tombola.readers.table import parse_table
 from tombola.readers.to_pool import (
     KINDS,
     MAX_DROPPED_SHARE,
+    NOT_TRUE_LIMITS,
     TIME_LIMIT,
     direction_text,
     incomplete_rows,
+    is_unusual_range,
     range_option,
     suggested_range,
     value_range,
@@ -194,6 +196,9 @@ class TableSummary(NamedTuple):
         words = command.split()
         needed = [[one for one in self.needed_options(kind) if one.split()[0] not in words] for kind in kinds]
         steps = [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
+        if is_unusual_range(self.parsed):
+            seen = option_text("range", suggested_range(*value_range(self.parsed)))
+            steps = [(f"{text} ({NOT_TRUE_LIMITS})" if seen in step else text, step) for text, step in steps]
         limit = option_text("range", (0.0, TIME_LIMIT))
         if self.parsed.has_timeouts and limit in steps[0][1]:
             tenfold = option_text("range", (0.0, f"10*{TIME_LIMIT}"))
@@ -299,7 +304,7 @@ def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
 
     >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
     >>> summary.needed_options("scores")
-    ["kind='scores'", 'range=(0, 50)']
+    ["kind='scores'", 'range=(0, 100)']
     """
     return TableSummary(parse_table(source, options))
 

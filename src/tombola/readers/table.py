@@ -186,7 +186,7 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     parsed = parsed._replace(notes=[*table.notes, *parsed.notes])
 
     def by_row(column: Column) -> Column:
-        return column if lines is None else one_per_row(table, column, lines)
+        return column.head(len(parsed.values)) if lines is None else one_per_row(table, column, lines)
 
     if by is not None:
         parsed = parsed._replace(strata=tuple(label.strip() or "(none)" for label in by_row(by).labels))

@@ -1,5 +1,6 @@
 """Conversion of a parsed table to a pool: missing cells, direction and range."""
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,10 @@ KINDS: tuple[Kind, Kind] = ("scores", "losses")
 # Placeholder of the time limit of a table with timeouts, in a command to complete.
 TIME_LIMIT = "LIMIT"
 
+# Beside a suggested range that is only that of the values seen.
+NOT_TRUE_LIMITS = "the range is that of the values seen: write the true limits"
+# Upper ends of usual scales, which start at 0.
+_USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
 # Numbers examined at a time, so that a memory-mapped table is never loaded as a whole.
 _CHUNK_SIZE = 1 << 20
 # Up to this share of incomplete rows, messages suggest to drop them; with more, too little of the table would be left,
@@ -114,9 +119,10 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
         )
         remarks.append(f"{text}{verbs[1]} as {worst}{advice}.")
     if limits is not None and not parsed.has_timeouts:
-        low, high = suggested_range(*value_range(parsed))
+        ends = value_range(parsed)
+        low, high = suggested_range(*ends)
         # Ten times is the step between the usual scales: 0 to 1, 0 to 10, 0 to 100.
-        if 0 < _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
+        if any(ends) and _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
             meant = option_text("range", (low, high))
             remarks.append(
                 f"Note: all values lie between {low:g} and {high:g}, the range is {limits[0]:g} to {limits[1]:g}: is "
@@ -136,7 +142,7 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
     rescale: use the smallest and the largest value of the table as limits.
     """
     needed: dict[Kind, str] = {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
-    kind = parsed.require_direction(needed)
+    kind = parsed.require_direction(needed, NOT_TRUE_LIMITS if needed and is_unusual_range(parsed) else "")
     original = parsed
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
@@ -286,13 +292,14 @@ def _limits(
     if low < dtype(bounds[0]) or high > dtype(bounds[1]):
         wider, outside = suggested_range(low, high), _columns_outside(parsed, bounds)
         where = f" (outside only in {join_names(outside)})" if outside else ""
+        hint = " if these are the true limits, which the table does not state" if is_unusual_range(parsed) else ""
         # A column outside of the range that the user gave is probably not a candidate.
         given = limits is not None and bool(outside)
         leave_out = f"leave out columns that are no candidates, {option_text('ignore', outside)}, or " if given else ""
         raise TableError(
             f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got numbers from {low:g} to "
             f"{high:g}{where}; {leave_out}write the smallest and the largest possible value, such as "
-            f"{option_text('range', wider)}, or {option_text('rescale', on=True)} to take those in the table."
+            f"{option_text('range', wider)}{hint}, or {option_text('rescale', on=True)} to take those in the table."
         )
     return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
 
@@ -337,18 +344,28 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
 
 
 def suggested_range(low: float, high: float) -> tuple[float, float]:
-    """Return round limits that contain the two numbers, to suggest as option `range`.
+    """Return limits that contain the two numbers, to suggest as option `range`.
 
-    >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 77.0)
-    ((0.0, 10.0), (-2.0, 100.0))
+    A usual scale (0 to 1, 5, 10 or 100) if one fits, else the numbers themselves, rounded to six digits.
+
+    >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 123.4567891)
+    ((0.0, 10.0), (-2.0, 123.457))
     """
-    return (0.0 if low >= 0 else -_round_up(-low)), (0.0 if high <= 0 else _round_up(high))
+    usual = next((end for end in _USUAL_ENDS if 0 <= low and high <= end), None)
+    if usual is not None:
+        return 0.0, usual
+    below, above = Context(6, ROUND_FLOOR), Context(6, ROUND_CEILING)
+    ends = float(below.create_decimal_from_float(low)), float(above.create_decimal_from_float(high))
+    return ends if ends[0] < ends[1] else (min(ends[0], 0.0), max(ends[1], 0.0))
 
 
-def _round_up(number: float) -> float:
-    power = 10.0 ** np.floor(np.log10(number))
-    # The power of the smallest floats is 0, and no step reaches them.
-    return float(next((step * power for step in (1, 2, 5, 10, 20) if step * power >= number), number))
+def is_unusual_range(parsed: ParsedTable) -> bool:
+    """Return whether no usual scale fits the values, so that their true limits must be known."""
+    try:
+        low, high = value_range(parsed)
+    except TableError:
+        return False
+    return not parsed.has_timeouts and (low < 0 or high > _USUAL_ENDS[-1])
 
 
 def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> list[str]:
