@@ -63,7 +63,6 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 
     Learners are tied if the 95 % interval of their paired difference contains zero. Mean ranks are over other tables.
 
-    runs: of all learners on the table; the first order counts.
     kind: condition of the comparison, such as "full" or "bandit", from `CompareRequest.kind`.
     random_action_loss: total loss of a fixed action, averaged over the actions; None under a budget, where there is no
         such reference.
@@ -115,9 +114,6 @@ def total_losses(runs: Runs, learner: str, order: str) -> Floats:
     """Return the total loss of a learner in every repetition, shape (repetitions,).
 
     Over all rounds, plus the switching price of each change of the action.
-
-    runs: of all learners on the table.
-    learner, order: names of the learner and of the input model, as in `runs`.
     """
     end = runs.cell(learner, order).sums[:, -1]
     total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]

@@ -28,7 +28,6 @@ _BUDGET_AXIS_MARGIN = 1.25
 class _ActionMean(NamedTuple):
     """Mean of an action, with the 95 % interval it would have as a sample.
 
-    value: the mean, in the unit of the table.
     low, high: ends of the interval, within the range of the table.
     """
 
@@ -41,7 +40,6 @@ class _ActionMean(NamedTuple):
 class _MeanBar(NamedTuple):
     """An _ActionMean as a bar of the page.
 
-    text: the mean, with four decimals.
     left, width, dot: start and width of the interval, and place of the mean, in per cent of the axis.
     """
 
@@ -53,10 +51,7 @@ class _MeanBar(NamedTuple):
 
 
 def compare_page(report: CompareReport, *, command: str) -> str:
-    """Return the HTML page of a comparison, with charts; it needs no other file.
-
-    report: result of the comparison. command: the command line that produced it, shown on the page.
-    """
+    """Return the HTML page of a comparison, with charts; it needs no other file."""
     pictures = _charts(report)
     means = _action_means(report.pool, report.units)
     return render(
@@ -81,8 +76,6 @@ def ranking_cells(row: RankingRow, report: CompareReport) -> dict[str, str]:
 
     Keys are the fields of `RankingRow`. `spent` is empty without a budget, `rank` for the random fixed action,
     `above_first` for the first learner. Values are in the unit of the table.
-
-    row, report: a row of the ranking, and the result of the comparison that it belongs to.
     """
     scale = report.regret_scale
     return {
@@ -243,8 +236,6 @@ def _regret_chart(report: CompareReport, order: str) -> Chart:
     """Return a chart of mean regret over rounds of the MAX_CURVES best learners.
 
     The advised learner comes first. Its proved bound is drawn too, unless it is far above the curves.
-
-    order: input model: "random", "iid" or "given".
     """
     advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
     names = list(dict.fromkeys([advised, *ranking]))[:_MAX_CURVES]
@@ -260,10 +251,7 @@ def _regret_chart(report: CompareReport, order: str) -> Chart:
 
 
 def _orders_chart(report: CompareReport, learner: str) -> Chart:
-    """Return a chart of the mean regret of one learner over rounds, a curve per order.
-
-    learner: its name in the report.
-    """
+    """Return a chart of the mean regret of one learner over rounds, a curve per order."""
     bands = tuple(_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders)
     alt = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
     return Chart(alt, "round", "regret", bands, log_x=False, log_y=False, alt=alt)
@@ -278,8 +266,6 @@ def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     """Return a chart of the shares of the most played actions over rounds.
 
     The other actions are added up.
-
-    learner, order: names of the learner and of the input model, as in the report.
     """
     ends, shares = report.runs.shares(learner, order)
     names, x = report.runs.actions, ends.astype(np.float64)
@@ -388,9 +374,6 @@ def _action_means(pool: Pool, units: Units = UNIT_LOSSES) -> list[_ActionMean]:
 
 def _axis_limits(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> tuple[float, float]:
     """Return the ends of the axis: slightly beyond all intervals, within the range.
-
-    means: the intervals to show.
-    units: of the means.
 
     >>> _axis_limits([_ActionMean("a", 0.5, 0.4, 0.6)])
     (0.39, 0.61)

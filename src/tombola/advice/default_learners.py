@@ -89,8 +89,6 @@ class Conditions:
 def default_learners(conditions: Conditions) -> dict[str, Learner]:
     """Return the learners to compare by name, adapted to delay and price.
 
-    conditions: feedback, delay and switching price of the comparison.
-
     >>> list(default_learners(Conditions("full", delay=10)))[-3:]
     ['Uniform', 'Interleaved Hedge', 'Simulation of leaders']
     """

@@ -100,11 +100,7 @@ def _load_module(path: Path) -> Any:
 class LearnerInfo(NamedTuple):
     """One learner in the list of `list_learners`.
 
-    name: of its class.
     feedback: the losses that the learner must see, in words, such as "whole row".
-    parameters: names with defaults, as in a call.
-    proved: whether a bound on its regret is proved.
-    summary: first sentence of its description.
     """
 
     name: str

@@ -44,7 +44,6 @@ class RankingRow(NamedTuple):
     switches: mean number of changes of the action in a play.
     spent: mean total cost of each resource; empty without a budget.
     above_first: regret minus that of the first learner, paired by repetition; None for the first.
-    learner: its name.
     """
 
     rank: int | None
@@ -62,10 +61,6 @@ class CompareReport:
 
     `run_comparison` builds it.
 
-    name: of the table, in texts.
-    runs: plays of all learners in all orders.
-    order_test: result of the test whether the table is listed in random order.
-    table, request: the table, and the parameters of the comparison.
     n_cached: repetitions that were read from the cache.
     routing: result of routing by features; None without features.
     """

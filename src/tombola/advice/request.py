@@ -119,10 +119,7 @@ class CompareRequest:
         return Budget(list(self.amounts) or None, null=None if free else "add", target=self.target)
 
     def comparison(self, table: Table) -> Comparison:
-        """Return the `Comparison` of the learners on this table; `play` runs it.
-
-        table: as `read_table` returns it. Raises ParameterError for a budget without costs.
-        """
+        """Return the `Comparison` of the learners on this table; `play` runs it."""
         return Comparison(
             table.pool, self.learners_by_name, list(self.orders), delay=self.delay(table),
             switching_price=self.conditions.switching_price, budget=self.budget(table.pool), seed=self.seed,

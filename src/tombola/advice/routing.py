@@ -85,8 +85,6 @@ class Explanation:
         """Return the expected fall of the mean loss with twice the rows, as a sentence.
 
         It is an extrapolation of the router's learning curve.
-
-        units: unit of the table, in which the fall is written.
         """
         if self.twice < 0.00005:
             return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
@@ -127,11 +125,8 @@ class Routing:
     rounds, won: rounds at which the curve is drawn, and loss of the safe learner minus that of routing up to each of
         them, in rows, repetitions x rounds.
     risk: loss in rows that the guard lets routing cost on average.
-    delay: rounds until feedback arrives.
     budget, target: amount of the resource, and mean loss to reach; None without one.
-    n_features: number of encoded features.
     explanation: figures that explain the router; None under a budget.
-    units: of the table, for sentences.
     quality: under a budget, cost and mean loss of routing at several budgets.
     """
 
@@ -227,10 +222,7 @@ class Routing:
         return f"{format_estimate(gain)} {'more' if self.units.scores else 'less'}"
 
     def mean(self, row: _RoutingRow) -> Estimate:
-        """Return the mean loss of one of `rows`, converted to the unit of the table.
-
-        row: one of `rows`, the router or a reference such as the best fixed action.
-        """
+        """Return the mean loss of one of `rows`, converted to the unit of the table."""
         return mean_in_units(row.mean_loss, self.units)
 
     def _mean_text(self, row: _RoutingRow) -> str:
@@ -269,8 +261,6 @@ def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
     """Return the reason why features are not used, as a sentence; None if they are.
 
     Reasons: a switching price, several budgets, or a delay together with a budget.
-
-    table, request: the table with features, and the parameters of the comparison.
     """
     if request.has_budget and request.delay(table) != 0:
         return "features are not used: routing under a budget needs the losses of a row before the next one"
@@ -285,9 +275,6 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     """Play the routing policy in several orders, and compare it with fixed actions.
 
     Call it only if `skip_reason` returns None. It plays 5 to 10 repetitions.
-
-    table, request: the table with features, and the parameters of the comparison.
-    workers: number of threads.
 
     >>> import numpy as np
     >>> from tombola.advice.default_learners import Conditions

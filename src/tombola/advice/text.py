@@ -62,8 +62,6 @@ def summarise(report: "CompareReport") -> Summary:
     """Return the result of a comparison in sentences, for terminal, page and JSON.
 
     Fields of the result: table, best, advice, gain, precision, command and warnings.
-
-    report: result of the comparison, from `run_comparison`.
     """
     pool = report.pool
     return Summary(
@@ -212,8 +210,6 @@ def _learner_text(learner: Learner | BudgetedBase) -> str:
 def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
     """Return the result of the test for random order in a sentence or two.
 
-    test: the result, with p-value.
-    actions: names of the columns that were tested.
     level: false-alarm probability of the test.
     """
     if not test.refuted:
@@ -227,10 +223,6 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
 
 def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe a mix: share of each action, mean loss, costs over all rows.
-
-    pool: the table, for the names of the actions and the number of rows.
-    best: the mix, from `optimum`.
-    units: of the table.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> mix_text(pool, optimum(pool, Budget(5.0, null="add")))
@@ -248,10 +240,6 @@ def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
 
 def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe the value of a tenth more budget, or a stricter target's cost.
-
-    budget: with amounts, or with a target.
-    best: best fixed mix within the budget, from `optimum`.
-    units: of the table.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> _price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
@@ -290,9 +278,6 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
 def _target_price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe the cost of one row better, and of a target that is a tenth stricter.
 
-    budget: with a target.
-    best: cheapest mix that reaches the target, from `optimum`.
-
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> for target in (0.3, 0.1, 0.7):
     ...     budget = Budget(target=target, null="add")
@@ -330,11 +315,7 @@ def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> flo
 
 
 def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
-    """Convert the estimate of a mean loss, with its interval, to the unit of a table.
-
-    mean_loss: estimate in [0, 1]: value, low and high.
-    units: range and direction of the values of the table.
-    """
+    """Convert the estimate of a mean loss, with its interval, to the unit of a table."""
     return mean_loss.linear(-units.gap(1.0) if units.scores else units.gap(1.0), units.number(0.0))
 
 

@@ -28,12 +28,8 @@ _ID_HEADERS = ("id", "ids", "row")
 class CellTable(NamedTuple):
     """A table as text: names of the columns, and the cells of each row.
 
-    source: name of the table in messages.
-    names: names of the columns.
     rows: line number in the file, from 1, and cells of each row, as many as `names`. A list from `read_cells`; from
         `open_cells` an iterator, which can be read once.
-    delimiter: separates the columns of a text table.
-    notes: remarks for the user.
     """
 
     source: str
@@ -45,12 +41,6 @@ class CellTable(NamedTuple):
 
 class RowList(NamedTuple):
     """A work list: the rows to play, with distinct ids, and the cells of its table.
-
-    id_column, ids: name of the column with the ids, and the id of each row.
-    columns: names of all columns, that of the ids included.
-    cells: the cells of each row, as many as `columns`.
-    delimiter: separates the columns of a text table.
-    notes: remarks for the user.
 
     >>> RowList("customer", ("Ann",), ("phone", "customer"), (("555", "Ann"),)).columns
     ('phone', 'customer')
@@ -82,7 +72,6 @@ def open_cells(path: Path, sheet: str | None = None) -> CellTable:
 
     Raises TableError if the file is empty or has no named columns; also while rows are read.
 
-    path: a table in any format that `read_table` reads, also FILE::SHEET.
     sheet: of an Excel file; None if it has only one.
     """
     is_text = path.exists() and suffix_of(path) in (*_TEXT_SUFFIXES, ".txt")
@@ -99,9 +88,6 @@ def read_cells(path: Path, sheet: str | None = None) -> CellTable:
     """Read a whole table as text, without blank lines.
 
     Raises TableError if the file is empty, malformed or has no named columns.
-
-    path: a table in any format that `read_table` reads, also FILE::SHEET.
-    sheet: of an Excel file; None if it has only one.
     """
     table = open_cells(path, sheet)
     return table._replace(rows=list(table.rows))
@@ -112,9 +98,7 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
 
     Raises TableError if an id is blank or occurs twice.
 
-    path: a table in any format that `read_table` reads.
     id_column: the column with the ids. Default: the one called id, else the only one with a usual name for ids.
-    sheet: the sheet of an Excel file.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)
@@ -139,7 +123,6 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
     Returns the ids and the numbers, shape (rows, h). The table has a column of ids and h >= 1 columns of numbers, such
     as the losses of candidates that do not take part. Raises TableError if a number or a row is missing.
 
-    path: a table in any format that `read_table` reads.
     rows: ids that must all occur; the numbers are in their order. None for all rows, in the order of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """
@@ -182,7 +165,6 @@ def id_place(table: CellTable, id_column: str | None) -> int:
 
     Raises TableError unless exactly one column fits.
 
-    table: from `read_cells`.
     id_column: name of the column, in any case; None for the only one with a usual name for ids.
     """
     lower = [name.lower() for name in table.names]

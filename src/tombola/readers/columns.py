@@ -68,9 +68,7 @@ class CellRef(NamedTuple):
 class Column(NamedTuple):
     """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
 
-    texts: the cell of each row; None if they were not kept, to save memory.
     first_invalid: the first cell that is neither a number nor missing; None if there is none.
-    first_missing: the first missing cell; None if there is none.
     notations: each way in which numbers are written, such as "percent" -> the first cell written so.
     """
 
@@ -115,10 +113,7 @@ class Column(NamedTuple):
 class Columns:
     """A table as columns, before their roles (action, id, cost) are assigned.
 
-    source: name in messages.
-    columns: all columns, in the order of the file.
     lines: line of each row in the file; None if the format has no lines.
-    notes: remarks for the user.
     decimal: decimal mark that the user named, "." or ","; None to detect it.
     """
 
@@ -139,17 +134,11 @@ class Columns:
         return {column.name: column for column in self.columns}
 
     def place(self, row: int) -> str:
-        """Return the place of a row as text: "line 5" of the file, or "row 3" without lines.
-
-        row: number of the row, from 0.
-        """
+        """Return the place of a row as text: "line 5" of the file, or "row 3" without lines."""
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
-        """Return the column that an option names; raise TableError if there is none.
-
-        option: name of the option, for the error message.
-        """
+        """Return the column that an option names; raise TableError if there is none."""
         if name in self.by_name:
             return self.by_name[name]
         raise TableError(
@@ -158,11 +147,7 @@ class Columns:
         )
 
     def matching(self, pattern: str, option: str) -> list[str]:
-        """Return the names of columns that match a pattern; raise TableError if none does.
-
-        pattern: a name, or one with * for any text.
-        option: name of the option, for the error message.
-        """
+        """Return the names of columns that match a pattern; raise TableError if none does."""
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
@@ -206,10 +191,7 @@ class Columns:
 
 
 class _ParsedCell(NamedTuple):
-    """A cell as a number (NaN if missing, None if invalid), and its notation.
-
-    notation: how the number is written: plain, in per cent, with a decimal comma, or ambiguous.
-    """
+    """A cell as a number (NaN if missing, None if invalid), and its notation."""
 
     number: float | None
     notation: str = PLAIN
@@ -220,8 +202,6 @@ def parse_cell(cell: Any) -> _ParsedCell:
 
     Returns `number` (NaN if missing, None if invalid) and `notation`, how it is written: "plain", "percent", "word"
     (yes or no), "decimal comma", "timeout", "comma" or "point"; the last two may separate thousands.
-
-    cell: text, number, boolean or None.
 
     >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
     [0.5, 1.0, nan, 0.125, 0.5, None, None]
@@ -276,10 +256,7 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
     The field `first_invalid` of the result has the first of them.
 
-    name: of the column.
-    cells: texts, numbers, booleans or None.
     first_row: row number of the first cell, if it is part of a longer column.
-    keep_texts: whether to keep the texts beside the numbers.
     """
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
@@ -302,11 +279,6 @@ def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence
     """Parse a table that is given as rows of cells; the texts of all columns are kept.
 
     Raises TableError if it has no row, or two columns have the same name.
-
-    source: name of the table in messages.
-    names: of the columns.
-    rows: the cells of each row, as many as `names`.
-    note: a remark for the user; "" for none.
     """
     check_unique_names(source, names)
     cells = []
@@ -341,10 +313,7 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
 
 
 def check_unique_names(source: str, names: Sequence[str]) -> None:
-    """Raise TableError if two columns have the same name.
-
-    source: name of the table in the error message.
-    """
+    """Raise TableError if two columns have the same name."""
     check_unique(source, "columns must have different names", names, "rename one of them")
 
 

@@ -24,7 +24,6 @@ class _CostColumns(NamedTuple):
 
     resources: resource -> action -> name of the column. Before `match_to_actions`, the text that a wildcard stands for
         takes the place of the action.
-    columns: names of all cost columns.
     """
 
     resources: Mapping[str, Mapping[str, str]]
@@ -36,10 +35,6 @@ class _CostColumns(NamedTuple):
 
         A column matches by position, by name, or by the name without words for loss and score. Raises TableError if an
         action has no column, or shares one with another action.
-
-        table: for messages.
-        names: of the actions.
-        actions: their columns.
         """
         if self.positional:
             return self._assign_positional(table, names)
@@ -94,9 +89,6 @@ def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     (resource -> text that the star stands for -> name of the column; empty for one column per action) and `columns`
     (all names). Raises TableError if the option mixes single columns with resources or patterns, or names an unknown
     column.
-
-    table: the columns as read, before roles are assigned.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     resources, single = {}, []
     for word in options.resources:
@@ -122,10 +114,7 @@ def detected_costs(
     The result has the fields `resources` (resource -> action -> name of the column) and `columns` (all names). Both are
     empty if the option `costs` is given. Columns called cost:ACTION must be complete: TableError otherwise.
 
-    table: the columns as read, before roles are assigned.
-    names: of the actions.
     ignored: name of each column that is not used so far -> the reason.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     if options.costs is not None:
         return _NO_COSTS

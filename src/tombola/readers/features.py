@@ -35,7 +35,6 @@ class _Encoded(NamedTuple):
     """Encoded features: an array, a name for each of its columns, and notes.
 
     values: shape (rows, features), NaN where a number is missing.
-    notes: remarks for the user.
     """
 
     values: Floats
@@ -51,9 +50,7 @@ def feature_columns(
     The first dict has those of `features`, without those of `text`; the second those of `text`. Raises TableError if a
     column has another role too, such as action or id.
 
-    table: the columns as read, before roles are assigned.
     excluded: names of columns to leave out, so that a pattern can be combined with `ignore`.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     texts = _matching(table, options.text, "text", excluded)
     # A pattern such as * must not encode a text column twice.
@@ -80,10 +77,6 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
     Returns values, shape (rows, features), with names and notes. The notes state categories, missing values and the
     encoding of text.
 
-    table: the table of the columns, for messages.
-    plain: columns of numbers or categories.
-    texts: columns of free text.
-
     >>> import numpy as np
     >>> size = Column("size", np.array([3.0, np.nan, 5.0, 4.0]))
     >>> encoded = encode_features(Columns("t.csv", [size]), [size])
@@ -107,11 +100,6 @@ def features_of_list(
 
     Returns values, shape (rows, features), with names and notes.
 
-    listed: the work list.
-    features: columns of numbers or categories.
-    text: columns of free text.
-    source: named in messages.
-
     >>> from tombola.readers.cells import RowList
     >>> listed = RowList("id", ("x", "y"), ("id", "size"), (("x", "3"), ("y", "n/a")))
     >>> encode = features_of_list(listed, ["size"], [])
@@ -128,9 +116,6 @@ def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ..
     """Return the names of ignored columns of numbers that could be features.
 
     They vary, and their names are not usual for outcomes or ids.
-
-    table: the columns as read.
-    ignored: names of columns that the table does not use.
     """
     found = []
     for name in ignored:
@@ -215,8 +200,6 @@ def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
 
     Raises TableError if the lines of a row have different cells.
 
-    table: the long table, for messages.
-    column: a cell for each line.
     lines: row number, from 0, of each line.
     """
     first = np.unique(lines, return_index=True)[1]

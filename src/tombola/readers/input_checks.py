@@ -28,10 +28,7 @@ def check_file(path: Path, expected: str = "a file") -> None:
 
 
 def check_memory(source: str, size: int) -> None:
-    """Raise TableError if `size` bytes are more than half of this machine's memory.
-
-    source: named in the error message.
-    """
+    """Raise TableError if `size` bytes are more than half of this machine's memory."""
     if size > _machine_memory() // 2:
         raise TableError(
             f"{source}: expected a table that fits into half of this machine's memory ({_machine_memory() / 2e9:.1f} "

@@ -33,9 +33,6 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
 
     It is the one of the option `action`, else one with a usual name, such as action or, beside a column of values,
     model.
-
-    table: the columns as read, before roles are assigned.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     if options.action is not None:
         return table.find(options.action, "action")
@@ -55,10 +52,7 @@ def read_long(
     A long table has a line for each row and action; rows and actions keep the order of their first lines. Raises
     TableError if it has no column of row ids, or if every row has a single line: it is then a log of chosen actions.
 
-    table: the columns as read, before roles are assigned.
-    action: column that names the action.
     average: average repeated lines of a row and action, which otherwise raise TableError.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"

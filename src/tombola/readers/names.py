@@ -124,8 +124,6 @@ def direction_of_file(stem: str) -> Kind | None:
 
     Its last word must be loss, score, reward or accuracy: other words, as in error_analysis, are often a subject.
 
-    stem: name of the file without its ending.
-
     >>> [direction_of_file(stem) for stem in ("losses", "my-scores", "error_analysis", "no_losses", "brier_score")]
     ['losses', 'scores', None, None, None]
     """
@@ -190,11 +188,7 @@ def without_kind_word(name: str) -> str:
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Return the name equal to the pattern, else all that match it as a wildcard.
-
-    names: to choose from, such as column names.
-    pattern: may have * for any text; the list is empty if nothing matches.
-    """
+    """Return the name equal to the pattern, else all that match it as a wildcard."""
     names = list(names)
     return [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
 
@@ -203,7 +197,6 @@ def wildcard_match(pattern: str, name: str) -> str:
     """Return the part of a matching name that the star of the pattern stands for.
 
     pattern: a text with one *.
-    name: a name that matches it; this is not checked.
 
     >>> wildcard_match("cost_*", "cost_gpt"), wildcard_match("*_usd", "gpt_usd")
     ('gpt', 'gpt')

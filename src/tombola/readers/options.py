@@ -18,12 +18,10 @@ from tombola.readers.names import Kind, direction_of, direction_of_file
 class ReadOptions(NamedTuple):
     """Options of `read_table` that affect parsing; None means: detect.
 
-    kind: "losses" or "scores".
     actions, ignore: names or patterns of columns to use as actions, and to leave out.
     costs: names of resources or patterns of columns with costs, a second table, or a dict with a price per action.
     delay, ids, by: columns with delays in rounds, with row ids, and with the group of each row.
     action, value: of a long table, the columns with the action and the value.
-    sheet: of an Excel file, or the table of an SQLite file.
     decimal, header: of a text table, the decimal mark, and whether its first line has names.
     features, text: columns of numbers or categories, and of free text, that become features.
     range: the smallest and the largest possible value, to reject cells in another unit; values are not rescaled.
@@ -60,19 +58,16 @@ class ReadOptions(NamedTuple):
 class ParsedTable(NamedTuple):
     """A parsed table, its numbers in their own unit and NaN for missing cells.
 
-    source: name in messages
     kind: "losses", "scores", or None if the names do not state the direction
     values: rows x actions
     actions, ids: names of columns and rows; None if the format has none
     costs: rows x actions, or rows x actions x resources; None without costs
     delays: rounds until the feedback of each row; None without delays
-    notes: remarks for the user
     first_missing: place of the first missing cell, as text; None if no cell is missing, or its place is unknown
     unit: word for the numbers in the column names, or ""
     ignored: columns that are not used, with the reason
     groups: columns of groups, with the number of groups
     features: rows x features, NaN where missing; None without features
-    feature_names: a name for each feature
     possible_features: ignored numeric columns that could be features
     strata: the group of each row, from the column of the option `by`; None without it
     id_column: name of the column of ids of a wide table; "" without one
@@ -164,7 +159,6 @@ class ParsedTable(NamedTuple):
         Raises TableError if neither column names, file name nor the caller state it.
 
         range_options: direction -> the option about the range that it needs as well, for the message.
-        hint: a clause on these options, at the end of the message.
         """
         if self.kind is not None:
             return self.kind
@@ -180,9 +174,7 @@ class ParsedTable(NamedTuple):
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
     """Return the error, to be raised, for a table with the loss of one action per row.
 
-    source: name of the table in the message.
     evidence: why the table looks logged: it has the outcome of the chosen action only.
-    hint: a further fix, appended to the message.
     """
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
@@ -192,8 +184,5 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 
 
 def stack_costs(resources: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
-    """Return costs of shape (rows, actions, resources); None without resources.
-
-    resources: one array per resource, with the costs of all rows and actions, shape (rows, actions).
-    """
+    """Return costs of shape (rows, actions, resources); None without resources."""
     return np.stack(resources, axis=2) if resources else None

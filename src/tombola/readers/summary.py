@@ -38,7 +38,6 @@ class GroupRow(NamedTuple):
     Means are in the unit of the table, over the filled cells of an action in the group. Without a known direction,
     `best` has the largest mean and `second` the smallest.
 
-    name: of the group.
     rows, cells: number of rows, and of values that are not missing.
     best, second: names of the two actions; both the same if only one action has a value, "" if none has.
     best_mean, second_mean: means of these two actions; NaN if no cell is filled.
@@ -58,9 +57,6 @@ def group_rows(
 ) -> list[GroupRow]:
     """Return the two best actions of each group by mean, the largest group first.
 
-    values: shape (rows, k), NaN where missing; a mean is over the filled cells of an action.
-    strata: name of the group of each row.
-    actions: names of the k actions.
     kind: "losses" if lower is better, "scores" if higher: `best` and `second` of a result are the best and the second
         best action. None if that is not known: `best` has the largest mean, `second` the smallest.
 
@@ -84,10 +80,7 @@ def group_rows(
 
 
 class TableSummary(NamedTuple):
-    """Summary of a table: facts, a sample, and the options that it needs.
-
-    parsed: the table, from `parse_table`.
-    """
+    """Summary of a table: facts, a sample, and the options that it needs."""
 
     parsed: ParsedTable
 
@@ -187,7 +180,6 @@ class TableSummary(NamedTuple):
         missing cells if more than half of the rows are incomplete, else a comparison of learners.
 
         command: `tombola compare` with the table, as typed; missing options are appended.
-        source: path of the table, for the command of a race.
         """
         kinds, directions = self._directions()
         if self.is_unfinished and (races := self.race_steps(source)):
@@ -212,7 +204,6 @@ class TableSummary(NamedTuple):
         Empty if fewer than 5 % of the rows are incomplete, if cells state timeouts, and without a file or a column of
         ids, which a race needs.
 
-        source: path of the table, or FILE::SHEET; "-" is standard input.
         limits: the smallest and the largest possible value; None: round numbers that contain the values.
         """
         if not self._has_many_blanks or not self.parsed.id_column or source == "-":
@@ -247,8 +238,6 @@ class TableSummary(NamedTuple):
         """Return the options that reading the table needs beyond those given, as text.
 
         They are about direction, range and missing cells, such as "kind='scores'" or, on the command line, "--scores".
-
-        kind: direction to assume if the table states none.
         """
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         needed += filter(None, [range_option(self.parsed, kind)])
@@ -298,9 +287,6 @@ class TableSummary(NamedTuple):
 
 def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
     """Parse a table and return its summary; missing cells are allowed.
-
-    source: path of a table, data frame or array.
-    options: kind of the numbers, and roles of columns, that the user stated.
 
     >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
     >>> summary.needed_options("scores")

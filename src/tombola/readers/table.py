@@ -28,7 +28,6 @@ from tombola.readers.wide import read_wide
 def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:
     """Read a table from a file and return its pool.
 
-    path: a file in any format that `read_table` reads.
     kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns or of the file state it.
     rescale: map the smallest and the largest value to 0 and 1; otherwise values must be in [0, 1].
 
@@ -110,9 +109,6 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     """Parse a table, without handling missing cells, range or direction.
 
     Raises TableError if it is malformed, or has cells in percent that do not fit the range or the other numbers.
-
-    source: path of a table, data frame or array.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):

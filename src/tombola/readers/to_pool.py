@@ -40,7 +40,6 @@ class Table(NamedTuple):
 
     pool: losses in [0, 1], with costs and features if there are any.
     delays: rounds until the feedback of each row arrives; None without delays.
-    notes: remarks on the conversion, for the user.
     kind: "losses" (lower is better) or "scores" (higher is better).
     unit: the word that the column names use for the numbers ("accuracy", "seconds"), or "".
     range: the two table values that were mapped to losses 0 and 1, the smaller one first.
@@ -78,9 +77,7 @@ class Table(NamedTuple):
 def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
     """Return the direction of numbers as a phrase.
 
-    kind: "losses" or "scores".
     unit: word for the numbers, such as "seconds"; "" for none.
-    by_file: whether the name of the file states the direction.
 
     >>> direction_text("losses")
     'read as losses: lower is better'
@@ -95,8 +92,6 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
 
     They are about a direction against the column names, many cells that count as worst, and a range far too wide.
 
-    parsed: a table as read, with a direction.
-    missing: treatment of missing cells; "worst" counts them.
     limits: the smallest and the largest possible value that the user gave; None: (0, 1).
     """
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
@@ -136,10 +131,8 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
     Raises TableError if the direction is unknown, or a value is outside the limits.
 
-    parsed: a table as read, from `parse_table`.
     missing: treatment of missing cells: raise ("error"), "drop" the row, or count the cell as loss 1 ("worst").
     limits: the smallest and the largest possible value; None is (0, 1).
-    rescale: use the smallest and the largest value of the table as limits.
     """
     needed: dict[Kind, str] = {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
     kind = parsed.require_direction(needed, NOT_TRUE_LIMITS if needed and is_unusual_range(parsed) else "")
@@ -328,7 +321,6 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
     Such as "range=(0, 50)" or "rescale=True"; "--range 0,50" inside of `_formatting.cli_style`, which all commands use.
     "" for numbers in [0, 1], and for a table without numbers.
 
-    parsed: a table as read.
     kind: direction to assume: "scores" gives a range, "losses" the option to rescale.
     """
     try:

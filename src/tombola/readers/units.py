@@ -32,10 +32,7 @@ class Units(NamedTuple):
     unit: str = ""
 
     def loss(self, number: _Number) -> _Number:
-        """Convert a value in table units, or an array of them, to losses in [0, 1].
-
-        number: within the range of the table; NaN stays NaN.
-        """
+        """Convert a value in table units, or an array of them, to losses in [0, 1]."""
         return (self.high - number if self.scores else number - self.low) / (self.high - self.low)
 
     def number(self, loss: float) -> float:
@@ -47,8 +44,6 @@ class Units(NamedTuple):
         """Convert a difference of two losses to table units; the sign stays.
 
         Positive means worse, also in a table of scores: 0.05 more loss is `gap(0.05)` = 5, for 5 points fewer of 100.
-
-        difference: one loss minus another.
         """
         return difference * (self.high - self.low)
 
@@ -98,10 +93,7 @@ class Units(NamedTuple):
         return ", ".join(f"{self.number(loss):.12g}" for loss in several)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """Convert an interval of losses to table units, the smaller number first.
-
-        low, high: ends of the interval, losses in [0, 1].
-        """
+        """Convert an interval of losses to table units, the smaller number first."""
         ends = self.number(low), self.number(high)
         return (ends[1], ends[0]) if self.scores else ends
 
@@ -109,7 +101,6 @@ class Units(NamedTuple):
         """Convert the text of a cell to a loss in [0, 1]; TableError if it is not a value.
 
         source, line, name: file, line and column of the cell, for the error message.
-        cell: text of the cell.
 
         >>> Units(0, 10).parse_loss("t.csv", 2, "a", "5")
         0.5
@@ -150,8 +141,6 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
 
     67% is read as 0.67, which is wrong beside scores from 0 to 10, and in a range from 0 to 100.
 
-    table: the table, for the place of a cell in the error message.
-    actions: its columns of values; each is in percent as a whole or not at all.
     limits: the smallest and the largest possible value; None if the user gave none.
     """
     percent = [column for column in actions if PERCENT in column.notations]

@@ -35,9 +35,6 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
 
     Roles that no option names (ids, delays, costs, actions) are detected from names and cells. The field `ignored` of
     the result has the other columns with the reason. Raises TableError if the columns of actions cannot be found.
-
-    table: the columns as read, before roles are assigned.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     if options.value is not None:
         raise TableError(

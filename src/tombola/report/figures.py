@@ -65,7 +65,6 @@ def draw_chart(
     below and no title. Labels follow their curves if the limits of the axes change later, and make room for each other
     if several charts share the axes.
 
-    titled: whether to write the title.
     axes: axes of Matplotlib to draw into; None for a new figure.
     size: width and height of a new figure in inches; None for 7 by 4.4. Raises ParameterError with `axes`.
     """
@@ -140,11 +139,7 @@ def _shrink(axes: "Axes") -> None:
 
 
 def add_title(axes: "Axes", chart: Chart) -> None:
-    """Write the title of a chart above its axes.
-
-    axes: axes of Matplotlib with the chart; changed in place.
-    chart: its field `title` is written.
-    """
+    """Write the title of a chart above its axes."""
     axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK_COLOUR, parse_math=False)
 
 
@@ -256,7 +251,6 @@ def _without_remarks() -> Iterator[None]:
 def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
     """Return the content of a PNG, SVG or PDF file; equal figures give equal bytes.
 
-    kind: "png", "svg" or "pdf".
     dpi: pixels per inch; None for 300 in PNG, 72 otherwise.
     """
     from matplotlib import rc_context

@@ -28,7 +28,6 @@ from tombola.readers.options import ParsedTable, ReadOptions
 class _Format(NamedTuple):
     """A file format: its suffixes, the bytes its files start with, and its reader.
 
-    suffixes: in lower case, with the point.
     magic: None if content does not identify the format.
     """
 
@@ -63,9 +62,6 @@ def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
 
     Returns `ParsedTable` if the format names its own roles, such as ASlib, else `Columns`. Raises TableError for an
     unknown format.
-
-    name: path of the file, "-" or FILE::TABLE.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     if name == "-":
         return _read_standard_input(options)

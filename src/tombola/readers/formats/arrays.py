@@ -31,8 +31,6 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     Optional arrays are `actions`, `ids`, `costs` and `delays`; arrays of features are those that the option `features`
     names. Pickled objects are
     rejected: TableError.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     source = str(path)
     try:
@@ -108,8 +106,6 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPY file, shape (rows, actions), memory-mapped.
 
     Only the pages that are used are loaded.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -134,10 +130,6 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, shape (rows, actions), as a table.
 
     Raises TableError if it has no numbers, or an option names a column.
-
-    values: array or nested lists of numbers.
-    source: name of the array in messages.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):

@@ -46,7 +46,6 @@ class _TextTable(NamedTuple):
     """A text table before parsing: header, rows with line numbers, notes, delimiter.
 
     rows: line number and cells of each row, read lazily; can be read once.
-    notes: remarks for the user.
     """
 
     header: list[str]
@@ -59,8 +58,6 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
     """Read a CSV or TSV file; text is kept only of possible ids, actions and groups.
 
     Blank lines are left out. Raises TableError if there is no row.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     header, rows, notes, _ = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)
@@ -262,10 +259,7 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
 
 
 class _ColumnBuilder:
-    """Build a column from chunks of cells: call `extend` for each chunk, then `build`.
-
-    keep_texts: whether to keep the texts beside the numbers.
-    """
+    """Build a column from chunks of cells: call `extend` for each chunk, then `build`."""
 
     def __init__(self, name: str, *, keep_texts: bool) -> None:
         self.name = name
