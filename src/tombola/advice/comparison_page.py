@@ -26,10 +26,7 @@ _BUDGET_AXIS_MARGIN = 1.25
 
 
 class _ActionMean(NamedTuple):
-    """Mean of an action, with the 95 % interval it would have as a sample.
-
-    low, high: ends of the interval, within the range of the table.
-    """
+    """Mean of an action, with the 95 % interval it would have as a sample."""
 
     action: str
     value: float
@@ -38,10 +35,7 @@ class _ActionMean(NamedTuple):
 
 
 class _MeanBar(NamedTuple):
-    """An _ActionMean as a bar of the page.
-
-    left, width, dot: start and width of the interval, and place of the mean, in per cent of the axis.
-    """
+    """An _ActionMean as a bar of the page; places are in per cent of the axis."""
 
     action: str
     text: str
@@ -72,11 +66,7 @@ def compare_page(report: CompareReport, *, command: str) -> str:
 
 
 def ranking_cells(row: RankingRow, report: CompareReport) -> dict[str, str]:
-    """Return the cells of a ranking row as text by column, for terminal and page.
-
-    Keys are the fields of `RankingRow`. `spent` is empty without a budget, `rank` for the random fixed action,
-    `above_first` for the first learner. Values are in the unit of the table.
-    """
+    """Return the cells of a ranking row, in the unit of the table, as text by field."""
     scale = report.regret_scale
     return {
         "rank": "" if row.rank is None else str(row.rank),
@@ -183,11 +173,7 @@ def _lead(report: CompareReport) -> str:
 
 
 def _charts(report: CompareReport) -> list[CaptionedChart]:
-    """Return the charts of the page, as far as the report has data for them.
-
-    They are regret over time, the advised learner in every order, shares of its actions, routing by features, best mix
-    over the budget, and costs over time.
-    """
+    """Return the charts of the page, as far as the report has data for them."""
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
     shown = (
@@ -220,10 +206,7 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
 
 
 def regret_definition(report: CompareReport) -> str:
-    """Return the definition of regret for this report, as a noun phrase.
-
-    It depends on budget, target and switching price of the comparison.
-    """
+    """Return the definition of regret for this report, as a noun phrase."""
     if report.request.target is not None:
         return "the cost above the cheapest mix that reaches the target, plus twice the price of missing it"
     costs = " with switching costs" if report.request.conditions.switching_price > 0 else ""
@@ -233,10 +216,7 @@ def regret_definition(report: CompareReport) -> str:
 
 
 def _regret_chart(report: CompareReport, order: str) -> Chart:
-    """Return a chart of mean regret over rounds of the MAX_CURVES best learners.
-
-    The advised learner comes first. Its proved bound is drawn too, unless it is far above the curves.
-    """
+    """Return mean regret over rounds: the advised learner first, then the best others."""
     advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
     names = list(dict.fromkeys([advised, *ranking]))[:_MAX_CURVES]
     bands = [_regret_band(report, name, order, name) for name in names]
@@ -263,10 +243,7 @@ def _regret_band(report: CompareReport, learner: str, order: str, label: str) ->
 
 
 def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
-    """Return a chart of the shares of the most played actions over rounds.
-
-    The other actions are added up.
-    """
+    """Return the shares of the most played actions over rounds; the others are added up."""
     ends, shares = report.runs.shares(learner, order)
     names, x = report.runs.actions, ends.astype(np.float64)
     totals = report.runs.cell(learner, order).plays.sum(axis=0)
@@ -384,10 +361,7 @@ def _axis_limits(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> tuple[
 
 
 def _mean_bars(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> list[_MeanBar]:
-    """Return the means as bars on a common axis, in the same order.
-
-    The axis is that of `_axis_limits`.
-    """
+    """Return the means as bars on a common axis, in the same order."""
     low, high = _axis_limits(means, units)
     scale = 100 / (high - low)
     bars = []

@@ -74,11 +74,7 @@ class Conditions:
 
     @property
     def kind(self) -> Kind:
-        """The condition that decides which learners are suitable; a key of `MEAN_RANKS`.
-
-        It is "full" or "bandit" without delay, "late rows" or "late losses" with it, or "switching". With bandit
-        feedback, a switching price comes before a delay.
-        """
+        """The key of `MEAN_RANKS`; with bandit feedback, a price comes before a delay."""
         if self.switching_price > 0 and self.feedback == "bandit":
             return "switching"
         if self.delay > 0:
@@ -115,12 +111,8 @@ def default_budgeted_learners(feedback: str = "full") -> dict[str, BudgetedBase]
 
     The paper's BudgetSimulation is left out: on tables of usual size it never leaves the null action.
 
-    feedback: "full" or "bandit".
-
-    >>> list(default_budgeted_learners())
-    ['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual']
-    >>> list(default_budgeted_learners("bandit"))
-    ['ThriftyLP', 'OptimisticLP']
+    >>> list(default_budgeted_learners()), list(default_budgeted_learners("bandit"))
+    (['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual'], ['ThriftyLP', 'OptimisticLP'])
     """
     rows: tuple[BudgetedBase, ...] = (
         learners.EmpiricalLP(),

@@ -59,10 +59,7 @@ class Summary(NamedTuple):
 
 
 def summarise(report: "CompareReport") -> Summary:
-    """Return the result of a comparison in sentences, for terminal, page and JSON.
-
-    Fields of the result: table, best, advice, gain, precision, command and warnings.
-    """
+    """Return the result of a comparison in sentences, for terminal, page and JSON."""
     pool = report.pool
     return Summary(
         table=f"{report.name}: {plural(pool.rows, 'row')}, {plural(pool.k, 'action')}, {report.table.direction}.",
@@ -170,10 +167,7 @@ def _warnings(report: "CompareReport") -> list[str]:
 
 
 def _session_command(report: "CompareReport") -> str:
-    """Return the command that starts a session with the advised learner.
-
-    It is "" if a fixed action is advised, under a budget, and for a learner from a file.
-    """
+    """Return the command of a session with the advised learner; "" if it cannot have one."""
     advice = report.advice
     # A session can use the learners of the package only, and no budget without its options.
     if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
@@ -208,10 +202,7 @@ def _learner_text(learner: Learner | BudgetedBase) -> str:
 
 
 def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
-    """Return the result of the test for random order in a sentence or two.
-
-    level: false-alarm probability of the test.
-    """
+    """Return the result of the test for random order in a sentence or two."""
     if not test.refuted:
         return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
     return (

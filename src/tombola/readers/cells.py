@@ -26,10 +26,9 @@ _ID_HEADERS = ("id", "ids", "row")
 
 
 class CellTable(NamedTuple):
-    """A table as text: names of the columns, and the cells of each row.
+    """A table as text: names of the columns, and line number (from 1) and cells of each row.
 
-    rows: line number in the file, from 1, and cells of each row, as many as `names`. A list from `read_cells`; from
-        `open_cells` an iterator, which can be read once.
+    Rows are a list from `read_cells`; from `open_cells` an iterator, which can be read once.
     """
 
     source: str
@@ -40,11 +39,7 @@ class CellTable(NamedTuple):
 
 
 class RowList(NamedTuple):
-    """A work list: the rows to play, with distinct ids, and the cells of its table.
-
-    >>> RowList("customer", ("Ann",), ("phone", "customer"), (("555", "Ann"),)).columns
-    ('phone', 'customer')
-    """
+    """A work list: the rows to play, with distinct ids, and the cells of its table."""
 
     id_column: str
     ids: tuple[str, ...]
@@ -68,12 +63,7 @@ class RowList(NamedTuple):
 
 
 def open_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Open a table as text; rows are read one by one, without blank lines.
-
-    Raises TableError if the file is empty or has no named columns; also while rows are read.
-
-    sheet: of an Excel file; None if it has only one.
-    """
+    """Open a table as text; TableError, also while its rows are read, if it is malformed."""
     is_text = path.exists() and suffix_of(path) in (*_TEXT_SUFFIXES, ".txt")
     if not is_text and (path.exists() or "::" in str(path)):
         return _from_columns(path, sheet)
@@ -85,10 +75,7 @@ def open_cells(path: Path, sheet: str | None = None) -> CellTable:
 
 
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Read a whole table as text, without blank lines.
-
-    Raises TableError if the file is empty, malformed or has no named columns.
-    """
+    """Read a whole table as text, without blank lines."""
     table = open_cells(path, sheet)
     return table._replace(rows=list(table.rows))
 
@@ -96,9 +83,7 @@ def read_cells(path: Path, sheet: str | None = None) -> CellTable:
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
-    Raises TableError if an id is blank or occurs twice.
-
-    id_column: the column with the ids. Default: the one called id, else the only one with a usual name for ids.
+    Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with a usual name.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)
@@ -120,10 +105,9 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
 def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
     """Read a history: ids, and numbers known of each row before the order is drawn.
 
-    Returns the ids and the numbers, shape (rows, h). The table has a column of ids and h >= 1 columns of numbers, such
-    as the losses of candidates that do not take part. Raises TableError if a number or a row is missing.
+    Returns the ids and the numbers, shape (rows, h), such as the losses of candidates that do not take part.
 
-    rows: ids that must all occur; the numbers are in their order. None for all rows, in the order of the file.
+    rows: ids that must all occur, in the order of the result; None for all rows of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """
     table = open_cells(path)
@@ -161,12 +145,7 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
 
 
 def id_place(table: CellTable, id_column: str | None) -> int:
-    """Return the position of the column of ids, from 0.
-
-    Raises TableError unless exactly one column fits.
-
-    id_column: name of the column, in any case; None for the only one with a usual name for ids.
-    """
+    """Return the position of the column of ids, from 0; TableError unless exactly one fits."""
     lower = [name.lower() for name in table.names]
     if id_column is not None:
         found = [place for place, name in enumerate(table.names) if name == id_column]

@@ -68,8 +68,7 @@ class CellRef(NamedTuple):
 class Column(NamedTuple):
     """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
 
-    first_invalid: the first cell that is neither a number nor missing; None if there is none.
-    notations: each way in which numbers are written, such as "percent" -> the first cell written so.
+    `notations` has each way in which numbers are written, such as "percent", with the first cell written so.
     """
 
     name: str
@@ -113,8 +112,7 @@ class Column(NamedTuple):
 class Columns:
     """A table as columns, before their roles (action, id, cost) are assigned.
 
-    lines: line of each row in the file; None if the format has no lines.
-    decimal: decimal mark that the user named, "." or ","; None to detect it.
+    `lines` has the line of each row in the file, `decimal` the decimal mark that the user named; None if unknown.
     """
 
     source: str
@@ -151,11 +149,7 @@ class Columns:
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
-        """Return the column itself if all its cells are numbers or missing.
-
-        Raises TableError otherwise, and for mixed or ambiguous notations: some cells in per cent, or a comma that may
-        separate thousands.
-        """
+        """Return the column itself; TableError unless all cells are missing or clearly numbers."""
         if column.first_invalid is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
@@ -243,21 +237,13 @@ def parse_number(cell: Any) -> float:
 
 
 def has_ambiguous_point(text: str) -> bool:
-    """Return whether the point in a number may separate thousands, as in "1.234".
-
-    That matters only in a table whose commas are decimal.
-    """
+    """Return whether the point in a number may separate thousands, as in "1.234"."""
     # The slice is a cheap test for the usual case, before the regular expression.
     return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column; an invalid cell becomes NaN and raises nothing.
-
-    The field `first_invalid` of the result has the first of them.
-
-    first_row: row number of the first cell, if it is part of a longer column.
-    """
+    """Parse the cells of a column, which starts at row `first_row`; an invalid cell is NaN."""
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
     for row, cell in enumerate(cells, first_row):
@@ -276,10 +262,7 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells; the texts of all columns are kept.
-
-    Raises TableError if it has no row, or two columns have the same name.
-    """
+    """Parse a table that is given as rows of cells; the texts of all columns are kept."""
     check_unique_names(source, names)
     cells = []
     for row in rows:
@@ -295,10 +278,7 @@ def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence
 
 
 def notation_notes(columns: Sequence[Column]) -> list[str]:
-    """Return a note with an example for each notation except plain numbers.
-
-    Notations are ways to write a number, such as 12.5% or 0,5.
-    """
+    """Return a note with an example for each notation except plain numbers."""
     examples: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
         for notation, cell in column.notations.items():
@@ -318,10 +298,7 @@ def check_unique_names(source: str, names: Sequence[str]) -> None:
 
 
 def check_unique(source: str, rule: str, names: Sequence[str], fix: str) -> None:
-    """Raise TableError if a name occurs twice.
-
-    source, rule, fix: parts of the message "source: rule, got NAME twice; fix."
-    """
+    """Raise TableError "source: rule, got NAME twice; fix." if a name occurs twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -18,12 +18,9 @@ AS_REQUESTED = "as requested"
 
 
 class _CostColumns(NamedTuple):
-    """The cost columns of a table, by resource and action.
+    """Cost columns: resource (such as seconds) -> action -> name of the column.
 
-    A resource is one kind of cost, such as seconds or dollars.
-
-    resources: resource -> action -> name of the column. Before `match_to_actions`, the text that a wildcard stands for
-        takes the place of the action.
+    Before `match_to_actions`, the text that a wildcard stands for takes the place of the action.
     """
 
     resources: Mapping[str, Mapping[str, str]]
@@ -31,11 +28,7 @@ class _CostColumns(NamedTuple):
     positional: bool = False  # columns are listed in the order of the actions
 
     def match_to_actions(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "_CostColumns":
-        """Match each cost column to its action; return them in the order of actions.
-
-        A column matches by position, by name, or by the name without words for loss and score. Raises TableError if an
-        action has no column, or shares one with another action.
-        """
+        """Match each action to a cost column by position, name, or name without kind words."""
         if self.positional:
             return self._assign_positional(table, names)
         assigned: dict[str, dict[str, str]] = {}
@@ -85,10 +78,7 @@ _NO_COSTS = _CostColumns({}, ())
 def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     """Return the cost columns that the option `costs` names or matches.
 
-    The option lists resources, patterns such as cost_*, or one column per action. The result has the fields `resources`
-    (resource -> text that the star stands for -> name of the column; empty for one column per action) and `columns`
-    (all names). Raises TableError if the option mixes single columns with resources or patterns, or names an unknown
-    column.
+    The option lists resources, patterns such as cost_*, or one column per action.
     """
     resources, single = {}, []
     for word in options.resources:
@@ -111,10 +101,7 @@ def detected_costs(
 ) -> _CostColumns:
     """Detect cost columns by name; no columns unless there is one for every action.
 
-    The result has the fields `resources` (resource -> action -> name of the column) and `columns` (all names). Both are
-    empty if the option `costs` is given. Columns called cost:ACTION must be complete: TableError otherwise.
-
-    ignored: name of each column that is not used so far -> the reason.
+    Columns called cost:ACTION must be complete: TableError otherwise.
     """
     if options.costs is not None:
         return _NO_COSTS

@@ -10,10 +10,7 @@ from tombola.errors import TableError
 
 
 def check_file(path: Path, expected: str = "a file") -> None:
-    """Raise TableError unless the path is a readable regular file; never open a pipe.
-
-    expected: description of the file, for the error message.
-    """
+    """Raise TableError unless the path is a readable regular file; never open a pipe."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):

@@ -31,8 +31,7 @@ _MAX_SPARSE_CELLS = 10_000_000
 def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
     """Return the column that names the action of each line; None if the table is wide.
 
-    It is the one of the option `action`, else one with a usual name, such as action or, beside a column of values,
-    model.
+    Names such as model count only beside a column of values.
     """
     if options.action is not None:
         return table.find(options.action, "action")
@@ -49,8 +48,7 @@ def read_long(
 ) -> tuple[ParsedTable, Integers]:
     """Parse a long table; return it, and the row number, from 0, of each line.
 
-    A long table has a line for each row and action; rows and actions keep the order of their first lines. Raises
-    TableError if it has no column of row ids, or if every row has a single line: it is then a log of chosen actions.
+    Rows and actions keep the order of their first lines. Raises TableError for a log of chosen actions.
 
     average: average repeated lines of a row and action, which otherwise raise TableError.
     """

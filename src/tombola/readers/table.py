@@ -26,12 +26,10 @@ from tombola.readers.wide import read_wide
 
 
 def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:
-    """Read a table from a file and return its pool.
+    """Read a table from a file and return its pool; `read_table` has more options.
 
     kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns or of the file state it.
     rescale: map the smallest and the largest value to 0 and 1; otherwise values must be in [0, 1].
-
-    `read_table` has further options, and also returns delays and notes.
     """
     return read_table(path, kind=kind, rescale=rescale).pool
 
@@ -106,10 +104,7 @@ def read_table(
 
 
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
-    """Parse a table, without handling missing cells, range or direction.
-
-    Raises TableError if it is malformed, or has cells in percent that do not fit the range or the other numbers.
-    """
+    """Parse a table, without handling missing cells, range or direction."""
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
         _check_encodable(parsed.source, name, labels or ())

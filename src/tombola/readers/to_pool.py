@@ -77,8 +77,6 @@ class Table(NamedTuple):
 def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
     """Return the direction of numbers as a phrase.
 
-    unit: word for the numbers, such as "seconds"; "" for none.
-
     >>> direction_text("losses")
     'read as losses: lower is better'
     """
@@ -88,12 +86,7 @@ def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
 
 
 def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None) -> tuple[str, ...]:
-    """Return the sentences that belong directly below the direction of a table.
-
-    They are about a direction against the column names, many cells that count as worst, and a range far too wide.
-
-    limits: the smallest and the largest possible value that the user gave; None: (0, 1).
-    """
+    """Return remarks for below the direction: contradictions, worst cells, too wide a range."""
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     values = parsed.values
     count = int(np.isnan(values).sum()) if missing == "worst" and values.dtype.kind == "f" else 0
@@ -129,8 +122,6 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
 def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
     """Convert a parsed table to a pool of losses in [0, 1].
 
-    Raises TableError if the direction is unknown, or a value is outside the limits.
-
     missing: treatment of missing cells: raise ("error"), "drop" the row, or count the cell as loss 1 ("worst").
     limits: the smallest and the largest possible value; None is (0, 1).
     """
@@ -157,10 +148,7 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
 
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of rows that lack a value, and of rows that lack a cost or delay.
-
-    Both have shape (rows,). Raises TableError if there are not as many costs or delays as rows.
-    """
+    """Return masks of rows that lack a value, and of rows that lack a cost or delay."""
     rows = parsed.values.shape[0]
     without_value, without_cost = _rows_with_nan(parsed.values), np.zeros(rows, dtype=bool)
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
@@ -298,10 +286,7 @@ def _limits(
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
-    """Return the smallest and the largest value of a table, missing cells left out.
-
-    Raises TableError unless both are finite.
-    """
+    """Return the smallest and the largest value of a table; TableError unless both are finite."""
     low, high = np.inf, -np.inf
     height = max(1, _CHUNK_SIZE // parsed.values.shape[1])
     for start in range(0, parsed.values.shape[0], height):
@@ -316,13 +301,7 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
 
 
 def range_option(parsed: ParsedTable, kind: Kind) -> str:
-    """Return the option about the range that numbers outside of [0, 1] need, as text.
-
-    Such as "range=(0, 50)" or "rescale=True"; "--range 0,50" inside of `_formatting.cli_style`, which all commands use.
-    "" for numbers in [0, 1], and for a table without numbers.
-
-    kind: direction to assume: "scores" gives a range, "losses" the option to rescale.
-    """
+    """Return the option about the range that values outside of [0, 1] need, as text, or ""."""
     try:
         low, high = value_range(parsed)
     except TableError:

@@ -33,8 +33,7 @@ _ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": 
 def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     """Parse a wide table, with a line per row and a column per action.
 
-    Roles that no option names (ids, delays, costs, actions) are detected from names and cells. The field `ignored` of
-    the result has the other columns with the reason. Raises TableError if the columns of actions cannot be found.
+    Roles that no option names are detected from names and cells; the other columns are in `ignored`, with the reason.
     """
     if options.value is not None:
         raise TableError(

@@ -7,10 +7,7 @@ from tombola._types import Floats
 
 
 class Band(NamedTuple):
-    """A measured curve with its interval.
-
-    x, middle, low, high: arrays of equal length; a point is at (x, middle), its interval from low to high.
-    """
+    """A measured curve with its interval: arrays of equal length."""
 
     name: str
     x: Floats
@@ -39,7 +36,7 @@ class Point(NamedTuple):
 class Chart:
     """Curves and points on linear or logarithmic axes, as data; `draw_chart` draws it.
 
-    alt: description for readers who do not see the chart; "" for the title.
+    `alt` is for readers who do not see the chart; "" for the title.
     """
 
     title: str

@@ -36,10 +36,7 @@ class CaptionedChart(NamedTuple):
 
 
 class EvidencePage(NamedTuple):
-    """Content of the page of certify, check-order or audit, for `render_evidence`.
-
-    tone: colour of the verdict: "good", "fair" or "bad".
-    """
+    """Content of a page; the tone of the verdict is "good", "fair" or "bad"."""
 
     title: str
     lead: str

@@ -24,7 +24,7 @@ class Drawing(NamedTuple):
 
     spots: points with tooltips, as a JSON list of [left, top, text]; left and top are shares of width and height.
     legend: CSS name of the colour and name of each curve.
-    edge: where the names of the curves begin, right of the axes, as a share of the width; narrow screens cut them off.
+    edge: where the names of the curves begin, as a share of the width; narrow screens cut them off.
     """
 
     name: str
@@ -57,8 +57,7 @@ def render(template: str, **values: object) -> str:
 def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
     """Convert a chart to SVG for a page; light and dark mode change its colours.
 
-    name: prefix of its HTML identifiers, unique in the page.
-    figure: an already drawn figure; None draws the chart.
+    `name` is the prefix of its HTML identifiers, unique in the page; `figure` an already drawn one.
     """
     figure = draw_chart(chart, titled=False) if figure is None else figure
     # Labels stay text, which can be searched. Writing the figure fixes its layout, which the places below need.
@@ -106,18 +105,10 @@ def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
 
 
 class ClaimEntry(NamedTuple):
-    """One claim of the paper for `claims_page`, as plain text, with its drawn charts.
+    """One claim of the paper for `claims_page`, as plain text; empty fields are left out.
 
-    Empty fields are left out.
-
-    source: place in the paper.
-    statement, meaning: the claim, and what it means in plain words.
-    outcome, expected: the verdict, and the one it should have.
-    printed, corrected: the formulas of the paper and of its correction.
-    limits: criterion by which the claim passes.
-    faults: verdicts with injected faults, each with the attributes fault (its description), outcome (the verdict),
-        caught (whether the verdict is not the expected one, as it should be) and measured.
-    table: cells as text, names of columns first; empty without a table.
+    `expected` is the correct verdict, `limits` the criterion by which the claim passes, `faults` have the attributes
+    fault, outcome, caught and measured, and `table` starts with the names of its columns.
     """
 
     name: str

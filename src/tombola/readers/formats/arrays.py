@@ -28,9 +28,7 @@ _READ_ERRORS = (
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPZ archive with an array `losses` or `scores`, shape (rows, actions).
 
-    Optional arrays are `actions`, `ids`, `costs` and `delays`; arrays of features are those that the option `features`
-    names. Pickled objects are
-    rejected: TableError.
+    Optional arrays are `actions`, `ids`, `costs`, `delays` and features. Pickled objects are rejected.
     """
     source = str(path)
     try:
@@ -103,10 +101,7 @@ def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) ->
 
 
 def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
-    """Read an NPY file, shape (rows, actions), memory-mapped.
-
-    Only the pages that are used are loaded.
-    """
+    """Read an NPY file, shape (rows, actions), memory-mapped."""
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except _READ_ERRORS as error:
@@ -127,10 +122,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
 
 
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
-    """Read an array in memory, shape (rows, actions), as a table.
-
-    Raises TableError if it has no numbers, or an option names a column.
-    """
+    """Read an array in memory, shape (rows, actions), as a table."""
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):
             raise TableError(

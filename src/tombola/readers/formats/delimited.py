@@ -43,10 +43,7 @@ _ENCODING_CHUNK = 1 << 20
 
 
 class _TextTable(NamedTuple):
-    """A text table before parsing: header, rows with line numbers, notes, delimiter.
-
-    rows: line number and cells of each row, read lazily; can be read once.
-    """
+    """A text table before parsing; rows (line number and cells) can be read once."""
 
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]
@@ -55,10 +52,7 @@ class _TextTable(NamedTuple):
 
 
 def read_text(path: Path, options: ReadOptions) -> Columns:
-    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups.
-
-    Blank lines are left out. Raises TableError if there is no row.
-    """
+    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups."""
     header, rows, notes, _ = _with_header(path, text_table(path), options)
     keeps_text = _text_columns(options)
     builders = [_ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
@@ -84,8 +78,7 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
 def text_table(path: Path) -> _TextTable:
     """Open a text table; rows are read lazily, and must be as wide as the header.
 
-    Returns header, rows (line number and cells of each), notes and delimiter. Encoding and delimiter are detected.
-    Raises TableError for a file that is not text, also while rows are read.
+    Encoding and delimiter are detected. Raises TableError for a file that is not text, also while rows are read.
     """
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)
@@ -106,8 +99,6 @@ def text_table(path: Path) -> _TextTable:
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
     """Yield the lines of a text file, gzipped or not, with their line breaks.
-
-    Raises TableError if it cannot be decoded.
 
     encoding: name of a codec; "" for UTF-16 with a byte order mark, else UTF-8.
     """

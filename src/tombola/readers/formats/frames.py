@@ -36,10 +36,7 @@ def read_frame(frame: Any, source: str) -> Columns:
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Columns:
-    """Read a Parquet file; verify page checksums, if any, and row counts.
-
-    Raises TableError if the file is damaged. Needs pyarrow.
-    """
+    """Read a Parquet file; verify page checksums, if any, and row counts."""
 
     def read() -> Any:
         parquet = import_module("pyarrow.parquet")
