@@ -253,7 +253,8 @@ def test_action_means_and_bars() -> None:
     assert [mean.value for mean in means] == pytest.approx(sorted(pool.means.tolist()))
     assert all(mean.low < mean.value < mean.high for mean in means)
     assert [mean.action for mean in means] == [pool.actions[i] for i in np.argsort(pool.means)]
-    assert all(0 <= one.left <= one.dot <= one.left + one.width <= 100.01 for one in _mean_bars(means))
+    bars: list[dict[str, Any]] = _mean_bars(means)
+    assert all(0 <= one["left"] <= one["dot"] <= one["left"] + one["width"] <= 100.01 for one in bars)
     low, high = _axis_limits([_ActionMean("a", 0.0, 0.0, 0.0), _ActionMean("b", 0.0, 0.0, 0.0)])
     assert low < high
 
