@@ -96,6 +96,7 @@ UGLY: dict[str, Ugly] = {
     "a summary with one blank": Ugly("a,b,average\n0,1,.5\n.5,.25,\n0,1,.5\n1,0,.5\n", losses=[*AB, [0, 1], [1, 0]], notes=("average (the mean of the others",)),
     "a name of a summary, other numbers": Ugly("a,b,Max\n0,1,0\n.5,.25,.5\n0,1,1\n", losses=[[0, 1, 0], [0.5, 0.25, 0.5], [0, 1, 1]], actions=("a", "b", "Max"), notes=("'Max' counts as an action although its name is that of a summary; write --ignore Max if it is none",)),
     "numbers of a summary, another name": Ugly("a,b,c\n" + "0,1,1\n.5,.25,.5\n" * 10, losses=[[0, 1, 1], [0.5, 0.25, 0.5]] * 10, actions="abc", notes=("'c' counts as an action although it is the largest of the others in every row; write --ignore c if it is none",)),
+    "a name of a summary on another scale": Ugly("a,b,rank\n0,1,7\n.5,.25,9\n", losses=AB, notes=("ignored: rank (7 to 9; the others are in [0, 1])",)),
     "a summary that was chosen": Ugly("a,b,Max\n0,1,1\n.5,.25,.5\n0,1,1\n", losses=[[0, 1, 1], [0.5, 0.25, 0.5], [0, 1, 1]], actions=("a", "b", "Max"), options={"actions": ["a", "b", "Max"]}),
     # columns that are no actions
     "a remark": Ugly("a,b,remark\n0,1,fine\n.5,.25,\n", losses=AB, notes=("ignored: remark (text)", "--actions")),

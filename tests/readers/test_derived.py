@@ -60,7 +60,7 @@ def test_summary_is_recognised_by_name_and_values(summary: Any, expected: str) -
     assert len(questions) == (not expected)
     ignored, questions = summary_columns([*columns, Column("d", numbers)])
     assert ignored == {}
-    assert [question.partition(" of the others")[0] for question in questions] == (
+    assert [question.partition(" of the others")[0] for question in questions.values()] == (
         [f"'d' counts as an action although it is {expected}"] if expected else []
     )
 

@@ -1,7 +1,7 @@
 """HTML page of a CompareReport."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -355,7 +355,7 @@ def _axis_limits(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> tuple[
     return max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
 
 
-def _mean_bars(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> list[dict[str, str | float]]:
+def _mean_bars(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> list[dict[str, Any]]:
     """Return the means as bars of the page; places are in per cent of a common axis."""
     low, high = _axis_limits(means, units)
     scale = 100 / (high - low)

@@ -4,7 +4,7 @@ Every format that `read_table` reads is accepted.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, check_unique_names, parse_number
 from tombola.readers.formats import read_file, suffix_of
-from tombola.readers.formats.delimited import text_encoding, text_lines, text_table
+from tombola.readers.formats.delimited import CellTable, text_encoding, text_lines, text_table
 from tombola.readers.names import IDS, has_id_word, is_id_name
 from tombola.readers.options import ReadOptions
 
@@ -23,19 +23,6 @@ from tombola.readers.options import ReadOptions
 _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".dat")
 # First lines of a .txt list, in lower case, that are a header and not an id.
 _ID_HEADERS = ("id", "ids", "row")
-
-
-class CellTable(NamedTuple):
-    """A table as text: names of the columns, and line number (from 1) and cells of each row.
-
-    Rows are a list from `read_cells`; from `open_cells` an iterator, which can be read once.
-    """
-
-    source: str
-    names: tuple[str, ...]
-    rows: Iterable[tuple[int, tuple[str, ...]]]
-    delimiter: str = ","
-    notes: tuple[str, ...] = ()
 
 
 class RowList(NamedTuple):
@@ -49,10 +36,7 @@ class RowList(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def labels(self, column: str) -> tuple[str, ...]:
-        """Return the cell of each row in a column; a blank cell is "(none)".
-
-        An unknown column raises TableError.
-        """
+        """Return the cell of each row in a column; a blank cell is "(none)"."""
         if column not in self.columns:
             raise TableError(
                 f"--by: expected a column of the list, got {column!r}; name one of "
@@ -68,10 +52,10 @@ def open_cells(path: Path, sheet: str | None = None) -> CellTable:
     if not is_text and (path.exists() or "::" in str(path)):
         return _from_columns(path, sheet)
     table = text_table(path)
-    if not table.header:
+    if not table.names:
         raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
     rows = ((line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row)))
-    return CellTable(str(path), tuple(table.header), rows, table.delimiter, tuple(table.notes))
+    return table._replace(rows=rows)
 
 
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
@@ -90,7 +74,7 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     table = read_cells(path, sheet)
     check_unique_names(table.source, table.names)
     place = id_place(table, id_column)
-    rows = tuple(row for _, row in table.rows)
+    rows = tuple(tuple(row) for _, row in table.rows)
     blank = next((line for line, row in table.rows if not row[place]), None)
     if not rows or blank is not None:
         where = "no rows" if blank is None else f"an empty cell in line {blank}"

@@ -5,6 +5,7 @@ They are left out only if both name and values say so. One of the two alone give
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -26,26 +27,26 @@ _MAX_ROUNDING = 0.05
 
 
 @np.errstate(all="ignore")
-def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], list[str]]:
+def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str, str]]:
     """Return columns that sum up the others, with reasons, and questions about likely ones."""
     numeric = [column for column in columns if column.first_invalid is None]
     others = [column for column in numeric if not is_summary_name(column.name)]
     if len(others) < 2:
-        return {}, []
-    ignored, questions = {}, []
+        return {}, {}
+    ignored, questions = {}, {}
     for column in numeric:
         if is_summary_name(column.name):
             reason = _function_of(column, others, _MIN_NAMED_ROWS, _MIN_SHARE)
             if reason:
                 ignored[column.name] = reason
             else:
-                questions.append(_question(column, "its name is that of a summary"))
+                questions[column.name] = _question(column, "its name is that of a summary")
     for column in others if 2 < len(others) <= _MAX_COLUMNS else ():
         rest = [one for one in others if one is not column]
         if _function_of(column.head(_FIRST_ROWS), [one.head(_FIRST_ROWS) for one in rest], _MIN_ROWS, 1.0):
             reason = _function_of(column, rest, _MIN_ROWS, 1.0)
             if reason and np.nanmin(column.numbers) < np.nanmax(column.numbers):
-                questions.append(_question(column, f"it is {reason}"))
+                questions[column.name] = _question(column, f"it is {reason}")
     return ignored, questions
 
 
@@ -112,7 +113,7 @@ def _function_of(column: Column, columns: Sequence[Column], least: int, share: f
     return f"the {name} of the others in {rows}" if found >= share else ""
 
 
-def _is_near(numbers: Floats, values: Floats, others: Floats) -> np.ndarray:
+def _is_near(numbers: Floats, values: Any, others: Floats) -> np.ndarray:
     """Return where numbers equal values, rounded to the decimals of the numbers."""
     scale = 1e-9 * max(1.0, float(np.abs(numbers).max()))
     digits = next((d for d in range(10) if (np.abs(numbers - np.round(numbers, d)) <= scale).all()), 10)

@@ -1,5 +1,6 @@
 """Conversion of a parsed table to a pool: missing cells, direction and range."""
 
+from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,13 +25,11 @@ TIME_LIMIT = "LIMIT"
 NOT_TRUE_LIMITS = "the range is that of the values seen: write the true limits"
 # Upper ends of usual scales, which start at 0.
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
-# Numbers examined at a time, so that a memory-mapped table is never loaded as a whole.
+# Numbers examined at a time.
 _CHUNK_SIZE = 1 << 20
 # Up to this share of incomplete rows, messages suggest to drop them; with more, too little of the table would be left,
 # and they suggest to fill the cells in.
 MAX_DROPPED_SHARE = 0.5
-
-
 # A range this many times as wide as the values is probably in another unit.
 _MIN_RANGE_RATIO = 10
 
@@ -95,17 +94,9 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
         verbs = ("is", "counts") if count == 1 else ("are", "count")
         worst = f"{units.quantity} {units.number(1.0):g}"
         text = f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs[0]} missing and "
-        advice = (
-            ""
-            if parsed.has_timeouts
-            else ": the answer depends on which cells are filled; "
-            + (
-                "a race starts from the filled ones: tombola race start ... --known TABLE"
-                if in_cli_style()
-                else "a race starts from the filled ones: race(..., known=table)"
-            )
-        )
-        remarks.append(f"{text}{verbs[1]} as {worst}{advice}.")
+        race = "tombola race start ... --known TABLE" if in_cli_style() else "race(..., known=table)"
+        advice = f": the answer depends on which cells are filled; a race starts from the filled ones: {race}"
+        remarks.append(f"{text}{verbs[1]} as {worst}{'' if parsed.has_timeouts else advice}.")
     if limits is not None and not parsed.has_timeouts:
         ends = value_range(parsed)
         low, high = suggested_range(*ends)
@@ -131,9 +122,10 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
     losses = _losses(parsed, kind, low, high)
-    if missing == "worst":
-        losses, filled = _fill_losses(losses, Units(low, high, scores=kind == "scores", unit=parsed.unit))
-        notes += filled
+    units = Units(low, high, scores=kind == "scores", unit=parsed.unit)
+    if missing == "worst" and losses.dtype.kind == "f" and (filled := int(np.isnan(losses).sum())):
+        losses = np.where(np.isnan(losses), losses.dtype.type(1), losses)
+        notes += [f"counted {plural(filled, 'missing cell')} as {units.quantity} {units.number(1.0):g}"]
     pool = Pool(
         losses, parsed.actions, parsed.ids, parsed.costs, features=parsed.features,
         feature_names=parsed.feature_names or None,
@@ -182,11 +174,16 @@ def _rows_with_nan(values: NDArray[Any]) -> NDArray[np.bool_]:
     mask = np.zeros(values.shape[0], dtype=bool)
     if values.dtype.kind != "f":
         return mask
-    height = max(1, _CHUNK_SIZE // max(1, int(np.prod(values.shape[1:]))))
-    for start in range(0, values.shape[0], height):
-        part = np.isnan(values[start : start + height])
-        mask[start : start + height] = part.reshape(len(part), -1).any(axis=1)
+    for rows in _chunks(values):
+        part = np.isnan(values[rows])
+        mask[rows] = part.reshape(len(part), -1).any(axis=1)
     return mask
+
+
+def _chunks(values: NDArray[Any]) -> Iterator[slice]:
+    """Yield slices of rows, so that a memory-mapped table is never loaded as a whole."""
+    height = max(1, _CHUNK_SIZE // max(1, int(np.prod(values.shape[1:]))))
+    return (slice(start, start + height) for start in range(0, values.shape[0], height))
 
 
 def _missing_error(
@@ -251,15 +248,6 @@ def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     return parsed._replace(costs=costs, delays=delays, notes=notes)
 
 
-def _fill_losses(losses: NDArray[Any], units: Units) -> tuple[NDArray[Any], list[str]]:
-    if losses.dtype.kind != "f" or not np.isnan(losses).any():
-        return losses, []
-    count = int(np.isnan(losses).sum())
-    return np.where(np.isnan(losses), losses.dtype.type(1), losses), [
-        f"counted {plural(count, 'missing cell')} as {units.quantity} {units.number(1.0):g}"
-    ]
-
-
 def _limits(
     parsed: ParsedTable, kind: Kind, *, limits: tuple[float, float] | None, rescale: bool
 ) -> tuple[float, float, list[str]]:
@@ -288,9 +276,8 @@ def _limits(
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
     """Return the smallest and the largest value of a table; TableError unless both are finite."""
     low, high = np.inf, -np.inf
-    height = max(1, _CHUNK_SIZE // parsed.values.shape[1])
-    for start in range(0, parsed.values.shape[0], height):
-        part = parsed.values[start : start + height]
+    for rows in _chunks(parsed.values):
+        part = parsed.values[rows]
         numbers = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if numbers.size:
             low, high = min(low, float(numbers.min())), max(high, float(numbers.max()))

@@ -190,7 +190,7 @@ def _detect_actions(
             ignored.update(odd)
             actions = [column for column in actions if column.name not in odd]
             _check_one_scale(table, actions)
-        return actions, questions
+        return actions, [questions[column.name] for column in actions if column.name in questions]
     # A column with a few words among numbers is more likely a damaged action than a remark.
     for name, reason in ignored.items():
         if reason.startswith(("text", "words")) and len(table.columns) > 1:
