@@ -132,14 +132,6 @@ def test_timeouts_are_missing_cells(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_column_on_another_scale_is_asked_about(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("id,a,b,c,hardness\n" + "".join(f"q{i},{i},{9 - i},{i // 2},0.{i}\n" for i in range(10)))
-    with pytest.raises(TableError, match=r"'hardness' from 0 to 0\.9 beside columns up to 9; write ignore='hardness'"):
-        summarise_table(path, ReadOptions())
-    assert summarise_table(path, ReadOptions(ignore=("hardness",))).parsed.names == ("a", "b", "c")
-
-
 def test_timeouts_offer_par10(tmp_path: Path) -> None:
     """Run times are losses; with ten limits as the range, the mean is PAR10."""
     path = tmp_path / "runtimes.csv"
