@@ -190,11 +190,10 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
         )
     ]
     if len(report.runs.orders) > 1:
-        pictures.append(
-            CaptionedChart(
-                f"{learner} in every order", "The same learner on the same rows.", _orders_chart(report, learner)
-            )
-        )
+        bands = [_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders]
+        title = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
+        chart, caption = _linear(title, "round", "regret", bands), "The same learner on the same rows."
+        pictures.append(CaptionedChart(f"{learner} in every order", caption, chart))
     if report.pool.rows > 1:
         caption = (
             f"The share of each action in successive slices of the rounds, averaged over {plural(count, 'repetition')}."
@@ -226,13 +225,6 @@ def _regret_chart(report: CompareReport, order: str) -> Chart:
         ends = np.array([1.0, float(report.pool.rows)])
         lines = [Line(f"bound, {advised}", ends, np.full(2, bound))]
     return _linear(title, "round", "regret", bands, lines)
-
-
-def _orders_chart(report: CompareReport, learner: str) -> Chart:
-    """Return a chart of the mean regret of one learner over rounds, a curve per order."""
-    bands = [_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders]
-    title = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
-    return _linear(title, "round", "regret", bands)
 
 
 def _regret_band(report: CompareReport, learner: str, order: str, label: str) -> Band:

@@ -114,11 +114,6 @@ def default_budgeted_learners(feedback: str = "full") -> dict[str, BudgetedBase]
     >>> list(default_budgeted_learners()), list(default_budgeted_learners("bandit"))
     (['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual'], ['ThriftyLP', 'OptimisticLP'])
     """
-    rows: tuple[BudgetedBase, ...] = (
-        learners.EmpiricalLP(),
-        learners.SerflingLP(),
-        learners.DualDescent(),
-        learners.PrimalDual(),
-    )
-    named = rows if feedback == "full" else (learners.ThriftyLP(), learners.OptimisticLP())
+    rows = (learners.EmpiricalLP(), learners.SerflingLP(), learners.DualDescent(), learners.PrimalDual())
+    named: tuple[BudgetedBase, ...] = rows if feedback == "full" else (learners.ThriftyLP(), learners.OptimisticLP())
     return {type(learner).__name__: learner for learner in named}

@@ -100,7 +100,11 @@ def _advice_text(report: "CompareReport") -> str:
             f"the best, {advice.learner}, has {difference}."
         )
     tied = f" (tied: {join_names(advice.tied, limit=None)})" if advice.tied else ""
-    lead = "" if advice.lead is None else f": {_lead_text(report, advice.lead, advice.next)}"
+    lead = ""
+    if advice.lead is not None and report.request.target is not None:  # a lead of costs
+        lead = f": {format_estimate(advice.lead)} less regret than {advice.next}"
+    elif advice.lead is not None:
+        lead = f": {_difference(_negative(advice.lead), f'than {advice.next}', report.units)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
     return f"Advice for a new list like this one: use {advice.learner}{tied}{lead}{reason}."
 
@@ -174,17 +178,9 @@ def _session_command(report: "CompareReport") -> str:
         return ""
     names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
     learner = _learner_text(report.request.learners_by_name[advice.learner])
-    words = [
-        "--actions",
-        ",".join(names),
-        *_outcome_options(report),
-        "--learner",
-        learner,
-        "--seed",
-        "1",
-        "--file",
-        "my.run",
-    ]
+    limits = "{:g},{:g}".format(*report.table.range)
+    outcomes = [f"--{report.table.kind}", *([] if limits == "0,1" else ["--range", limits])]
+    words = ["--actions", ",".join(names), *outcomes, "--learner", learner, "--seed", "1", "--file", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 
@@ -315,20 +311,6 @@ def _difference(losses: Estimate, than: str, units: Units) -> str:
     change = "more" if (losses.value >= 0) != units.scores else "less"
     size = losses if losses.value >= 0 else _negative(losses)
     return f"{format_estimate(size.linear(units.gap(1.0)))} {change} total {units.quantity} {than}"
-
-
-def _lead_text(report: "CompareReport", lead: Estimate, other: str) -> str:
-    """Return the lead of the advised learner; with a target it is one of costs."""
-    if report.request.target is not None:
-        return f"{format_estimate(lead)} less regret than {other}"
-    return _difference(_negative(lead), f"than {other}", report.units)
-
-
-def _outcome_options(report: "CompareReport") -> list[str]:
-    """Return direction and range of outcomes as options of `session start`."""
-    low, high = report.table.range
-    limits = [] if (low, high) == (0.0, 1.0) else ["--range", f"{low:g},{high:g}"]
-    return [f"--{report.table.kind}", *limits]
 
 
 def _negative(estimate: Estimate | None) -> Estimate:

@@ -40,8 +40,9 @@ class _CostColumns(NamedTuple):
                 keys = (columns.get(name), columns.get(action.name), by_stem.get(action_stem(name) or name.lower()))
                 column = next((key for key in keys if key is not None), None)
                 if column is None:
+                    expected = resource.replace("*", name) if "*" in resource else f"{resource}:{name}"
                     raise TableError(
-                        f"{table.source}: expected a column called {_expected_name(resource, name)!r} as "
+                        f"{table.source}: expected a column called {expected!r} as "
                         f"{option_text('costs', [resource])} states, got {join_names(list(columns.values()))}; add it, "
                         f"or leave the action out with {option_text('ignore', [action.name])}."
                     )
@@ -82,7 +83,8 @@ def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     """
     resources, single = {}, []
     for word in options.resources:
-        pattern = next((p for p in _patterns(word) if matching(table.by_name, p)), None)
+        patterns = (word,) if "*" in word else (f"{word}:*", f"{word}_*", f"*_{word}")
+        pattern = next((p for p in patterns if matching(table.by_name, p)), None)
         if pattern is not None:
             resources[word] = {wildcard_match(pattern, name): name for name in matching(table.by_name, pattern)}
         else:
@@ -115,7 +117,11 @@ def detected_costs(
     for name in ignored:
         if classify_name(name) == "cost" and name not in excluded:
             by_stem.setdefault(action_stem(name), []).append(name)
-    pairs = {name: _closest(name, found) for name in names if (found := by_stem.get(action_stem(name) or name.lower()))}
+    pairs = {}
+    for name in names:
+        if found := by_stem.get(action_stem(name) or name.lower()):
+            # The last one that contains the name: A and a have the same stem.
+            pairs[name] = ([column for column in found if name in column] or found)[-1]
     if len(pairs) < len(names) or len({*pairs.values()}) < len(pairs):
         return _NO_COSTS
     return _CostColumns({"cost": pairs}, tuple(pairs.values()))
@@ -129,16 +135,3 @@ def _check_not_shared(table: Columns, columns: Mapping[str, str]) -> None:
             f"{table.source}: expected a cost column for each of {owners}, got {shared!r} for all of them; name "
             f"the columns one by one with {option_text('costs')}."
         )
-
-
-def _closest(action: str, columns: Sequence[str]) -> str:
-    """Return the last column that contains the action's name, else the last one."""
-    return ([name for name in columns if action in name] or columns)[-1]
-
-
-def _patterns(word: str) -> tuple[str, ...]:
-    return (word,) if "*" in word else (f"{word}:*", f"{word}_*", f"*_{word}")
-
-
-def _expected_name(resource: str, name: str) -> str:
-    return resource.replace("*", name) if "*" in resource else f"{resource}:{name}"

@@ -67,7 +67,8 @@ def read_long(
     kind, unit = direction_of([value.name])
     cells = (rows, columns, (len(row_names), len(names)))
     values = _pivot(table, value, cells, average=average)
-    cost_columns = _cost_columns(table, options)
+    detected = _named(table, COSTS) if options.costs is None else None
+    cost_columns = [table.find(name, "costs") for name in options.resources] or ([detected] if detected else [])
     costs = stack_costs([_pivot(table, column, cells, average=average) for column in cost_columns])
     delay = table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
     notes = [
@@ -143,13 +144,6 @@ def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Colu
 
 def _is_value(column: Column) -> bool:
     return column.first_invalid is None and classify_name(column.name) in ("loss", "score")
-
-
-def _cost_columns(table: Columns, options: ReadOptions) -> list[Column]:
-    if options.resources:
-        return [table.find(name, "costs") for name in options.resources]
-    column = _named(table, COSTS) if options.costs is None else None
-    return [] if column is None else [column]
 
 
 def _pivot(

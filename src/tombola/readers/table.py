@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._formatting import in_cli_style, is_encodable, join_names, option_text, truncate
+from tombola._formatting import is_cli_style, is_encodable, join_names, option_text, truncate
 from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.pool import Pool
 from tombola.readers.columns import Column, Columns, check_unique
@@ -98,7 +98,7 @@ def read_table(
         sheet, decimal, header, _patterns(features), _patterns(text), by, limits,
     )  # fmt: skip
     parsed = parse_table(source, options)
-    if parsed.contradiction and not in_cli_style():
+    if parsed.contradiction and not is_cli_style():
         warnings.warn(f"{parsed.source}: {parsed.contradiction}", TombolaWarning, stacklevel=2)
     return to_pool(parsed, missing=missing, limits=limits, rescale=rescale)
 
@@ -108,16 +108,10 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
         _check_encodable(parsed.source, name, labels or ())
-    check_unique(parsed.source, "ids must be different", parsed.ids or (), _duplicates_fix(parsed))
+    number = f", or write {option_text('ignore', parsed.id_column)} to number the rows" if parsed.id_column else ""
+    check_unique(parsed.source, "ids must be different", parsed.ids or (), f"leave out the duplicates{number}")
     parsed = _add_costs(parsed, options.costs)
     return parsed.with_direction() if isinstance(source, str | Path) else parsed
-
-
-def _duplicates_fix(parsed: ParsedTable) -> str:
-    """Return the fix for ids that occur twice."""
-    if not parsed.id_column:
-        return "leave out the duplicates"
-    return f"leave out the duplicates, or write {option_text('ignore', parsed.id_column)} to number the rows"
 
 
 def _patterns(given: Sequence[str]) -> tuple[str, ...]:
@@ -199,18 +193,15 @@ def _add_costs(parsed: ParsedTable, costs: Any) -> ParsedTable:
     if costs is None or ReadOptions(costs=costs).resources:
         return parsed
     if isinstance(costs, Mapping):
-        prices = [_price(parsed.source, costs, name) for name in parsed.names]
+        absent = next((name for name in parsed.names if name not in costs), None)
+        if absent is not None:
+            names = join_names(list(costs))
+            raise TableError(f"{parsed.source}: costs must name every action, got {names}; add one for {absent!r}.")
+        prices = [_validate.real("read_table", "costs", costs[name], least=0) for name in parsed.names]
         table = np.broadcast_to(np.array(prices), parsed.values.shape)
         return parsed._replace(costs=table, notes=[*parsed.notes, "the same costs in every row"])
     other = _parse(costs, ReadOptions(costs=[]))
     return parsed._replace(costs=_match_rows(parsed, other), notes=[*parsed.notes, f"costs from {source_name(costs)}"])
-
-
-def _price(source: str, prices: Mapping[str, float], name: str) -> float:
-    if name not in prices:
-        names = join_names(list(prices))
-        raise TableError(f"{source}: costs must name every action, got {names}; add one for {name!r}.")
-    return _validate.real("read_table", "costs", prices[name], least=0)
 
 
 def _match_rows(parsed: ParsedTable, other: ParsedTable) -> NDArray[Any]:

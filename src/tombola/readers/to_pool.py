@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import in_cli_style, join_names, option_text, plural
+from tombola._formatting import is_cli_style, join_names, option_text, plural
 from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
@@ -94,7 +94,7 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
         verbs = ("is", "counts") if count == 1 else ("are", "count")
         worst = f"{units.quantity} {units.number(1.0):g}"
         text = f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs[0]} missing and "
-        race = "tombola race start ... --known TABLE" if in_cli_style() else "race(..., known=table)"
+        race = "tombola race start ... --known TABLE" if is_cli_style() else "race(..., known=table)"
         advice = f": the answer depends on which cells are filled; a race starts from the filled ones: {race}"
         remarks.append(f"{text}{verbs[1]} as {worst}{'' if parsed.has_timeouts else advice}.")
     if limits is not None and not parsed.has_timeouts:

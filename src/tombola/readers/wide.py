@@ -72,7 +72,11 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
         raise logged_table_error(table.source, "every row has one filled cell")
     labels = None if ids is None else tuple(ids.labels)
-    _check_no_summary_row(table, labels)
+    if labels is not None and len(labels) > 1 and labels[-1].strip().lower() in SUMMARY_IDS:
+        raise TableError(
+            f"{table.source}: expected a row, got one called {labels[-1]!r} in {table.place(table.rows - 1)}, the "
+            "last; leave it out if it sums up the others, rename it if not."
+        )
     kind, unit = direction_of([action.name for action in actions])
     used = [*actions, *(table.by_name[name] for name in assigned.columns)]
     notes = [
@@ -229,7 +233,8 @@ def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
         # The second largest maximum is the largest of the others, if this one is the largest.
         above = high == highs[-1] and low > 2 * highs[-2] > 0
         below = low == lows[0] and 0 < 2 * high < lows[1]
-        flags = high <= 1 and lows[0] >= 0 and len(outside) == len(rest) - 1 and _all_zero_or_one(column)
+        known = column.numbers[~np.isnan(column.numbers)]
+        flags = high <= 1 and lows[0] >= 0 and len(outside) == len(rest) - 1 and bool(np.isin(known, (0, 1)).all())
         if above or below or flags:
             others = (lows[0], highs[-2]) if above else (lows[1] if below else lows[0], highs[-1])
             odd[name] = f"{low:g} to {high:g}; the others are {others[0]:g} to {others[1]:g}"
@@ -249,17 +254,11 @@ def _check_one_scale(table: Columns, actions: Sequence[Column]) -> None:
     if min(ends[name][1] for name in others) < 2:
         return
     (name,), largest = inside, max(ends[one][1] for one in others)
-    listed = actions_option(list(ends))
     raise TableError(
         f"{table.source}: expected actions on one scale, got {name!r} from {ends[name][0]:g} to {ends[name][1]:g} "
         f"beside columns up to {largest:g}; write {option_text('ignore', name)} if it is not an action, else name all "
-        f"actions: {listed}."
+        f"actions: {actions_option(list(ends))}."
     )
-
-
-def _all_zero_or_one(column: Column) -> bool:
-    numbers = column.numbers[~np.isnan(column.numbers)]
-    return bool(((numbers == 0) | (numbers == 1)).all())
 
 
 def _action_names(actions: Sequence[Column]) -> tuple[list[str], list[str]]:
@@ -291,15 +290,6 @@ def _ignored_notes(ignored: Mapping[str, str]) -> list[str]:
     if set(ignored.values()) <= {AS_REQUESTED, NOT_SELECTED}:
         return [f"ignored: {listing}"]
     return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}"]
-
-
-def _check_no_summary_row(table: Columns, ids: tuple[str, ...] | None) -> None:
-    last = table.rows - 1
-    if ids is not None and last > 0 and ids[last].strip().lower() in SUMMARY_IDS:
-        raise TableError(
-            f"{table.source}: expected a row, got one called {ids[last]!r} in {table.place(last)}, the last; "
-            "leave it out if it sums up the others, rename it if not."
-        )
 
 
 def _first_missing(table: Columns, actions: Sequence[Column]) -> str | None:
