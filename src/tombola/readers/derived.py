@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tombola._formatting import option_text
 from tombola._types import Floats
@@ -113,9 +114,10 @@ def _function_of(column: Column, columns: Sequence[Column], least: int, share: f
     return f"the {name} of the others in {rows}" if found >= share else ""
 
 
-def _is_near(numbers: Floats, values: Any, others: Floats) -> np.ndarray:
+def _is_near(numbers: Floats, values: Any, others: Floats) -> NDArray[np.bool_]:
     """Return where numbers equal values, rounded to the decimals of the numbers."""
     scale = 1e-9 * max(1.0, float(np.abs(numbers).max()))
     digits = next((d for d in range(10) if (np.abs(numbers - np.round(numbers, d)) <= scale).all()), 10)
     spread = float(np.nanmax(others) - np.nanmin(others))
-    return np.abs(numbers - values) <= min(0.5 * 10.0**-digits, _MAX_ROUNDING * spread) + scale
+    near: NDArray[np.bool_] = np.abs(numbers - values) <= min(0.5 * 10.0**-digits, _MAX_ROUNDING * spread) + scale
+    return near
