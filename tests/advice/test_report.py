@@ -281,14 +281,6 @@ def test_compare_on_every_shared_table(name: str, run_python: Any, tmp_path: Pat
     assert f"Best action in this table (exact): {card['best_fixed_action']}, mean" in " ".join(done.stdout.split())
 
 
-def test_column_of_delays_is_used() -> None:
-    table = demo.call_list(seed=0)
-    assert table.delays is not None
-    assert isinstance(CompareRequest(Conditions("bandit")).delay(table), RowDelays)
-    assert CompareRequest(Conditions("bandit")).delay(table._replace(delays=None)) == 0
-    assert CompareRequest(Conditions("bandit", delay=7)).delay(table) == 7
-
-
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(
     ("feedback", "learners", "amounts", "seen", "lead"),
@@ -316,6 +308,8 @@ def test_row_delays_are_reported() -> None:
     report = run_comparison(late, asked(learners=("UCB1",), repetitions=1))
     assert report.to_dict()["delay"] == [0, 3]
     assert "feedback arrives 0 to 3 rounds late" in compare_page(report, command="x")
+    assert asked().delay(demo.call_list(seed=0)) != 0
+    assert asked().delay(late._replace(delays=None)) == 0
     other = run_comparison(late, asked(learners=("UCB1",), repetitions=1, delay=7))
     assert other.to_dict()["delay"] == 7
     assert any("a delay of 7 rounds as requested" in note for note in other.notes)

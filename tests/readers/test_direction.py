@@ -67,6 +67,8 @@ def test_commands_that_rank_show_both_commands(
         (["a_time", "b_time"], ("losses", "time")),
         (["error a", "cost b"], ("losses", "")),
         (["brier score"], ("losses", "")),
+        (["gpt-4.1-accuracy"], ("scores", "accuracy")),
+        (["risk_loss"], ("losses", "loss")),
         (["a_f1", "b_f1"], ("scores", "f1")),
         (["a_f1", "b_loss"], (None, "")),
         (["a_f1", "b"], (None, "")),
@@ -146,14 +148,7 @@ MIXED_NAMES = (
 
 @pytest.mark.parametrize("name", MIXED_NAMES)
 def test_names_with_words_of_both_directions_state_none(name: str) -> None:
-    assert direction_of([name]) == (None, "")
-    assert direction_of_file(name) is None
-
-
-def test_words_of_one_direction_still_state_it() -> None:
-    assert direction_of(["brier_score"])[0] == "losses"
-    assert direction_of(["gpt-4.1-accuracy"])[0] == "scores"
-    assert direction_of(["risk_loss"])[0] == "losses"
+    assert (direction_of([name]), direction_of_file(name)) == ((None, ""), None)
 
 
 @pytest.mark.parametrize(
