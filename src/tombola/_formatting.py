@@ -198,11 +198,6 @@ def command_text(name: str, value: str, more: str = "") -> str:
     return ", ".join(options) if command is None else " ".join([*filter(None, [command]), *options])
 
 
-def in_cli_style() -> bool:
-    """Return whether messages are for the command line: inside of a `cli_style` block."""
-    return _cli_command.get() is not None
-
-
 def option_text(
     name: str, value: str | Sequence[str] | tuple[float, float | str] | None = None, *, on: bool | None = None
 ) -> str:

@@ -1,6 +1,7 @@
 """CompareReport: its numbers are those of the runs; requests, defaults and notes."""
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from tombola.advice.default_learners import MEAN_RANKS, Conditions, default_budg
 from tombola.advice.learner_list import list_learners
 from tombola.budget import Budget, optimum
 from tombola.budget.optimum import UnreachableError
+from tombola.cli.compare import _show_report
 from tombola.delay import RowDelays
 from tombola.engine.loop import SWITCHES
-from tombola.errors import ParameterError
+from tombola.errors import ParameterError, TombolaWarning
 from tombola.learners import EmpiricalLP, FollowTheLeader
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
@@ -215,6 +217,25 @@ def test_regret_bound() -> None:
     assert regret_bound(leader, 4, 500, 0, 1.0) is None
 
 
+def test_page_json_and_terminal_have_all_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Remarks on direction, missing cells and range, and ignored columns: read from one report by all three."""
+    (tmp_path / "t.csv").write_text("id,a_accuracy,b_accuracy,remark\n" + "x,0,1,fine\ny,0.5,,\nz,1,0.5,\n" * 4)
+    with pytest.warns(TombolaWarning, match="higher is better"):
+        read = read_table(tmp_path / "t.csv", kind="losses", range=(0, 100), missing="worst", ignore=["id"])
+    report = run_comparison(read, asked(learners=("UCB1",), repetitions=1))
+    _show_report(report)
+    printed = " ".join(capsys.readouterr().out.split())
+    data, page = json.dumps(report.to_dict()), unescape(compare_page(report, command="x"))
+    for text in (
+        "the names say higher is better",
+        "are missing and count as",
+        "all values lie between",
+        "remark (text)",
+    ):
+        for shown in (printed, data, page, unescape(report._repr_html_())):
+            assert text in shown
+
+
 def test_random_fixed_action_in_ranking() -> None:
     losses = np.array([[0.0, 0.9, 1.0], [0.0, 1.0, 1.0]] * 30)
     report = run_comparison(read_table(losses, kind="losses"), asked("full", learners=("FollowTheLeader", "Uniform")))
@@ -232,7 +253,8 @@ def test_action_means_and_bars() -> None:
     assert [mean.value for mean in means] == pytest.approx(sorted(pool.means.tolist()))
     assert all(mean.low < mean.value < mean.high for mean in means)
     assert [mean.action for mean in means] == [pool.actions[i] for i in np.argsort(pool.means)]
-    assert all(0 <= one.left <= one.dot <= one.left + one.width <= 100.01 for one in _mean_bars(means))
+    bars: list[dict[str, Any]] = _mean_bars(means)
+    assert all(0 <= one["left"] <= one["dot"] <= one["left"] + one["width"] <= 100.01 for one in bars)
     low, high = _axis_limits([_ActionMean("a", 0.0, 0.0, 0.0), _ActionMean("b", 0.0, 0.0, 0.0)])
     assert low < high
 
@@ -257,14 +279,6 @@ def test_compare_on_every_shared_table(name: str, run_python: Any, tmp_path: Pat
     card = json.loads(path.with_suffix(".json").read_text())
     assert done.returncode == 0, done.stderr
     assert f"Best action in this table (exact): {card['best_fixed_action']}, mean" in " ".join(done.stdout.split())
-
-
-def test_column_of_delays_is_used() -> None:
-    table = demo.call_list(seed=0)
-    assert table.delays is not None
-    assert isinstance(CompareRequest(Conditions("bandit")).delay(table), RowDelays)
-    assert CompareRequest(Conditions("bandit")).delay(table._replace(delays=None)) == 0
-    assert CompareRequest(Conditions("bandit", delay=7)).delay(table) == 7
 
 
 @pytest.mark.usefixtures("plainly")
@@ -294,6 +308,8 @@ def test_row_delays_are_reported() -> None:
     report = run_comparison(late, asked(learners=("UCB1",), repetitions=1))
     assert report.to_dict()["delay"] == [0, 3]
     assert "feedback arrives 0 to 3 rounds late" in compare_page(report, command="x")
+    assert asked().delay(demo.call_list(seed=0)) != 0
+    assert asked().delay(late._replace(delays=None)) == 0
     other = run_comparison(late, asked(learners=("UCB1",), repetitions=1, delay=7))
     assert other.to_dict()["delay"] == 7
     assert any("a delay of 7 rounds as requested" in note for note in other.notes)

@@ -1,6 +1,8 @@
 """Routing by features in a comparison: the three answers, their figures, terminal, page and JSON."""
 
 import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +12,21 @@ import pytest
 from tombola import Pool
 from tombola.advice import CompareRequest, compare_page, run_comparison
 from tombola.advice.default_learners import Conditions
-from tombola.advice.routing import _MAX_REPETITIONS, _MIN_REPETITIONS, run_routing, skip_reason
+from tombola.advice.routing import _MAX_REPETITIONS, _MIN_REPETITIONS, Routing, run_routing, skip_reason
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.cli.compare import _show_report
 from tombola.policies import Ridge, Routed, RoutedLP
 from tombola.readers.to_pool import Table
+from tombola.rng import repetition_seeds
 
 
-@pytest.fixture(autouse=True)
-def ridge_only(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def ridge_only() -> Iterator[None]:
     """Trees take seconds without compiled kernels, and are tested with the policies."""
-    for name, policy in (("Routed", Routed), ("RoutedLP", RoutedLP)):
-        monkeypatch.setattr(f"tombola.advice.routing.{name}", lambda policy=policy: policy(models=(Ridge(),)))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name, policy in (("Routed", Routed), ("RoutedLP", RoutedLP)):
+            monkeypatch.setattr(f"tombola.advice.routing.{name}", lambda policy=policy: policy(models=(Ridge(),)))
+        yield
 
 
 def table(rows: int = 300, *, useful: bool = True, costs: bool = False, seed: int = 0) -> Table:
@@ -50,8 +55,14 @@ def request(feedback: str = "full", **others: Any) -> CompareRequest:
     return CompareRequest(Conditions(feedback, others.pop("delay", 0)), repetitions=5, **others)
 
 
+@cache
+def routed(feedback: str = "full", delay: int = 0) -> Routing:
+    """Return routing on the table with a useful feature, once for all tests."""
+    return run_routing(table(), request(feedback, delay=delay))
+
+
 def test_useful_features_are_recommended() -> None:
-    routing = run_routing(table(), request())
+    routing = routed()
     assert routing.helps
     assert routing.sentence.startswith("Route by features: on this list 0.")
     assert "less loss a row than always small" in routing.sentence
@@ -87,16 +98,12 @@ def test_share_under_budget_is_of_best_choice_within_it() -> None:
 
 
 def test_bandit_feedback_adds_index() -> None:
-    names = [row.name for row in run_routing(table(), request("bandit")).rows]
-    assert "LinearIndex, bandit feedback" in names
-    assert "LinearIndex, bandit feedback" not in [row.name for row in run_routing(table(), request()).rows]
+    assert "LinearIndex, bandit feedback" in [row.name for row in routed("bandit").rows]
+    assert "LinearIndex, bandit feedback" not in [row.name for row in routed().rows]
 
 
 def test_figures_are_those_of_traces() -> None:
-    one, asked = table(), request()
-    routing = run_routing(one, asked)
-    from tombola.rng import repetition_seeds
-
+    one, routing = table(), routed()
     traces = [Routed(models=(Ridge(),)).play(one.pool, seed=seed) for seed in repetition_seeds(1, _MIN_REPETITIONS)]
     losses = {row.name: row.mean_loss.value for row in routing.rows}
     assert losses["Routed, averaged"] == pytest.approx(np.mean([trace.expected_loss for trace in traces]) / 300)
@@ -130,10 +137,8 @@ def test_budget_compares_with_best_fixed_mix() -> None:
 
 def test_delay_states_mean_over_orders() -> None:
     """With delay the promise is about the mean over orders too (Theorem C3')."""
-    routing = run_routing(table(), request(delay=7))
-    assert "on average over the guard's draws and over orders at most 3 rows" in routing.sentence
-    none = run_routing(table(), request())
-    assert none.gain.value > routing.gain.value
+    assert "on average over the guard's draws and over orders at most 3 rows" in routed(delay=7).sentence
+    assert routed().gain.value > routed(delay=7).gain.value
 
 
 def test_rows_with_delays_of_their_own_are_routed() -> None:
@@ -142,9 +147,8 @@ def test_rows_with_delays_of_their_own_are_routed() -> None:
     assert "on average over the guard's draws at most 3 rows" in routing.sentence
     assert routing.explanation is not None
     assert routing.explanation.starts.size == 0
-    at_once = run_routing(table(), request(feedback="bandit"))
-    assert [row.name for row in routing.rows] == [row.name for row in at_once.rows]
-    assert 0 < routing.gain.value < at_once.gain.value
+    assert [row.name for row in routing.rows] == [row.name for row in routed("bandit").rows]
+    assert 0 < routing.gain.value < routed("bandit").gain.value
 
 
 @pytest.mark.parametrize(
@@ -162,13 +166,13 @@ def test_conditions_without_routing_are_noted(options: dict[str, Any], delays: A
 
 
 def test_switching_price_is_noted_in_report() -> None:
-    report = run_comparison(table(60), CompareRequest(Conditions("full", 0, 2.0), repetitions=2))
+    report = run_comparison(table(60), CompareRequest(Conditions("full", 0, 2.0), ("Uniform",), repetitions=2))
     assert report.routing is None
     assert "features are not used: routing ignores the switching price" in report.notes
 
 
 def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    report = run_comparison(table(), request("bandit"))
+    report = run_comparison(table(60), request("bandit", learners=("UCB1",)))
     assert report.routing is not None
     data = json.loads(json.dumps(report.to_dict(), allow_nan=False))["routing"]
     assert data["sentence"] == report.routing.sentence
@@ -185,10 +189,8 @@ def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str])
 
 
 def test_tables_without_features_have_no_routing() -> None:
-    plain = table(60)
-    report = run_comparison(plain._replace(pool=Pool(plain.pool.losses)), request())
-    assert report.routing is None
-    assert report.to_dict()["routing"] is None
+    report = run_comparison(table(60)._replace(pool=Pool(table(60).pool.losses)), request(learners=("Uniform",)))
+    assert report.to_dict()["routing"] is report.routing is None
 
 
 def test_repetitions_are_bounded() -> None:

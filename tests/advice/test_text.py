@@ -70,14 +70,16 @@ def test_one_repetition_has_no_interval() -> None:
     assert summary.precision == "One repetition has no interval; write repetitions='40'."
 
 
-@pytest.mark.parametrize(("delay", "warned"), [(60, True), (59, False)])
-def test_delay_as_long_as_list_is_warning(delay: int, warned: bool) -> None:
-    warnings = report_on([[0.0, 1.0]] * 60, delay=delay).summary.warnings
-    assert any("no feedback arrives in time" in one for one in warnings) == warned
-
-
-def test_few_rows_per_action_is_warning() -> None:
-    assert any("rows per action" in one for one in report_on(np.eye(12)).summary.warnings)
+@pytest.mark.parametrize(
+    ("losses", "delay", "text", "warned"),
+    [
+        ([[0.0, 1.0]] * 60, 60, "no feedback arrives in time", True),
+        ([[0.0, 1.0]] * 60, 59, "no feedback arrives in time", False),
+        (np.eye(12), 0, "rows per action", True),
+    ],
+)
+def test_warnings(losses: Any, delay: int, text: str, warned: bool) -> None:
+    assert any(text in one for one in report_on(losses, delay=delay).summary.warnings) == warned
 
 
 def test_bound_above_number_of_rows_is_left_out() -> None:

@@ -1,15 +1,20 @@
 """The direction of a table is never guessed: no spelling of scores ranks the worst action first."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tombola.errors import TableError, TombolaWarning
+from tombola.confidence.statement import parse_statement
+from tombola.errors import FeedbackError, ParameterError, TableError, TombolaWarning
+from tombola.racing.driver import loss_and_cost
 from tombola.readers import read_table
 from tombola.readers.names import direction_of, direction_of_file
+from tombola.readers.units import Units
 
 # Model "good" has the higher score in every row.
 SPELLINGS: dict[str, str] = {
@@ -62,6 +67,8 @@ def test_commands_that_rank_show_both_commands(
         (["a_time", "b_time"], ("losses", "time")),
         (["error a", "cost b"], ("losses", "")),
         (["brier score"], ("losses", "")),
+        (["gpt-4.1-accuracy"], ("scores", "accuracy")),
+        (["risk_loss"], ("losses", "loss")),
         (["a_f1", "b_f1"], ("scores", "f1")),
         (["a_f1", "b_loss"], (None, "")),
         (["a_f1", "b"], (None, "")),
@@ -141,11 +148,36 @@ MIXED_NAMES = (
 
 @pytest.mark.parametrize("name", MIXED_NAMES)
 def test_names_with_words_of_both_directions_state_none(name: str) -> None:
-    assert direction_of([name]) == (None, "")
-    assert direction_of_file(name) is None
+    assert (direction_of([name]), direction_of_file(name)) == ((None, ""), None)
 
 
-def test_words_of_one_direction_still_state_it() -> None:
-    assert direction_of(["brier_score"])[0] == "losses"
-    assert direction_of(["gpt-4.1-accuracy"])[0] == "scores"
-    assert direction_of(["risk_loss"])[0] == "losses"
+@pytest.mark.parametrize(
+    ("values", "suggested"),
+    [
+        ([0, 4.5], "range=(0, 5)"),
+        ([2, 9.3], "range=(0, 10)"),
+        ([12, 31], "range=(0, 100)"),
+        ([-3, 77], "range=(-3, 77) if these are the true limits, which the table does not state"),
+        ([0, 123.4567891], "range=(0, 123.457) if these are the true limits"),
+        ([150, 150], "range=(0, 150) if these are the true limits"),
+    ],
+)
+def test_suggested_range_is_that_of_the_data(values: list[float], suggested: str) -> None:
+    with pytest.raises(TableError, match=re.escape(f"such as {suggested}")):
+        read_table(np.array([values, values]), kind="scores")
+    low, high = re.findall(r"-?[0-9.]+", suggested)[:2]
+    read_table(np.array([values, values]), kind="scores", range=(float(low), float(high)))
+    with pytest.raises(TableError, match="which can be either") as caught:
+        read_table(np.array([values, values]))
+    assert suggested.partition(" if")[0] in str(caught.value)
+    assert ("true limits" in str(caught.value)) == ("true limits" in suggested)
+
+
+def test_other_commands_suggest_the_range_of_the_data() -> None:
+    with pytest.raises(TableError, match=r"give their range \(--range 0,10, or span=\(0, 10\) in Python\)"):
+        parse_statement("mean(a) > 0.5").inequalities[0].values({"a": ["0.5", "9", "x"]})
+    with pytest.raises(ParameterError, match=r"range of the column \(--range 0,5, or"):
+        parse_statement("mean(a) > 4.5")
+    call: Any = SimpleNamespace(candidate="a", row="x")
+    with pytest.raises(FeedbackError, match=r"give the true range, such as range=\(0, 10\)"):
+        loss_and_cost(call, 7.0, Units(0, 5, scores=True))

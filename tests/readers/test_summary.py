@@ -57,6 +57,15 @@ def test_both_directions_are_offered(tmp_path: Path) -> None:
     ]
 
 
+def test_unusual_range_is_offered_with_a_hint(tmp_path: Path) -> None:
+    with cli_style():
+        steps = summary_of("a,b\n-7,10\n9.5,3\n", tmp_path).next_steps("tombola compare t.csv", "t.csv")
+    assert [purpose for purpose, _ in steps] == [
+        "if higher is better (the range is that of the values seen: write the true limits)", "if lower is better"
+    ]  # fmt: skip
+    assert steps[0][1] == "tombola compare t.csv --scores --range -7,10"
+
+
 def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
     """Counting missing cells as the worst value would rank the actions by how much of them is filled in."""
     summary = summary_of("id,a score,b score\nx,1,\ny,,2\nz,2,3\nw,,\n", tmp_path)
@@ -121,14 +130,6 @@ def test_timeouts_are_missing_cells(tmp_path: Path) -> None:
     assert read_table(path, kind="losses", range=(0, 60), missing="worst").pool.losses[:, 1].tolist() == [
         1.0, 1.0, 5 / 60, 0.1
     ]  # fmt: skip
-
-
-def test_column_on_another_scale_is_asked_about(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("id,a,b,c,hardness\n" + "".join(f"q{i},{i},{9 - i},{i // 2},0.{i}\n" for i in range(10)))
-    with pytest.raises(TableError, match=r"'hardness' from 0 to 0\.9 beside columns up to 9; write ignore='hardness'"):
-        summarise_table(path, ReadOptions())
-    assert summarise_table(path, ReadOptions(ignore=("hardness",))).parsed.names == ("a", "b", "c")
 
 
 def test_timeouts_offer_par10(tmp_path: Path) -> None:

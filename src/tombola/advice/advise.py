@@ -19,17 +19,13 @@ _REASONS = {
 
 
 class Advice(NamedTuple):
-    """Hold the advised learner, and the estimates that support it.
-
-    An estimate has a value and a 95 % interval. A random fixed action is one action, drawn uniformly and played on all
-    rows.
+    """The advised learner, and the estimates (with 95 % intervals) that support it.
 
     - `order`: the input model of all estimates: "random", "iid" or "given".
     - `learner`: name of the learner to use; if `fixed_action`, of the learner with the smallest regret.
     - `tied`: the learners whose regret does not differ significantly from that of `learner`.
-    - `regret`: total regret of `learner` over the list.
     - `next`: the best learner that is significantly worse, or "".
-    - `lead`: regret of `next` minus regret of `learner`; None without `next`.
+    - `lead`: regret of `next` minus regret of `learner`.
     - `gain`: total loss of a random fixed action minus that of `learner`; None under a budget.
     """
 
@@ -43,30 +39,22 @@ class Advice(NamedTuple):
 
     @property
     def fixed_action(self) -> bool:
-        """Whether no learner is significantly better than a random fixed action.
-
-        That is one action, drawn uniformly and played on all rows. False under a budget, and after one repetition.
-        """
+        """Whether no learner beats one action, drawn uniformly, significantly."""
         return self.gain is not None and self.gain.low <= 0 and self.gain.repetitions > 1
 
     @property
     def reason(self) -> str:
-        """How the advised learner works, in one clause; "" for a learner without a text.
-
-        Only some of the default learners have one.
-        """
+        """How the advised learner works, in one clause; "" for a learner without a text."""
         return _REASONS.get(self.learner, "")
 
 
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
     """Choose the learner of smallest regret; among tied ones, the best by mean rank.
 
-    Learners are tied if the 95 % interval of their paired difference contains zero. Mean ranks are over other tables.
+    Learners are tied if the 95 % interval of their paired difference contains zero. The first order of the runs counts.
 
-    runs: of all learners on the table; the first order counts.
-    kind: condition of the comparison, such as "full" or "bandit", from `CompareRequest.kind`.
-    random_action_loss: total loss of a fixed action, averaged over the actions; None under a budget, where there is no
-        such reference.
+    kind: condition of the comparison, from `CompareRequest.kind`.
+    random_action_loss: total loss of a fixed action, averaged over the actions; None under a budget.
 
     >>> from tombola import FollowTheLeader, Pool, compare
     >>> from tombola.learners import Uniform
@@ -112,13 +100,7 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 
 
 def total_losses(runs: Runs, learner: str, order: str) -> Floats:
-    """Return the total loss of a learner in every repetition, shape (repetitions,).
-
-    Over all rounds, plus the switching price of each change of the action.
-
-    runs: of all learners on the table.
-    learner, order: names of the learner and of the input model, as in `runs`.
-    """
+    """Return total losses with switching prices, shape (repetitions,)."""
     end = runs.cell(learner, order).sums[:, -1]
     total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]
     return total

@@ -1,6 +1,7 @@
 """HTML page of a CompareReport."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,11 +27,7 @@ _BUDGET_AXIS_MARGIN = 1.25
 
 
 class _ActionMean(NamedTuple):
-    """Mean of an action, with the 95 % interval it would have as a sample.
-
-    value: the mean, in the unit of the table.
-    low, high: ends of the interval, within the range of the table.
-    """
+    """Mean of an action, with the 95 % interval it would have as a sample."""
 
     action: str
     value: float
@@ -38,25 +35,8 @@ class _ActionMean(NamedTuple):
     high: float
 
 
-class _MeanBar(NamedTuple):
-    """An _ActionMean as a bar of the page.
-
-    text: the mean, with four decimals.
-    left, width, dot: start and width of the interval, and place of the mean, in per cent of the axis.
-    """
-
-    action: str
-    text: str
-    left: float
-    width: float
-    dot: float
-
-
 def compare_page(report: CompareReport, *, command: str) -> str:
-    """Return the HTML page of a comparison, with charts; it needs no other file.
-
-    report: result of the comparison. command: the command line that produced it, shown on the page.
-    """
+    """Return the HTML page of a comparison, with charts; it needs no other file."""
     pictures = _charts(report)
     means = _action_means(report.pool, report.units)
     return render(
@@ -77,13 +57,7 @@ def compare_page(report: CompareReport, *, command: str) -> str:
 
 
 def ranking_cells(row: RankingRow, report: CompareReport) -> dict[str, str]:
-    """Return the cells of a ranking row as text by column, for terminal and page.
-
-    Keys are the fields of `RankingRow`. `spent` is empty without a budget, `rank` for the random fixed action,
-    `above_first` for the first learner. Values are in the unit of the table.
-
-    row, report: a row of the ranking, and the result of the comparison that it belongs to.
-    """
+    """Return the cells of a ranking row, in the unit of the table, as text by field."""
     scale = report.regret_scale
     return {
         "rank": "" if row.rank is None else str(row.rank),
@@ -106,42 +80,49 @@ def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def _routing_picture(report: CompareReport) -> list[CaptionedChart]:
-    """Return the rows won by routing against the safe learner, over time."""
+def _linear(
+    title: str,
+    x_label: str,
+    y_label: str,
+    bands: Sequence[Band],
+    lines: Sequence[Line] = (),
+    points: Sequence[Point] = (),
+) -> Chart:
+    """Return a chart with linear axes."""
+    return Chart(title, x_label, y_label, tuple(bands), tuple(lines), log_x=False, log_y=False, points=tuple(points))
+
+
+def _routing_pictures(report: CompareReport) -> list[CaptionedChart]:
+    """Return rows won by routing, capital of the guard and learning curve of the router."""
     routing = report.routing
-    if routing is None or not routing.rounds.size:
+    explained = None if routing is None else routing.explanation
+    if routing is None or explained is None:
         return []
-    alt = "Rows won by routing against the safe learner"
-    band = Band("Routed, averaged", routing.rounds, *_statistics.mean_band(routing.won))
-    ends = np.array([1.0, float(report.pool.rows)])
-    floor = Line("promise", ends, np.full(2, -routing.risk))
-    explained = routing.explanation
-    caption = (
-        f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
-        f"interval. The promise of the guard is the line at {-routing.risk:g}."
-    )
-    pictures = [
-        CaptionedChart(alt, caption if explained is None else f"{caption} {explained.won_text}",
-                Chart(alt, "round", "rows won", (band,), (floor,), log_x=False, log_y=False, alt=alt))
-    ]  # fmt: skip
-    if explained is None:
-        return pictures
-    alt = "Capital of the guard"
+    won = Band("Routed, averaged", routing.rounds, *_statistics.mean_band(routing.won))
+    floor = Line("promise", np.array([1.0, float(report.pool.rows)]), np.full(2, -routing.risk))
     capital = Band("capital", routing.rounds, *_statistics.mean_band(explained.capital))
-    chart = Chart(alt, "round", "rows", (capital,), log_x=False, log_y=False, alt=alt)
-    caption = (
-        f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has won. The router is played "
-        "with a probability in proportion to it, at most 1."
-    )
-    pictures.append(CaptionedChart(alt, caption, chart))
-    if explained.starts.size > 1:
-        pictures.append(_learning_curve(report, explained))
-    return pictures
+    pictures = [
+        _captioned(
+            f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
+            f"interval. The promise of the guard is the line at {-routing.risk:g}. {explained.won_text}",
+            _linear("Rows won by routing against the safe learner", "round", "rows won", [won], [floor]),
+        ),
+        _captioned(
+            f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has won. The router is "
+            "played with a probability in proportion to it, at most 1.",
+            _linear("Capital of the guard", "round", "rows", [capital]),
+        ),
+    ]
+    return [*pictures, *([_learning_curve(report, explained)] if explained.starts.size > 1 else [])]
+
+
+def _captioned(caption: str, chart: Chart) -> CaptionedChart:
+    return CaptionedChart(chart.title, caption, chart)
 
 
 def _learning_curve(report: CompareReport, explained: Explanation) -> CaptionedChart:
     """Return the mean loss of the router over the rows that it was trained on."""
-    pool, units, alt = report.pool, report.units, "Learning curve of the router"
+    pool, units = report.pool, report.units
     ends = explained.starts[[0, -1]]
     references = {
         f"always {_shorten(pool.actions[pool.best])}": float(pool.means.min()),
@@ -149,11 +130,11 @@ def _learning_curve(report: CompareReport, explained: Explanation) -> CaptionedC
     }
     band = Band("router", explained.starts, *_statistics.mean_band(_in_units(explained.curve, units)))
     lines = tuple(Line(name, ends, np.full(2, units.number(value))) for name, value in references.items())
-    chart = Chart(alt, "rows trained on", f"mean {units.quantity}", (band,), lines, log_x=True, log_y=False, alt=alt)
     caption = (
         f"Mean {units.quantity} of the unguarded router on the rows after each training. {explained.twice_text(units)}"
     )
-    return CaptionedChart(alt, caption, chart)
+    title = "Learning curve of the router"
+    return _captioned(caption, Chart(title, "rows trained on", f"mean {units.quantity}", (band,), lines, log_y=False))
 
 
 def _facts(report: CompareReport) -> list[tuple[str, str]]:
@@ -190,11 +171,7 @@ def _lead(report: CompareReport) -> str:
 
 
 def _charts(report: CompareReport) -> list[CaptionedChart]:
-    """Return the charts of the page, as far as the report has data for them.
-
-    They are regret over time, the advised learner in every order, shares of its actions, routing by features, best mix
-    over the budget, and costs over time.
-    """
+    """Return the charts of the page, as far as the report has data for them."""
     order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
     n_learners = len(report.runs.learners)
     shown = (
@@ -213,24 +190,20 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
         )
     ]
     if len(report.runs.orders) > 1:
-        pictures.append(
-            CaptionedChart(
-                f"{learner} in every order", "The same learner on the same rows.", _orders_chart(report, learner)
-            )
-        )
+        bands = [_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders]
+        title = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
+        chart, caption = _linear(title, "round", "regret", bands), "The same learner on the same rows."
+        pictures.append(CaptionedChart(f"{learner} in every order", caption, chart))
     if report.pool.rows > 1:
         caption = (
             f"The share of each action in successive slices of the rounds, averaged over {plural(count, 'repetition')}."
         )
         pictures.append(CaptionedChart(f"Actions of {learner}", caption, _share_chart(report, learner, order)))
-    return [*pictures, *_routing_picture(report), *_budget_picture(report), *_cost_pictures(report, order)]
+    return [*pictures, *_routing_pictures(report), *_budget_picture(report), *_cost_pictures(report, order)]
 
 
 def regret_definition(report: CompareReport) -> str:
-    """Return the definition of regret for this report, as a noun phrase.
-
-    It depends on budget, target and switching price of the comparison.
-    """
+    """Return the definition of regret for this report, as a noun phrase."""
     if report.request.target is not None:
         return "the cost above the cheapest mix that reaches the target, plus twice the price of missing it"
     costs = " with switching costs" if report.request.conditions.switching_price > 0 else ""
@@ -240,33 +213,18 @@ def regret_definition(report: CompareReport) -> str:
 
 
 def _regret_chart(report: CompareReport, order: str) -> Chart:
-    """Return a chart of mean regret over rounds of the MAX_CURVES best learners.
-
-    The advised learner comes first. Its proved bound is drawn too, unless it is far above the curves.
-
-    order: input model: "random", "iid" or "given".
-    """
+    """Return mean regret over rounds: the advised learner first, then the best others."""
     advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
     names = list(dict.fromkeys([advised, *ranking]))[:_MAX_CURVES]
     bands = [_regret_band(report, name, order, name) for name in names]
-    alt = f"Regret over time in {order} order; {ranking[0]} has the smallest at the end"
+    title = f"Regret over time in {order} order; {ranking[0]} has the smallest at the end"
     lines = []
     # A bound far above the curves would flatten them.
     bound = None if report.bound is None else report.regret_scale * report.bound
     if bound is not None and bound <= 2 * max(float(band.middle.max()) for band in bands):
         ends = np.array([1.0, float(report.pool.rows)])
         lines = [Line(f"bound, {advised}", ends, np.full(2, bound))]
-    return Chart(alt, "round", "regret", tuple(bands), tuple(lines), log_x=False, log_y=False, alt=alt)
-
-
-def _orders_chart(report: CompareReport, learner: str) -> Chart:
-    """Return a chart of the mean regret of one learner over rounds, a curve per order.
-
-    learner: its name in the report.
-    """
-    bands = tuple(_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders)
-    alt = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
-    return Chart(alt, "round", "regret", bands, log_x=False, log_y=False, alt=alt)
+    return _linear(title, "round", "regret", bands, lines)
 
 
 def _regret_band(report: CompareReport, learner: str, order: str, label: str) -> Band:
@@ -275,12 +233,7 @@ def _regret_band(report: CompareReport, learner: str, order: str, label: str) ->
 
 
 def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
-    """Return a chart of the shares of the most played actions over rounds.
-
-    The other actions are added up.
-
-    learner, order: names of the learner and of the input model, as in the report.
-    """
+    """Return the shares of the most played actions over rounds; the others are added up."""
     ends, shares = report.runs.shares(learner, order)
     names, x = report.runs.actions, ends.astype(np.float64)
     totals = report.runs.cell(learner, order).plays.sum(axis=0)
@@ -289,9 +242,10 @@ def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     curves = [(_shorten(names[action]), shares[:, action]) for action in top]
     if len(top) < len(ranked):
         curves.append((f"{len(ranked) - len(top)} others", shares[:, ranked[len(top) :]].sum(axis=1)))
-    bands = tuple(Band(name, x, share, share, share) for name, share in curves)
-    alt = f"Share of each action over time, played by {learner}; most often {names[ranked[0]]}"
-    return Chart(alt, "round", "share of the rounds", bands, log_x=False, log_y=False, alt=alt)
+    title = f"Share of each action over time, played by {learner}; most often {names[ranked[0]]}"
+    return _linear(
+        title, "round", "share of the rounds", [Band(name, x, share, share, share) for name, share in curves]
+    )
 
 
 def _cost_pictures(report: CompareReport, order: str) -> list[CaptionedChart]:
@@ -311,10 +265,9 @@ def _cost_pictures(report: CompareReport, order: str) -> list[CaptionedChart]:
             pace, total = "the cheapest mix", horizon * target.cost
             caption = f"The cheapest mix that reaches the target costs {format_number(total)}."
         of_resource = f", resource {resource + 1}" if len(runs.amounts) > 1 else ""
-        alt = f"Costs over time against {pace}{of_resource}"
-        lines = (Line(pace.removeprefix("an "), ends, ends / horizon * total),)
-        chart = Chart(alt, "round", "costs so far", tuple(bands), lines, log_x=False, log_y=False, alt=alt)
-        pictures.append(CaptionedChart(alt, caption, chart))
+        line = Line(pace.removeprefix("an "), ends, ends / horizon * total)
+        title = f"Costs over time against {pace}{of_resource}"
+        pictures.append(_captioned(caption, _linear(title, "round", "costs so far", bands, [line])))
     return pictures
 
 
@@ -341,12 +294,9 @@ def _budget_picture(report: CompareReport) -> list[CaptionedChart]:
         caption += f"; {hidden} far more expensive {'one is' if hidden == 1 else 'ones are'} not drawn"
     if len(routed) > 1:
         caption += ". RoutedLP chooses by features, on one order at several budgets; the best mix is the line to beat"
-    alt = f"Mean {units.quantity} of the best mix over the budget"
-    chart = Chart(
-        alt, "budget for all rows", f"mean {units.quantity}", tuple(bands), _limit_lines(report, best), log_x=False,
-        log_y=False, alt=alt, points=points,
-    )  # fmt: skip
-    return [CaptionedChart(alt, f"{caption}.", chart)]
+    title, mean = f"Mean {units.quantity} of the best mix over the budget", f"mean {units.quantity}"
+    chart = _linear(title, "budget for all rows", mean, bands, _limit_lines(report, best), points)
+    return [_captioned(f"{caption}.", chart)]
 
 
 def _in_units(losses: Floats, units: Units) -> Floats:
@@ -389,9 +339,6 @@ def _action_means(pool: Pool, units: Units = UNIT_LOSSES) -> list[_ActionMean]:
 def _axis_limits(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> tuple[float, float]:
     """Return the ends of the axis: slightly beyond all intervals, within the range.
 
-    means: the intervals to show.
-    units: of the means.
-
     >>> _axis_limits([_ActionMean("a", 0.5, 0.4, 0.6)])
     (0.39, 0.61)
     """
@@ -400,17 +347,15 @@ def _axis_limits(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> tuple[
     return max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
 
 
-def _mean_bars(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> list[_MeanBar]:
-    """Return the means as bars on a common axis, in the same order.
-
-    The axis is that of `_axis_limits`.
-    """
+def _mean_bars(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> list[dict[str, Any]]:
+    """Return the means as bars of the page; places are in per cent of a common axis."""
     low, high = _axis_limits(means, units)
     scale = 100 / (high - low)
     bars = []
     for mean in means:
         left, dot, right = (scale * (min(max(x, low), high) - low) for x in (mean.low, mean.value, mean.high))
-        bars.append(_MeanBar(mean.action, f"{mean.value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2)))
+        places = {"left": round(left, 2), "width": round(right - left, 2), "dot": round(dot, 2)}
+        bars.append({"action": mean.action, "text": f"{mean.value:.4f}", **places})
     return bars
 
 

@@ -74,11 +74,7 @@ class Conditions:
 
     @property
     def kind(self) -> Kind:
-        """The condition that decides which learners are suitable; a key of `MEAN_RANKS`.
-
-        It is "full" or "bandit" without delay, "late rows" or "late losses" with it, or "switching". With bandit
-        feedback, a switching price comes before a delay.
-        """
+        """The key of `MEAN_RANKS`; with bandit feedback, a price comes before a delay."""
         if self.switching_price > 0 and self.feedback == "bandit":
             return "switching"
         if self.delay > 0:
@@ -88,8 +84,6 @@ class Conditions:
 
 def default_learners(conditions: Conditions) -> dict[str, Learner]:
     """Return the learners to compare by name, adapted to delay and price.
-
-    conditions: feedback, delay and switching price of the comparison.
 
     >>> list(default_learners(Conditions("full", delay=10)))[-3:]
     ['Uniform', 'Interleaved Hedge', 'Simulation of leaders']
@@ -117,18 +111,9 @@ def default_budgeted_learners(feedback: str = "full") -> dict[str, BudgetedBase]
 
     The paper's BudgetSimulation is left out: on tables of usual size it never leaves the null action.
 
-    feedback: "full" or "bandit".
-
-    >>> list(default_budgeted_learners())
-    ['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual']
-    >>> list(default_budgeted_learners("bandit"))
-    ['ThriftyLP', 'OptimisticLP']
+    >>> list(default_budgeted_learners()), list(default_budgeted_learners("bandit"))
+    (['EmpiricalLP', 'SerflingLP', 'DualDescent', 'PrimalDual'], ['ThriftyLP', 'OptimisticLP'])
     """
-    rows: tuple[BudgetedBase, ...] = (
-        learners.EmpiricalLP(),
-        learners.SerflingLP(),
-        learners.DualDescent(),
-        learners.PrimalDual(),
-    )
-    named = rows if feedback == "full" else (learners.ThriftyLP(), learners.OptimisticLP())
+    rows = (learners.EmpiricalLP(), learners.SerflingLP(), learners.DualDescent(), learners.PrimalDual())
+    named: tuple[BudgetedBase, ...] = rows if feedback == "full" else (learners.ThriftyLP(), learners.OptimisticLP())
     return {type(learner).__name__: learner for learner in named}

@@ -35,8 +35,7 @@ def split_learners(text: str) -> tuple[str, ...]:
 def parse_learner_text(text: str) -> Learner:
     """Return the learner that a text names: UCB2, UCB2(alpha=.3), mine.py:MyLearner.
 
-    The last form is for a class in a Python file, which is executed. Raises ParameterError for an unknown learner or
-    wrong parameters.
+    The last form is for a class in a Python file, which is executed.
 
     >>> parse_learner_text("UCB2(alpha=.3)")
     UCB2(alpha=0.3)
@@ -62,8 +61,6 @@ def _load_learner(path: Path, call: str, text: str) -> Learner:
 
 def _parse_parameters(call: str) -> dict[str, Any]:
     """Return the keyword arguments of a call as text; only literals, never evaluated.
-
-    Raises ParameterError for positional arguments and anything else.
 
     >>> _parse_parameters("MyLearner(rate=2)"), _parse_parameters("MyLearner")
     ({'rate': 2}, {})
@@ -98,14 +95,7 @@ def _load_module(path: Path) -> Any:
 
 
 class LearnerInfo(NamedTuple):
-    """One learner in the list of `list_learners`.
-
-    name: of its class.
-    feedback: the losses that the learner must see, in words, such as "whole row".
-    parameters: names with defaults, as in a call.
-    proved: whether a bound on its regret is proved.
-    summary: first sentence of its description.
-    """
+    """One learner in the list of `list_learners`."""
 
     name: str
     feedback: str

@@ -36,15 +36,13 @@ _Json: TypeAlias = dict[str, Any]
 class RankingRow(NamedTuple):
     """One learner in a ranking, or the random fixed action, which has no rank.
 
-    A random fixed action is one action, drawn uniformly and played on all rows. Means are over repetitions.
+    Means are over repetitions.
 
-    rank: from 1, by regret; None for the random fixed action.
     mean_loss: per row, in [0, 1].
     regret: total regret over the whole list, in losses; with a target, in cost.
     switches: mean number of changes of the action in a play.
     spent: mean total cost of each resource; empty without a budget.
     above_first: regret minus that of the first learner, paired by repetition; None for the first.
-    learner: its name.
     """
 
     rank: int | None
@@ -58,16 +56,9 @@ class RankingRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CompareReport:
-    """Hold runs, order test, and everything derived from them, computed once.
+    """Everything about a comparison, computed once; `run_comparison` builds it.
 
-    `run_comparison` builds it.
-
-    name: of the table, in texts.
-    runs: plays of all learners in all orders.
-    order_test: result of the test whether the table is listed in random order.
-    table, request: the table, and the parameters of the comparison.
-    n_cached: repetitions that were read from the cache.
-    routing: result of routing by features; None without features.
+    `n_cached` repetitions were read from the cache.
     """
 
     name: str
@@ -101,10 +92,7 @@ class CompareReport:
 
     @cached_property
     def row_delays(self) -> tuple[int, int] | None:
-        """Smallest and largest delay of the rows in rounds; None if the table has none.
-
-        Also None if the request has one delay for all rows.
-        """
+        """Smallest and largest delay of the rows in rounds; None with one delay for all."""
         delay = self.request.delay(self.table)
         return (int(delay.values.min()), int(delay.values.max())) if isinstance(delay, RowDelays) else None
 
@@ -159,11 +147,7 @@ class CompareReport:
 
     @property
     def regret_scale(self) -> float:
-        """The factor by which a regret in losses is multiplied for the unit of the table.
-
-        It is the length of the range of the table: 100 for scores from 0 to 100. It is 1 with a target, where a regret
-        is a cost.
-        """
+        """Length of the range of the table, which converts regrets; 1 for costs (a target)."""
         return 1.0 if self.request.target is not None else self.units.gap(1.0)
 
     @cached_property
@@ -236,17 +220,22 @@ class CompareReport:
             ]
             columns = ("rank", "learner", f"mean {self.quantity}", "regret", "above the first")
             tables.append(HtmlTable(columns, rows, f"{order} order", total=len(rows)))
-        sentences = (summary.best, summary.advice, summary.gain, summary.precision, *summary.warnings, *self.notes)
+        sentences = (
+            *summary.remarks,
+            summary.best,
+            summary.advice,
+            summary.gain,
+            summary.precision,
+            *summary.warnings,
+            *self.notes,
+        )
         return html_block(summary.table, [], tables, sentences)
 
     def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON.
 
-        Keys: table (name), read_as (kind, unit, range), rows, actions, mean_losses (one per action), best_fixed_action;
-        the parameters feedback, delay, switching_price, budget, target, repetitions and seed; summary (sentences by
-        name), order_test (rejected, p_value, text), rankings (input model -> list of rows), advice (learner, regret and
-        further estimates), best_mix, groups (list), routing (None without features) and notes. Mean losses are in [0,
-        1], and regrets are totals of such losses over the list; only the means in groups are in the unit of the table.
+        Mean losses are in [0, 1], and regrets are totals of such losses over the list; only means in groups are in the
+        unit of the table.
         """
         pool, conditions, advice = self.pool, self.request.conditions, self.advice
         return {
@@ -308,8 +297,7 @@ def run_comparison(
     table, request: the table, as `read_table` returns it, and the parameters of the comparison.
     name: of the table, in texts.
     workers: number of threads.
-    cache_dir: folder for finished repetitions: an interrupted comparison continues, and one with more repetitions plays
-        only the new ones. None for no cache.
+    cache_dir: folder for finished repetitions, from which an interrupted comparison continues; None for no cache.
 
     >>> from tombola.readers import read_table
     >>> from tombola.advice.default_learners import Conditions

@@ -60,10 +60,7 @@ class CompareRequest:
 
     @property
     def kind(self) -> Kind:
-        """The condition that decides which learners are suitable; a key of MEAN_RANKS.
-
-        It is "budget" (full feedback) or "budget losses" (bandit) if costs count, else `Conditions.kind`.
-        """
+        """The condition that decides which learners are suitable; a key of MEAN_RANKS."""
         if not self.has_budget:
             return self.conditions.kind
         return "budget" if self.conditions.feedback == "full" else "budget losses"
@@ -93,10 +90,7 @@ class CompareRequest:
         return {name: every[name] for name in self.learners} or suited
 
     def delay(self, table: Table) -> int | RowDelays:
-        """Return the delay in rounds: one for all rows, or one per row.
-
-        It is that of the conditions; if that is 0, the delays of the rows in `table`, if there are any.
-        """
+        """Return the delay of the conditions or, if it is 0, the delays of the rows."""
         if self.conditions.delay > 0 or table.delays is None:
             return self.conditions.delay
         return RowDelays(table.delays)
@@ -104,8 +98,7 @@ class CompareRequest:
     def budget(self, pool: Pool) -> Budget | None:
         """Return the `Budget` of the comparison on `pool`; None without budget and target.
 
-        It has the amounts and the target of this request. A null action (no cost, loss 1) is added unless an action is
-        free. Raises ParameterError if the pool has no costs.
+        A null action (no cost, loss 1) is added unless an action is free. ParameterError if the pool has no costs.
         """
         if not self.has_budget:
             return None
@@ -119,10 +112,7 @@ class CompareRequest:
         return Budget(list(self.amounts) or None, null=None if free else "add", target=self.target)
 
     def comparison(self, table: Table) -> Comparison:
-        """Return the `Comparison` of the learners on this table; `play` runs it.
-
-        table: as `read_table` returns it. Raises ParameterError for a budget without costs.
-        """
+        """Return the `Comparison` of the learners on this table; `play` runs it."""
         return Comparison(
             table.pool, self.learners_by_name, list(self.orders), delay=self.delay(table),
             switching_price=self.conditions.switching_price, budget=self.budget(table.pool), seed=self.seed,

@@ -45,11 +45,7 @@ _QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
 class _RoutingRow(NamedTuple):
-    """One line of the table of routing: name, mean loss, and cost.
-
-    name: the router, or a reference such as the best fixed action.
-    spent: total cost; None without a budget.
-    """
+    """The router, or a reference such as the best fixed action; `spent` is its total cost."""
 
     name: str
     mean_loss: Estimate
@@ -58,17 +54,13 @@ class _RoutingRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Figures of the page that explain the router.
-
-    The router chooses actions by features; the guard limits its cost against the safe learner, which ignores features.
-    Total losses are counted in rows: one row is a loss of 1.
+    """Figures of the page that explain the router; total losses are in rows (loss 1).
 
     starts: training rows of the router in each block, shape (blocks,).
     curve: mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
     capital: loss in rows that the guard may still risk, repetitions x points of `Routing.rounds`.
-    won: loss of the safe learner minus that of routing (averaged over the guard's draws), in rows, shape
-        (repetitions,).
+    won: loss of the safe learner minus that of routing (averaged over the guard's draws), shape (repetitions,).
     importance: features with the loss per row that each saves, the largest first.
     tree: a decision tree of two levels, one sentence per leaf.
     """
@@ -82,12 +74,7 @@ class Explanation:
     tree: tuple[str, ...]
 
     def twice_text(self, units: Units) -> str:
-        """Return the expected fall of the mean loss with twice the rows, as a sentence.
-
-        It is an extrapolation of the router's learning curve.
-
-        units: unit of the table, in which the fall is written.
-        """
+        """Return the expected fall of the mean loss with twice the rows, as a sentence."""
         if self.twice < 0.00005:
             return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
         change = f"{units.gap(self.twice):.4f} {'more' if units.scores else 'less'} {units.quantity}"
@@ -95,11 +82,7 @@ class Explanation:
 
     @property
     def won_text(self) -> str:
-        """Sentence on rows won by routing against the safe learner, over the orders.
-
-        It has the largest and the smallest entry of `won` (one per order; negative if routing lost), and the number of
-        orders in which routing lost.
-        """
+        """Sentence on rows won against the safe learner in the best and the worst order."""
         lost = int((self.won < 0).sum())
         return (
             f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
@@ -110,28 +93,17 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False)
 class Routing:
-    """Hold the result of routing by features on a table.
-
-    Routing is compared with the best fixed action or, under a budget, the best fixed mix. Without a budget, a guard
-    draws whether the router or the safe learner, which ignores features, plays. Total losses are counted in rows: one
-    row is a loss of 1.
+    """Hold the result of routing by features on a table; total losses are in rows (loss 1).
 
     policy: "Routed", or "RoutedLP" under a budget.
     fixed: the name of the best fixed action, or the description of the best fixed mix.
     gain: mean loss of `fixed` minus mean loss of routing (averaged over the guard's draws), paired over the orders.
         With a target: mean cost saved, less twice the price of each loss above the target.
     share_of_gap: gain as a share of the largest possible one, which plays the best action of every row.
-    against_safe: loss of routing minus that of the safe learner, in rows, averaged over the guard's draws; None under a
-        budget.
-    rows: router and references, each with `name`, `mean_loss` and `spent` (total cost; None without a budget).
-    rounds, won: rounds at which the curve is drawn, and loss of the safe learner minus that of routing up to each of
-        them, in rows, repetitions x rounds.
+    against_safe: loss of routing minus that of the safe learner, averaged over the guard's draws; None under a budget.
+    rows: router and references.
+    rounds, won: rounds of the curve, and rows won against the safe learner up to each, repetitions x rounds.
     risk: loss in rows that the guard lets routing cost on average.
-    delay: rounds until feedback arrives.
-    budget, target: amount of the resource, and mean loss to reach; None without one.
-    n_features: number of encoded features.
-    explanation: figures that explain the router; None under a budget.
-    units: of the table, for sentences.
     quality: under a budget, cost and mean loss of routing at several budgets.
     """
 
@@ -227,22 +199,16 @@ class Routing:
         return f"{format_estimate(gain)} {'more' if self.units.scores else 'less'}"
 
     def mean(self, row: _RoutingRow) -> Estimate:
-        """Return the mean loss of one of `rows`, converted to the unit of the table.
-
-        row: one of `rows`, the router or a reference such as the best fixed action.
-        """
+        """Return the mean loss of one of `rows`, converted to the unit of the table."""
         return mean_in_units(row.mean_loss, self.units)
 
     def _mean_text(self, row: _RoutingRow) -> str:
         return f"a mean {self.units.quantity} of {format_estimate(self.mean(row))}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result of routing as JSON data.
+        """Return the result of routing as JSON data; losses are in [0, 1].
 
-        Keys: policy, sentence, detail, helps, fixed, features (their number), risk, gain (mean loss per row),
-        share_of_gap, rows_worse (loss above the safe learner, in rows), repetitions, explanation, quality (cost and
-        mean_loss at several budgets) and losses (name -> mean_loss and cost). gain, share_of_gap, rows_worse
-        and the entries of losses are estimates: dicts with value, low and high, or None. Losses are in [0, 1].
+        `gain`, share_of_gap, rows_worse and the losses are dicts with value, low and high, or None.
         """
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
@@ -266,12 +232,7 @@ class Routing:
 
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
-    """Return the reason why features are not used, as a sentence; None if they are.
-
-    Reasons: a switching price, several budgets, or a delay together with a budget.
-
-    table, request: the table with features, and the parameters of the comparison.
-    """
+    """Return the reason why features are not used, as a sentence; None if they are."""
     if request.has_budget and request.delay(table) != 0:
         return "features are not used: routing under a budget needs the losses of a row before the next one"
     if request.conditions.switching_price > 0:
@@ -282,12 +243,9 @@ def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
 
 
 def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) -> Routing:
-    """Play the routing policy in several orders, and compare it with fixed actions.
+    """Play the routing policy in 5 to 10 orders, and compare it with fixed actions.
 
-    Call it only if `skip_reason` returns None. It plays 5 to 10 repetitions.
-
-    table, request: the table with features, and the parameters of the comparison.
-    workers: number of threads.
+    Call it only if `skip_reason` returns None.
 
     >>> import numpy as np
     >>> from tombola.advice.default_learners import Conditions

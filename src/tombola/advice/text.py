@@ -45,6 +45,7 @@ class Summary(NamedTuple):
     precision: repetitions, intervals and the proved bound.
     command: command line that starts a live session with the learner; "" if there is none.
     warnings: sentences about the order or the size of the table.
+    remarks: sentences about direction, range and missing cells of the table.
     """
 
     table: str
@@ -54,15 +55,11 @@ class Summary(NamedTuple):
     precision: str
     command: str
     warnings: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def summarise(report: "CompareReport") -> Summary:
-    """Return the result of a comparison in sentences, for terminal, page and JSON.
-
-    Fields of the result: table, best, advice, gain, precision, command and warnings.
-
-    report: result of the comparison, from `run_comparison`.
-    """
+    """Return the result of a comparison in sentences, for terminal, page and JSON."""
     pool = report.pool
     return Summary(
         table=f"{report.name}: {plural(pool.rows, 'row')}, {plural(pool.k, 'action')}, {report.table.direction}.",
@@ -72,6 +69,7 @@ def summarise(report: "CompareReport") -> Summary:
         precision=_precision_text(report),
         command=_session_command(report),
         warnings=tuple(_warnings(report)),
+        remarks=report.table.remarks,
     )
 
 
@@ -102,7 +100,11 @@ def _advice_text(report: "CompareReport") -> str:
             f"the best, {advice.learner}, has {difference}."
         )
     tied = f" (tied: {join_names(advice.tied, limit=None)})" if advice.tied else ""
-    lead = "" if advice.lead is None else f": {_lead_text(report, advice.lead, advice.next)}"
+    lead = ""
+    if advice.lead is not None and report.request.target is not None:  # a lead of costs
+        lead = f": {format_estimate(advice.lead)} less regret than {advice.next}"
+    elif advice.lead is not None:
+        lead = f": {_difference(_negative(advice.lead), f'than {advice.next}', report.units)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
     return f"Advice for a new list like this one: use {advice.learner}{tied}{lead}{reason}."
 
@@ -169,27 +171,16 @@ def _warnings(report: "CompareReport") -> list[str]:
 
 
 def _session_command(report: "CompareReport") -> str:
-    """Return the command that starts a session with the advised learner.
-
-    It is "" if a fixed action is advised, under a budget, and for a learner from a file.
-    """
+    """Return the command of a session with the advised learner; "" if it cannot have one."""
     advice = report.advice
     # A session can use the learners of the package only, and no budget without its options.
     if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
         return ""
     names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
     learner = _learner_text(report.request.learners_by_name[advice.learner])
-    words = [
-        "--actions",
-        ",".join(names),
-        *_outcome_options(report),
-        "--learner",
-        learner,
-        "--seed",
-        "1",
-        "--file",
-        "my.run",
-    ]
+    limits = "{:g},{:g}".format(*report.table.range)
+    outcomes = [f"--{report.table.kind}", *([] if limits == "0,1" else ["--range", limits])]
+    words = ["--actions", ",".join(names), *outcomes, "--learner", learner, "--seed", "1", "--file", "my.run"]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 
@@ -207,12 +198,7 @@ def _learner_text(learner: Learner | BudgetedBase) -> str:
 
 
 def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
-    """Return the result of the test for random order in a sentence or two.
-
-    test: the result, with p-value.
-    actions: names of the columns that were tested.
-    level: false-alarm probability of the test.
-    """
+    """Return the result of the test for random order in a sentence or two."""
     if not test.refuted:
         return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
     return (
@@ -224,10 +210,6 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
 
 def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe a mix: share of each action, mean loss, costs over all rows.
-
-    pool: the table, for the names of the actions and the number of rows.
-    best: the mix, from `optimum`.
-    units: of the table.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> mix_text(pool, optimum(pool, Budget(5.0, null="add")))
@@ -245,10 +227,6 @@ def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
 
 def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe the value of a tenth more budget, or a stricter target's cost.
-
-    budget: with amounts, or with a target.
-    best: best fixed mix within the budget, from `optimum`.
-    units: of the table.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> _price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
@@ -287,9 +265,6 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
 def _target_price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     """Describe the cost of one row better, and of a target that is a tenth stricter.
 
-    budget: with a target.
-    best: cheapest mix that reaches the target, from `optimum`.
-
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> for target in (0.3, 0.1, 0.7):
     ...     budget = Budget(target=target, null="add")
@@ -327,11 +302,7 @@ def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> flo
 
 
 def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
-    """Convert the estimate of a mean loss, with its interval, to the unit of a table.
-
-    mean_loss: estimate in [0, 1]: value, low and high.
-    units: range and direction of the values of the table.
-    """
+    """Convert the estimate of a mean loss, with its interval, to the unit of a table."""
     return mean_loss.linear(-units.gap(1.0) if units.scores else units.gap(1.0), units.number(0.0))
 
 
@@ -340,20 +311,6 @@ def _difference(losses: Estimate, than: str, units: Units) -> str:
     change = "more" if (losses.value >= 0) != units.scores else "less"
     size = losses if losses.value >= 0 else _negative(losses)
     return f"{format_estimate(size.linear(units.gap(1.0)))} {change} total {units.quantity} {than}"
-
-
-def _lead_text(report: "CompareReport", lead: Estimate, other: str) -> str:
-    """Return the lead of the advised learner; with a target it is one of costs."""
-    if report.request.target is not None:
-        return f"{format_estimate(lead)} less regret than {other}"
-    return _difference(_negative(lead), f"than {other}", report.units)
-
-
-def _outcome_options(report: "CompareReport") -> list[str]:
-    """Return direction and range of outcomes as options of `session start`."""
-    low, high = report.table.range
-    limits = [] if (low, high) == (0.0, 1.0) else ["--range", f"{low:g},{high:g}"]
-    return [f"--{report.table.kind}", *limits]
 
 
 def _negative(estimate: Estimate | None) -> Estimate:

@@ -125,7 +125,7 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
     by: name of the column of groups, whose best actions are printed too; "" for none.
     """
     summary = report.summary
-    first = "\n".join([summary.table, *report.table.remarks])
+    first = "\n".join([summary.table, *summary.remarks])
     show(f"{first}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")
     if summary.command:
         show("Start a live session:")

@@ -142,7 +142,11 @@ def _read_table(table: str, table_options: TableOptions, clusters: str, missing:
     races = TableSummary(parsed).race_steps(source, limits) if missing == "keep" else []
     direction = direction_text(kind, parsed.unit, by_file=parsed.by_file)
     return {
-        "first_lines": [f"R{direction[1:]}.", *reading_remarks(parsed, missing=missing, limits=limits)],
+        "first_lines": [
+            f"R{direction[1:]}.",
+            *reading_remarks(parsed, missing=missing, limits=limits),
+            *(f"Note: {question}." for question in parsed.questions),
+        ],
         "last_lines": [line for text, race in races for line in (f"next, {text}:", f"{race} --question ranks")],
         # Columns of numbers in another unit: the reader gives such a reason for no other column.
         "left_out": [name for name, reason in parsed.ignored.items() if "the other" in reason],
@@ -151,7 +155,7 @@ def _read_table(table: str, table_options: TableOptions, clusters: str, missing:
         "kind": kind,
         "names": parsed.names,
         "range": limits,
-        "clusters": _labels(table, clusters) if clusters else None,
+        "clusters": _labels(table, clusters)[: -1 if parsed.has_summary_row else None] if clusters else None,
     }
 
 

@@ -14,7 +14,7 @@ from tombola.errors import OrderError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from tombola._types import Floats
-    from tombola.readers.cells import CellTable
+    from tombola.readers.formats.delimited import CellTable
 
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
 _FALSE_ALARM = 0.001
@@ -266,7 +266,7 @@ class Sample:
 
 def _open_stream(source: str, wait: Callable[[float], None], *, is_standard_input: bool) -> "CellTable":
     """Open standard input, or a growing file, as delimited text in UTF-8."""
-    from tombola.readers.cells import CellTable
+    from tombola.readers.formats.delimited import CellTable
 
     texts = _lines(_standard_input(), source, wait, follow=False) if is_standard_input else _file(source, wait)
     lines = enumerate(texts, start=1)

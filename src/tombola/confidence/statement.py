@@ -29,8 +29,6 @@ _UNIT_SPAN: _Span = (0.0, 1.0)
 _NUMBER_PATTERN = r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"
 # Examples in error messages.
 _EXAMPLES = "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRST) - mean(SECOND)| <= 0.02'"
-# The fix in error messages about numbers outside of the span.
-_SPAN_EXAMPLE = "--range 0,100, or span=(0, 100) in Python"
 # Sign -> function that compares cells with a value.
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
@@ -111,12 +109,20 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     raise ParameterError(f"audit: expected a statement, got {text!r}; write for example {_EXAMPLES}.")
 
 
+def _span_example(low: float, high: float) -> str:
+    """Return the options for a span that contains two numbers, for error messages."""
+    from tombola.readers.to_pool import suggested_range
+
+    low, high = suggested_range(low, high)
+    return f"--range {low:g},{high:g}, or span=({low:g}, {high:g}) in Python"
+
+
 def _threshold(owner: str, value: float, low: float, high: float) -> float:
     number = _validate.real(owner, "threshold", value)
     if not low <= number <= high:
         raise ParameterError(
             f"{owner}: expected a threshold from {low:g} to {high:g}, got {number:g}; write one, or give the range of "
-            f"the column ({_SPAN_EXAMPLE})."
+            f"the column ({_span_example(min(low, number), max(high, number))})."
         )
     return number
 
@@ -181,9 +187,10 @@ def _numbers(rows: Batch, column: str, span: _Span) -> Floats:
     parsed = np.array([np.nan if (value := _number(cell)) is None else value for cell in cells], np.float64)
     wrong = ~((parsed >= low) & (parsed <= high))
     if wrong.any():
+        example = _span_example(float(np.nanmin([low, *parsed])), float(np.nanmax([high, *parsed])))
         raise TableError(
             f"audit: column {column} must hold numbers from {low:g} to {high:g}, got "
-            f"{str(cells[int(np.argmax(wrong))])!r}; repair it, or give their range ({_SPAN_EXAMPLE})."
+            f"{str(cells[int(np.argmax(wrong))])!r}; repair it, or give their range ({example})."
         )
     return (parsed - low) / (high - low)
 

@@ -17,8 +17,9 @@ from tombola._types import Floats, Integers
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.session_events import Outcome
-from tombola.readers.cells import CellTable, read_cells
+from tombola.readers.cells import read_cells
 from tombola.readers.columns import parse_cell
+from tombola.readers.formats.delimited import CellTable
 from tombola.readers.units import Units
 
 if TYPE_CHECKING:

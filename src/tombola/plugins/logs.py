@@ -175,7 +175,7 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
 
 
 def _long(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
-    header, rows, _, _ = text_table(path)
+    _, header, rows, _, _ = text_table(path)
     check_unique_names(str(path), [name.strip().lower() for name in header])
     columns = {name.strip().lower(): index for index, name in enumerate(header)}
     value = metric.lower() if metric else "loss" if "loss" in columns else "score"

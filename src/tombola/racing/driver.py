@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import functools
 import inspect
+import math
 import os
 import time
 import warnings
@@ -435,8 +436,12 @@ def loss_and_cost(
         )
     value = float(parts[0])
     if units != UNIT_LOSSES and not units.low <= value <= units.high:
+        from tombola.readers.to_pool import suggested_range
+
+        ends = [end for end in (units.low, units.high, value) if math.isfinite(end)]
+        wider = "({:g}, {:g})".format(*suggested_range(min(ends), max(ends)))
         raise FeedbackError(
             f"race: evaluate must return a {units.quantity} from {units.low:g} to {units.high:g}, got {value:g} for "
-            f"{call.candidate} on row {call.row}; give the true range, such as range=(0, 100)."
+            f"{call.candidate} on row {call.row}; give the true range, such as range={wider}."
         )
     return units.loss(value), float(parts[1])

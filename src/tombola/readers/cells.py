@@ -4,7 +4,7 @@ Every format that `read_table` reads is accepted.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, check_unique_names, parse_number
 from tombola.readers.formats import read_file, suffix_of
-from tombola.readers.formats.delimited import text_encoding, text_lines, text_table
+from tombola.readers.formats.delimited import CellTable, text_encoding, text_lines, text_table
 from tombola.readers.names import IDS, has_id_word, is_id_name
 from tombola.readers.options import ReadOptions
 
@@ -25,36 +25,8 @@ _TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".dat")
 _ID_HEADERS = ("id", "ids", "row")
 
 
-class CellTable(NamedTuple):
-    """A table as text: names of the columns, and the cells of each row.
-
-    source: name of the table in messages.
-    names: names of the columns.
-    rows: line number in the file, from 1, and cells of each row, as many as `names`. A list from `read_cells`; from
-        `open_cells` an iterator, which can be read once.
-    delimiter: separates the columns of a text table.
-    notes: remarks for the user.
-    """
-
-    source: str
-    names: tuple[str, ...]
-    rows: Iterable[tuple[int, tuple[str, ...]]]
-    delimiter: str = ","
-    notes: tuple[str, ...] = ()
-
-
 class RowList(NamedTuple):
-    """A work list: the rows to play, with distinct ids, and the cells of its table.
-
-    id_column, ids: name of the column with the ids, and the id of each row.
-    columns: names of all columns, that of the ids included.
-    cells: the cells of each row, as many as `columns`.
-    delimiter: separates the columns of a text table.
-    notes: remarks for the user.
-
-    >>> RowList("customer", ("Ann",), ("phone", "customer"), (("555", "Ann"),)).columns
-    ('phone', 'customer')
-    """
+    """A work list: the rows to play, with distinct ids, and the cells of its table."""
 
     id_column: str
     ids: tuple[str, ...]
@@ -64,10 +36,7 @@ class RowList(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def labels(self, column: str) -> tuple[str, ...]:
-        """Return the cell of each row in a column; a blank cell is "(none)".
-
-        An unknown column raises TableError.
-        """
+        """Return the cell of each row in a column; a blank cell is "(none)"."""
         if column not in self.columns:
             raise TableError(
                 f"--by: expected a column of the list, got {column!r}; name one of "
@@ -78,31 +47,19 @@ class RowList(NamedTuple):
 
 
 def open_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Open a table as text; rows are read one by one, without blank lines.
-
-    Raises TableError if the file is empty or has no named columns; also while rows are read.
-
-    path: a table in any format that `read_table` reads, also FILE::SHEET.
-    sheet: of an Excel file; None if it has only one.
-    """
+    """Open a table as text; TableError, also while its rows are read, if it is malformed."""
     is_text = path.exists() and suffix_of(path) in (*_TEXT_SUFFIXES, ".txt")
     if not is_text and (path.exists() or "::" in str(path)):
         return _from_columns(path, sheet)
     table = text_table(path)
-    if not table.header:
+    if not table.names:
         raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
     rows = ((line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row)))
-    return CellTable(str(path), tuple(table.header), rows, table.delimiter, tuple(table.notes))
+    return table._replace(rows=rows)
 
 
 def read_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Read a whole table as text, without blank lines.
-
-    Raises TableError if the file is empty, malformed or has no named columns.
-
-    path: a table in any format that `read_table` reads, also FILE::SHEET.
-    sheet: of an Excel file; None if it has only one.
-    """
+    """Read a whole table as text, without blank lines."""
     table = open_cells(path, sheet)
     return table._replace(rows=list(table.rows))
 
@@ -110,18 +67,14 @@ def read_cells(path: Path, sheet: str | None = None) -> CellTable:
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
-    Raises TableError if an id is blank or occurs twice.
-
-    path: a table in any format that `read_table` reads.
-    id_column: the column with the ids. Default: the one called id, else the only one with a usual name for ids.
-    sheet: the sheet of an Excel file.
+    Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with a usual name.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)
     table = read_cells(path, sheet)
     check_unique_names(table.source, table.names)
     place = id_place(table, id_column)
-    rows = tuple(row for _, row in table.rows)
+    rows = tuple(tuple(row) for _, row in table.rows)
     blank = next((line for line, row in table.rows if not row[place]), None)
     if not rows or blank is not None:
         where = "no rows" if blank is None else f"an empty cell in line {blank}"
@@ -136,11 +89,9 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
 def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
     """Read a history: ids, and numbers known of each row before the order is drawn.
 
-    Returns the ids and the numbers, shape (rows, h). The table has a column of ids and h >= 1 columns of numbers, such
-    as the losses of candidates that do not take part. Raises TableError if a number or a row is missing.
+    Returns the ids and the numbers, shape (rows, h), such as the losses of candidates that do not take part.
 
-    path: a table in any format that `read_table` reads.
-    rows: ids that must all occur; the numbers are in their order. None for all rows, in the order of the file.
+    rows: ids that must all occur, in the order of the result; None for all rows of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """
     table = open_cells(path)
@@ -178,13 +129,7 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
 
 
 def id_place(table: CellTable, id_column: str | None) -> int:
-    """Return the position of the column of ids, from 0.
-
-    Raises TableError unless exactly one column fits.
-
-    table: from `read_cells`.
-    id_column: name of the column, in any case; None for the only one with a usual name for ids.
-    """
+    """Return the position of the column of ids, from 0; TableError unless exactly one fits."""
     lower = [name.lower() for name in table.names]
     if id_column is not None:
         found = [place for place, name in enumerate(table.names) if name == id_column]

@@ -28,6 +28,12 @@ _TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "t
 _BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
 # Words that count as numbers, in lower case -> number; Excel and pandas write booleans as words.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+# Words for a result, in lower case. They are not read as numbers: 1 for pass is a score, but would be a loss, too.
+_RESULT_WORDS = frozenset({
+    "pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong", "success", "failure", "ok", "solved",
+    "unsolved", "y", "n",
+})  # fmt: skip
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+(?:\.\d+)?)")
 # Notations of a cell: how its number is written. They are the keys of `Column.notations`.
 # Notation of a number with a decimal point, and of true and false.
 PLAIN = "plain"
@@ -62,10 +68,7 @@ class CellRef(NamedTuple):
 class Column(NamedTuple):
     """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
 
-    texts: the cell of each row; None if they were not kept, to save memory.
-    first_invalid: the first cell that is neither a number nor missing; None if there is none.
-    first_missing: the first missing cell; None if there is none.
-    notations: each way in which numbers are written, such as "percent" -> the first cell written so.
+    `notations` has each way in which numbers are written, such as "percent", with the first cell written so.
     """
 
     name: str
@@ -91,16 +94,25 @@ class Column(NamedTuple):
             return list(self.texts)
         return [f"{number:.0f}" if number.is_integer() else repr(number) for number in self.numbers.tolist()]
 
+    def head(self, rows: int) -> "Column":
+        """Return the column with its first rows only."""
+        first_invalid, first_missing = (
+            cell if cell is not None and cell.row < rows else None for cell in (self.first_invalid, self.first_missing)
+        )
+        return self._replace(
+            numbers=self.numbers[:rows],
+            texts=None if self.texts is None else self.texts[:rows],
+            first_invalid=first_invalid,
+            first_missing=first_missing,
+            notations={notation: cell for notation, cell in self.notations.items() if cell.row < rows},
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """A table as columns, before their roles (action, id, cost) are assigned.
 
-    source: name in messages.
-    columns: all columns, in the order of the file.
-    lines: line of each row in the file; None if the format has no lines.
-    notes: remarks for the user.
-    decimal: decimal mark that the user named, "." or ","; None to detect it.
+    `lines` has the line of each row in the file, `decimal` the decimal mark that the user named; None if unknown.
     """
 
     source: str
@@ -120,17 +132,11 @@ class Columns:
         return {column.name: column for column in self.columns}
 
     def place(self, row: int) -> str:
-        """Return the place of a row as text: "line 5" of the file, or "row 3" without lines.
-
-        row: number of the row, from 0.
-        """
+        """Return the place of a row as text: "line 5" of the file, or "row 3" without lines."""
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
-        """Return the column that an option names; raise TableError if there is none.
-
-        option: name of the option, for the error message.
-        """
+        """Return the column that an option names; raise TableError if there is none."""
         if name in self.by_name:
             return self.by_name[name]
         raise TableError(
@@ -139,24 +145,15 @@ class Columns:
         )
 
     def matching(self, pattern: str, option: str) -> list[str]:
-        """Return the names of columns that match a pattern; raise TableError if none does.
-
-        pattern: a name, or one with * for any text.
-        option: name of the option, for the error message.
-        """
+        """Return the names of columns that match a pattern; raise TableError if none does."""
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
-        """Return the column itself if all its cells are numbers or missing.
-
-        Raises TableError otherwise, and for mixed or ambiguous notations: some cells in per cent, or a comma that may
-        separate thousands.
-        """
+        """Return the column itself; TableError unless all cells are missing or clearly numbers."""
         if column.first_invalid is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
-                f"got {truncate(column.first_invalid.text)!r}; fill it in, leave out the row, or leave out the column "
-                f"with {option_text('ignore', [column.name])}."
+                f"got {truncate(column.first_invalid.text)!r}; {_repair_text(column)}."
             )
         if PERCENT in column.notations and len(column.notations) > 1:
             other = next(cell for notation, cell in column.notations.items() if notation != PERCENT)
@@ -188,10 +185,7 @@ class Columns:
 
 
 class _ParsedCell(NamedTuple):
-    """A cell as a number (NaN if missing, None if invalid), and its notation.
-
-    notation: how the number is written: plain, in per cent, with a decimal comma, or ambiguous.
-    """
+    """A cell as a number (NaN if missing, None if invalid), and its notation."""
 
     number: float | None
     notation: str = PLAIN
@@ -202,8 +196,6 @@ def parse_cell(cell: Any) -> _ParsedCell:
 
     Returns `number` (NaN if missing, None if invalid) and `notation`, how it is written: "plain", "percent", "word"
     (yes or no), "decimal comma", "timeout", "comma" or "point"; the last two may separate thousands.
-
-    cell: text, number, boolean or None.
 
     >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
     [0.5, 1.0, nan, 0.125, 0.5, None, None]
@@ -245,24 +237,13 @@ def parse_number(cell: Any) -> float:
 
 
 def has_ambiguous_point(text: str) -> bool:
-    """Return whether the point in a number may separate thousands, as in "1.234".
-
-    That matters only in a table whose commas are decimal.
-    """
+    """Return whether the point in a number may separate thousands, as in "1.234"."""
     # The slice is a cheap test for the usual case, before the regular expression.
     return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column; an invalid cell becomes NaN and raises nothing.
-
-    The field `first_invalid` of the result has the first of them.
-
-    name: of the column.
-    cells: texts, numbers, booleans or None.
-    first_row: row number of the first cell, if it is part of a longer column.
-    keep_texts: whether to keep the texts beside the numbers.
-    """
+    """Parse the cells of a column, which starts at row `first_row`; an invalid cell is NaN."""
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
     for row, cell in enumerate(cells, first_row):
@@ -281,15 +262,7 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells; the texts of all columns are kept.
-
-    Raises TableError if it has no row, or two columns have the same name.
-
-    source: name of the table in messages.
-    names: of the columns.
-    rows: the cells of each row, as many as `names`.
-    note: a remark for the user; "" for none.
-    """
+    """Parse a table that is given as rows of cells; the texts of all columns are kept."""
     check_unique_names(source, names)
     cells = []
     for row in rows:
@@ -305,10 +278,7 @@ def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence
 
 
 def notation_notes(columns: Sequence[Column]) -> list[str]:
-    """Return a note with an example for each notation except plain numbers.
-
-    Notations are ways to write a number, such as 12.5% or 0,5.
-    """
+    """Return a note with an example for each notation except plain numbers."""
     examples: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
         for notation, cell in column.notations.items():
@@ -323,23 +293,36 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
 
 
 def check_unique_names(source: str, names: Sequence[str]) -> None:
-    """Raise TableError if two columns have the same name.
-
-    source: name of the table in the error message.
-    """
+    """Raise TableError if two columns have the same name."""
     check_unique(source, "columns must have different names", names, "rename one of them")
 
 
 def check_unique(source: str, rule: str, names: Sequence[str], fix: str) -> None:
-    """Raise TableError if a name occurs twice.
-
-    source, rule, fix: parts of the message "source: rule, got NAME twice; fix."
-    """
+    """Raise TableError "source: rule, got NAME twice; fix." if a name occurs twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise TableError(f"{source}: {rule}, got {name!r} twice; {fix}.")
         seen.add(name)
+
+
+def has_result_word(column: Column) -> bool:
+    """Return whether the first cell that is no number is a word for a result, such as pass."""
+    return column.first_invalid is not None and column.first_invalid.text.strip().lower() in _RESULT_WORDS
+
+
+def _repair_text(column: Column) -> str:
+    """Return the fix, for an error message, of the first cell that is no number."""
+    assert column.first_invalid is not None
+    if has_result_word(column):
+        scores = option_text("kind", "scores")
+        return f"write 1 for pass and 0 for fail in every cell, with {scores}, since higher is then better"
+    share = _SHARE.fullmatch(column.first_invalid.text.strip())
+    if share is not None and float(share[2]) > 0:
+        points, most = float(share[1]), float(share[2])
+        limits = option_text("range", (0.0, most))
+        return f"write {points / most:g}, or {points:g} in every cell with {limits}"
+    return f"fill it in, leave out the row, or leave out the column with {option_text('ignore', [column.name])}"
 
 
 def _plain_cell(cell: Any) -> Any:

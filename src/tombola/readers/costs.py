@@ -18,13 +18,9 @@ AS_REQUESTED = "as requested"
 
 
 class _CostColumns(NamedTuple):
-    """The cost columns of a table, by resource and action.
+    """Cost columns: resource (such as seconds) -> action -> name of the column.
 
-    A resource is one kind of cost, such as seconds or dollars.
-
-    resources: resource -> action -> name of the column. Before `match_to_actions`, the text that a wildcard stands for
-        takes the place of the action.
-    columns: names of all cost columns.
+    Before `match_to_actions`, the text that a wildcard stands for takes the place of the action.
     """
 
     resources: Mapping[str, Mapping[str, str]]
@@ -32,15 +28,7 @@ class _CostColumns(NamedTuple):
     positional: bool = False  # columns are listed in the order of the actions
 
     def match_to_actions(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "_CostColumns":
-        """Match each cost column to its action; return them in the order of actions.
-
-        A column matches by position, by name, or by the name without words for loss and score. Raises TableError if an
-        action has no column, or shares one with another action.
-
-        table: for messages.
-        names: of the actions.
-        actions: their columns.
-        """
+        """Match each action to a cost column by position, name, or name without kind words."""
         if self.positional:
             return self._assign_positional(table, names)
         assigned: dict[str, dict[str, str]] = {}
@@ -52,8 +40,9 @@ class _CostColumns(NamedTuple):
                 keys = (columns.get(name), columns.get(action.name), by_stem.get(action_stem(name) or name.lower()))
                 column = next((key for key in keys if key is not None), None)
                 if column is None:
+                    expected = resource.replace("*", name) if "*" in resource else f"{resource}:{name}"
                     raise TableError(
-                        f"{table.source}: expected a column called {_expected_name(resource, name)!r} as "
+                        f"{table.source}: expected a column called {expected!r} as "
                         f"{option_text('costs', [resource])} states, got {join_names(list(columns.values()))}; add it, "
                         f"or leave the action out with {option_text('ignore', [action.name])}."
                     )
@@ -90,17 +79,12 @@ _NO_COSTS = _CostColumns({}, ())
 def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     """Return the cost columns that the option `costs` names or matches.
 
-    The option lists resources, patterns such as cost_*, or one column per action. The result has the fields `resources`
-    (resource -> text that the star stands for -> name of the column; empty for one column per action) and `columns`
-    (all names). Raises TableError if the option mixes single columns with resources or patterns, or names an unknown
-    column.
-
-    table: the columns as read, before roles are assigned.
-    options: kind of the numbers, and roles of columns, that the user stated.
+    The option lists resources, patterns such as cost_*, or one column per action.
     """
     resources, single = {}, []
     for word in options.resources:
-        pattern = next((p for p in _patterns(word) if matching(table.by_name, p)), None)
+        patterns = (word,) if "*" in word else (f"{word}:*", f"{word}_*", f"*_{word}")
+        pattern = next((p for p in patterns if matching(table.by_name, p)), None)
         if pattern is not None:
             resources[word] = {wildcard_match(pattern, name): name for name in matching(table.by_name, pattern)}
         else:
@@ -119,13 +103,7 @@ def detected_costs(
 ) -> _CostColumns:
     """Detect cost columns by name; no columns unless there is one for every action.
 
-    The result has the fields `resources` (resource -> action -> name of the column) and `columns` (all names). Both are
-    empty if the option `costs` is given. Columns called cost:ACTION must be complete: TableError otherwise.
-
-    table: the columns as read, before roles are assigned.
-    names: of the actions.
-    ignored: name of each column that is not used so far -> the reason.
-    options: kind of the numbers, and roles of columns, that the user stated.
+    Columns called cost:ACTION must be complete: TableError otherwise.
     """
     if options.costs is not None:
         return _NO_COSTS
@@ -139,7 +117,11 @@ def detected_costs(
     for name in ignored:
         if classify_name(name) == "cost" and name not in excluded:
             by_stem.setdefault(action_stem(name), []).append(name)
-    pairs = {name: _closest(name, found) for name in names if (found := by_stem.get(action_stem(name) or name.lower()))}
+    pairs = {}
+    for name in names:
+        if found := by_stem.get(action_stem(name) or name.lower()):
+            # The last one that contains the name: A and a have the same stem.
+            pairs[name] = ([column for column in found if name in column] or found)[-1]
     if len(pairs) < len(names) or len({*pairs.values()}) < len(pairs):
         return _NO_COSTS
     return _CostColumns({"cost": pairs}, tuple(pairs.values()))
@@ -153,16 +135,3 @@ def _check_not_shared(table: Columns, columns: Mapping[str, str]) -> None:
             f"{table.source}: expected a cost column for each of {owners}, got {shared!r} for all of them; name "
             f"the columns one by one with {option_text('costs')}."
         )
-
-
-def _closest(action: str, columns: Sequence[str]) -> str:
-    """Return the last column that contains the action's name, else the last one."""
-    return ([name for name in columns if action in name] or columns)[-1]
-
-
-def _patterns(word: str) -> tuple[str, ...]:
-    return (word,) if "*" in word else (f"{word}:*", f"{word}_*", f"*_{word}")
-
-
-def _expected_name(resource: str, name: str) -> str:
-    return resource.replace("*", name) if "*" in resource else f"{resource}:{name}"

@@ -32,11 +32,7 @@ _TEXT_BUCKETS, _TEXT_DIMENSIONS = 1 << 16, 32
 
 
 class _Encoded(NamedTuple):
-    """Encoded features: an array, a name for each of its columns, and notes.
-
-    values: shape (rows, features), NaN where a number is missing.
-    notes: remarks for the user.
-    """
+    """Encoded features: an array, a name for each of its columns, and notes."""
 
     values: Floats
     names: tuple[str, ...]
@@ -48,12 +44,7 @@ def feature_columns(
 ) -> tuple[dict[str, Column], dict[str, Column]]:
     """Return the columns of the options `features` and `text`, two dicts by name.
 
-    The first dict has those of `features`, without those of `text`; the second those of `text`. Raises TableError if a
-    column has another role too, such as action or id.
-
-    table: the columns as read, before roles are assigned.
-    excluded: names of columns to leave out, so that a pattern can be combined with `ignore`.
-    options: kind of the numbers, and roles of columns, that the user stated.
+    Raises TableError if a column has another role too. A pattern does not match `excluded` columns.
     """
     texts = _matching(table, options.text, "text", excluded)
     # A pattern such as * must not encode a text column twice.
@@ -80,10 +71,6 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
     Returns values, shape (rows, features), with names and notes. The notes state categories, missing values and the
     encoding of text.
 
-    table: the table of the columns, for messages.
-    plain: columns of numbers or categories.
-    texts: columns of free text.
-
     >>> import numpy as np
     >>> size = Column("size", np.array([3.0, np.nan, 5.0, 4.0]))
     >>> encoded = encode_features(Columns("t.csv", [size]), [size])
@@ -103,21 +90,7 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
 def features_of_list(
     listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
 ) -> _Encoded:  # fmt: skip
-    """Encode columns of a work list, given by names or patterns such as size_*.
-
-    Returns values, shape (rows, features), with names and notes.
-
-    listed: the work list.
-    features: columns of numbers or categories.
-    text: columns of free text.
-    source: named in messages.
-
-    >>> from tombola.readers.cells import RowList
-    >>> listed = RowList("id", ("x", "y"), ("id", "size"), (("x", "3"), ("y", "n/a")))
-    >>> encode = features_of_list(listed, ["size"], [])
-    >>> encode.names, encode.values.tolist()
-    (('size',), [[3.0], [nan]])
-    """
+    """Encode columns of a work list, given by names or patterns such as size_*."""
     table = columns_from_rows(source, listed.columns, listed.cells)
     options = ReadOptions(ids=listed.id_column, features=features, text=text)
     plain, texts = feature_columns(table, options, {listed.id_column} if "*" in features else ())
@@ -125,13 +98,7 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return the names of ignored columns of numbers that could be features.
-
-    They vary, and their names are not usual for outcomes or ids.
-
-    table: the columns as read.
-    ignored: names of columns that the table does not use.
-    """
+    """Return ignored columns of numbers that vary and are not named like outcomes or ids."""
     found = []
     for name in ignored:
         column = table.by_name[name]
@@ -211,12 +178,8 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
 
 
 def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
-    """Return the column with one cell for each row of a long table.
+    """Return a column with one cell per row of a long table, which must be the same in all.
 
-    Raises TableError if the lines of a row have different cells.
-
-    table: the long table, for messages.
-    column: a cell for each line.
     lines: row number, from 0, of each line.
     """
     first = np.unique(lines, return_index=True)[1]

@@ -10,10 +10,7 @@ from tombola.errors import TableError
 
 
 def check_file(path: Path, expected: str = "a file") -> None:
-    """Raise TableError unless the path is a readable regular file; never open a pipe.
-
-    expected: description of the file, for the error message.
-    """
+    """Raise TableError unless the path is a readable regular file; never open a pipe."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):
@@ -28,10 +25,7 @@ def check_file(path: Path, expected: str = "a file") -> None:
 
 
 def check_memory(source: str, size: int) -> None:
-    """Raise TableError if `size` bytes are more than half of this machine's memory.
-
-    source: named in the error message.
-    """
+    """Raise TableError if `size` bytes are more than half of this machine's memory."""
     if size > _machine_memory() // 2:
         raise TableError(
             f"{source}: expected a table that fits into half of this machine's memory ({_machine_memory() / 2e9:.1f} "

@@ -31,11 +31,7 @@ _MAX_SPARSE_CELLS = 10_000_000
 def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
     """Return the column that names the action of each line; None if the table is wide.
 
-    It is the one of the option `action`, else one with a usual name, such as action or, beside a column of values,
-    model.
-
-    table: the columns as read, before roles are assigned.
-    options: kind of the numbers, and roles of columns, that the user stated.
+    Names such as model count only beside a column of values.
     """
     if options.action is not None:
         return table.find(options.action, "action")
@@ -52,13 +48,9 @@ def read_long(
 ) -> tuple[ParsedTable, Integers]:
     """Parse a long table; return it, and the row number, from 0, of each line.
 
-    A long table has a line for each row and action; rows and actions keep the order of their first lines. Raises
-    TableError if it has no column of row ids, or if every row has a single line: it is then a log of chosen actions.
+    Rows and actions keep the order of their first lines. Raises TableError for a log of chosen actions.
 
-    table: the columns as read, before roles are assigned.
-    action: column that names the action.
     average: average repeated lines of a row and action, which otherwise raise TableError.
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
@@ -75,7 +67,8 @@ def read_long(
     kind, unit = direction_of([value.name])
     cells = (rows, columns, (len(row_names), len(names)))
     values = _pivot(table, value, cells, average=average)
-    cost_columns = _cost_columns(table, options)
+    detected = _named(table, COSTS) if options.costs is None else None
+    cost_columns = [table.find(name, "costs") for name in options.resources] or ([detected] if detected else [])
     costs = stack_costs([_pivot(table, column, cells, average=average) for column in cost_columns])
     delay = table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
     notes = [
@@ -151,13 +144,6 @@ def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Colu
 
 def _is_value(column: Column) -> bool:
     return column.first_invalid is None and classify_name(column.name) in ("loss", "score")
-
-
-def _cost_columns(table: Columns, options: ReadOptions) -> list[Column]:
-    if options.resources:
-        return [table.find(name, "costs") for name in options.resources]
-    column = _named(table, COSTS) if options.costs is None else None
-    return [] if column is None else [column]
 
 
 def _pivot(

@@ -58,6 +58,11 @@ _LABEL = _GROUP | {
     "label", "labels", "target", "weight", "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month",
     "year",
 }  # fmt: skip
+# Ids of a last line that sums up the others.
+SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
+_SUMMARY = SUMMARY_IDS | {
+    "max", "maximum", "min", "minimum", "best", "worst", "highest", "lowest", "rank", "argmax", "argmin",
+}  # fmt: skip
 # Words that reverse the one after them, as in no_errors: such names state no direction.
 _NEGATIONS = frozenset({"no", "not", "non", "without", "negative", "neg", "inverse", "inverted", "minus"})
 # Words that reverse the one before them, as in error_free and time_saved.
@@ -73,10 +78,7 @@ _LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
 
 def classify_name(name: str) -> _NameClass:
-    """Classify a column by the first and last word of its name.
-
-    Returns the role that the name suggests: "loss", "score", "cost", "date", "feature" or "label"; "plain" for none, so
-    that the column may be an action.
+    """Return the role that the first and last word of a name suggest; "plain" for none.
 
     >>> [classify_name(name) for name in ("gpt_cost", "Accuracy", "created date", "x12", "split", "llama-3")]
     ['cost', 'score', 'date', 'feature', 'label', 'plain']
@@ -93,17 +95,12 @@ def classify_name(name: str) -> _NameClass:
 
 
 def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
-    """Return the direction and the unit of numbers in columns of these names.
+    """Return the direction and the unit that all of these column names state.
 
-    The direction is "losses", "scores", or None unless every name states the same one. The unit is the word for the
-    numbers, "" unless all names use one.
+    Without a common one they are None and "".
 
     >>> direction_of(["gpt_accuracy", "llama_accuracy"]), direction_of(["gpt", "llama"])
     (('scores', 'accuracy'), (None, ''))
-    >>> direction_of(["error_score"]), direction_of(["minisat seconds", "glucose seconds"])
-    ((None, ''), ('losses', 'seconds'))
-    >>> direction_of(["gpt_risk_score"]), direction_of(["time_win_gpt"]), direction_of(["1-accuracy"])
-    ((None, ''), (None, ''), (None, ''))
     >>> direction_of(["no_errors"]), direction_of(["time_saved"]), direction_of(["no_rag_loss"])
     ((None, ''), (None, ''), ('losses', 'loss'))
     """
@@ -118,11 +115,6 @@ def direction_of_file(stem: str) -> Kind | None:
     """Return the direction that the name of a file states; None if it states none.
 
     Its last word must be loss, score, reward or accuracy: other words, as in error_analysis, are often a subject.
-
-    stem: name of the file without its ending.
-
-    >>> [direction_of_file(stem) for stem in ("losses", "my-scores", "error_analysis", "no_losses", "brier_score")]
-    ['losses', 'scores', None, None, None]
     """
     last = (_words(stem) or [""])[-1]
     kind: Kind | None = "losses" if last in LOSSES else "scores" if last in (*SCORES, "accuracy") else None
@@ -147,6 +139,16 @@ def has_id_word(name: str) -> bool:
 def is_group_name(name: str) -> bool:
     """Return whether the name is usual for a column of groups, such as category."""
     return name.strip().lower() in _GROUP
+
+
+def is_summary_name(name: str) -> bool:
+    """Return whether a name has only words for a summary of other columns, and kind words.
+
+    >>> is_summary_name("Max"), is_summary_name("mean score"), is_summary_name("qwen-max"), is_summary_name("score")
+    (True, True, False, False)
+    """
+    words = {*_words(name)} - _LOSS - _SCORE - _COST
+    return bool(words) and words <= _SUMMARY
 
 
 def action_stem(name: str) -> str:
@@ -175,20 +177,13 @@ def without_kind_word(name: str) -> str:
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Return the name equal to the pattern, else all that match it as a wildcard.
-
-    names: to choose from, such as column names.
-    pattern: may have * for any text; the list is empty if nothing matches.
-    """
+    """Return the name equal to the pattern, else all that match it as a wildcard."""
     names = list(names)
     return [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
 
 
 def wildcard_match(pattern: str, name: str) -> str:
     """Return the part of a matching name that the star of the pattern stands for.
-
-    pattern: a text with one *.
-    name: a name that matches it; this is not checked.
 
     >>> wildcard_match("cost_*", "cost_gpt"), wildcard_match("*_usd", "gpt_usd")
     ('gpt', 'gpt')

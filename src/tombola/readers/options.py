@@ -18,15 +18,7 @@ from tombola.readers.names import Kind, direction_of, direction_of_file
 class ReadOptions(NamedTuple):
     """Options of `read_table` that affect parsing; None means: detect.
 
-    kind: "losses" or "scores".
-    actions, ignore: names or patterns of columns to use as actions, and to leave out.
-    costs: names of resources or patterns of columns with costs, a second table, or a dict with a price per action.
-    delay, ids, by: columns with delays in rounds, with row ids, and with the group of each row.
-    action, value: of a long table, the columns with the action and the value.
-    sheet: of an Excel file, or the table of an SQLite file.
-    decimal, header: of a text table, the decimal mark, and whether its first line has names.
-    features, text: columns of numbers or categories, and of free text, that become features.
-    range: the smallest and the largest possible value, to reject cells in another unit; values are not rescaled.
+    The `range` only serves to reject cells in another unit; values are not rescaled.
     """
 
     kind: Kind | None = None
@@ -47,10 +39,7 @@ class ReadOptions(NamedTuple):
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """The texts of the option `costs` that name columns of the table itself.
-
-        Empty if costs are a second table, or a dict of prices.
-        """
+        """Columns that the option `costs` names; none for a second table, or a dict of prices."""
         if isinstance(self.costs, str):
             return (self.costs,)
         named = isinstance(self.costs, Sequence) and all(isinstance(one, str) for one in self.costs)
@@ -60,24 +49,18 @@ class ReadOptions(NamedTuple):
 class ParsedTable(NamedTuple):
     """A parsed table, its numbers in their own unit and NaN for missing cells.
 
-    source: name in messages
-    kind: "losses", "scores", or None if the names do not state the direction
-    values: rows x actions
-    actions, ids: names of columns and rows; None if the format has none
-    costs: rows x actions, or rows x actions x resources; None without costs
-    delays: rounds until the feedback of each row; None without delays
-    notes: remarks for the user
+    values, costs: rows x actions; costs may have a third axis of resources
+    delays: rounds until the feedback of each row
     first_missing: place of the first missing cell, as text; None if no cell is missing, or its place is unknown
     unit: word for the numbers in the column names, or ""
-    ignored: columns that are not used, with the reason
-    groups: columns of groups, with the number of groups
-    features: rows x features, NaN where missing; None without features
-    feature_names: a name for each feature
+    ignored, groups: columns that are not used, with the reason; columns of groups, with their number
+    features: rows x features, NaN where missing
     possible_features: ignored numeric columns that could be features
-    strata: the group of each row, from the column of the option `by`; None without it
-    id_column: name of the column of ids of a wide table; "" without one
+    strata: the group of each row, from the column of the option `by`
     value_columns: names of the columns of values in the file
     by_file: whether the name of the file states the direction
+    questions: those of the notes that are about rows and columns that sum up the others
+    has_summary_row: whether the last line was left out, because it sums up the others
     """
 
     source: str
@@ -99,6 +82,8 @@ class ParsedTable(NamedTuple):
     id_column: str = ""
     value_columns: tuple[str, ...] = ()
     by_file: bool = False
+    questions: tuple[str, ...] = ()
+    has_summary_row: bool = False
 
     @property
     def contradiction(self) -> str:
@@ -121,10 +106,7 @@ class ParsedTable(NamedTuple):
         return any(note.startswith(TIMEOUT_NOTE) for note in self.notes)
 
     def with_direction(self) -> "ParsedTable":
-        """Return the table with the direction that its file name states, and a note.
-
-        Unchanged if it has a direction, or a column name states the other one.
-        """
+        """Return the table with the direction of its file name, if no column contradicts it."""
         if self.kind is not None:
             return self
         kind = direction_of_file(Path(self.source.partition("::")[0]).name.split(".")[0])
@@ -133,11 +115,9 @@ class ParsedTable(NamedTuple):
         return self._replace(kind=kind, by_file=True)
 
     def select_actions(self, actions: Sequence[str] | None) -> "ParsedTable":
-        """Return the table with the named actions only, in this order.
+        """Return the table with the named actions only, in this order; None selects all.
 
-        Columns of an array without names get these names, if there are as many. Raises TableError for an unknown name.
-
-        actions: names, or numbers of columns as text; None for all actions.
+        Columns of an array without names get these names, if there are as many.
         """
         if actions is None:
             return self
@@ -154,10 +134,8 @@ class ParsedTable(NamedTuple):
         costs = None if self.costs is None else self.costs[:, chosen]
         return self._replace(values=self.values[:, chosen], actions=tuple(actions), costs=costs)
 
-    def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
-        """Return the direction, "losses" or "scores".
-
-        Raises TableError if neither column names, file name nor the caller state it.
+    def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({}), hint: str = "") -> Kind:
+        """Return the direction; TableError if neither names nor the caller state it.
 
         range_options: direction -> the option about the range that it needs as well, for the message.
         """
@@ -168,17 +146,12 @@ class ParsedTable(NamedTuple):
         raise TableError(
             f"{self.source}: expected losses (lower is better) or scores (higher is better), got columns named "
             f"{join_names(self.names)}, which can be either; write {higher} if higher is better, {lower} if "
-            "lower is."
+            f"lower is{f'; {hint}' if hint else ''}."
         )
 
 
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
-    """Return the error, to be raised, for a table with the loss of one action per row.
-
-    source: name of the table in the message.
-    evidence: why the table looks logged: it has the outcome of the chosen action only.
-    hint: a further fix, appended to the message.
-    """
+    """Return the error, to be raised, for a table with the loss of one action per row."""
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
         f"({evidence}): the losses of the other actions are unknown, so the regret of a learner cannot be computed; "
@@ -187,8 +160,5 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 
 
 def stack_costs(resources: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
-    """Return costs of shape (rows, actions, resources); None without resources.
-
-    resources: one array per resource, with the costs of all rows and actions, shape (rows, actions).
-    """
+    """Return costs of shape (rows, actions, resources); None without resources."""
     return np.stack(resources, axis=2) if resources else None

@@ -15,9 +15,11 @@ from tombola.readers.table import parse_table
 from tombola.readers.to_pool import (
     KINDS,
     MAX_DROPPED_SHARE,
+    NOT_TRUE_LIMITS,
     TIME_LIMIT,
     direction_text,
     incomplete_rows,
+    is_unusual_range,
     range_option,
     suggested_range,
     value_range,
@@ -33,13 +35,8 @@ _MANY_INCOMPLETE = 0.05
 class GroupRow(NamedTuple):
     """One group of rows: its size, and the best and second action by mean.
 
-    Means are in the unit of the table, over the filled cells of an action in the group. Without a known direction,
-    `best` has the largest mean and `second` the smallest.
-
-    name: of the group.
-    rows, cells: number of rows, and of values that are not missing.
-    best, second: names of the two actions; both the same if only one action has a value, "" if none has.
-    best_mean, second_mean: means of these two actions; NaN if no cell is filled.
+    Means are in the unit of the table, over filled cells; NaN, with the name "", if there are none. Without a known
+    direction, `best` has the largest mean and `second` the smallest.
     """
 
     name: str
@@ -54,13 +51,7 @@ class GroupRow(NamedTuple):
 def group_rows(
     values: NDArray[Any], strata: Sequence[str], actions: Sequence[str], kind: Kind | None
 ) -> list[GroupRow]:
-    """Return the two best actions of each group by mean, the largest group first.
-
-    values: shape (rows, k), NaN where missing; a mean is over the filled cells of an action.
-    strata: name of the group of each row.
-    actions: names of the k actions.
-    kind: "losses" if lower is better, "scores" if higher: `best` and `second` of a result are the best and the second
-        best action. None if that is not known: `best` has the largest mean, `second` the smallest.
+    """Return the best and the second action of each group, the largest group first.
 
     >>> values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.5]])
     >>> [(one.name, one.rows, one.best) for one in group_rows(values, ["x", "y", "x"], ["a", "b"], "losses")]
@@ -82,10 +73,7 @@ def group_rows(
 
 
 class TableSummary(NamedTuple):
-    """Summary of a table: facts, a sample, and the options that it needs.
-
-    parsed: the table, from `parse_table`.
-    """
+    """Summary of a table: facts, a sample, and the options that it needs."""
 
     parsed: ParsedTable
 
@@ -102,10 +90,7 @@ class TableSummary(NamedTuple):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether more than half of the rows are incomplete, without stated timeouts.
-
-        A row is incomplete if it lacks a value, a cost or the delay. False if any cell states a timeout, such as >60.
-        """
+        """Whether more than half of the rows are incomplete, without stated timeouts."""
         return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.parsed.has_timeouts
 
     @property
@@ -114,11 +99,7 @@ class TableSummary(NamedTuple):
         return self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.parsed.has_timeouts
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return detected columns and missing values as pairs (heading, text).
-
-        Headings: rows, actions, values (range and direction) and missing; if there are any, ids, costs, delays, groups,
-        features, could be features, and ignored (one pair per column, with the reason).
-        """
+        """Return detected columns and missing values as pairs (heading, text)."""
         parsed = self.parsed
         facts = [
             ("rows", f"{parsed.values.shape[0]:,}"),
@@ -153,20 +134,12 @@ class TableSummary(NamedTuple):
         return self.parsed.unit or {"losses": "loss", "scores": "score", None: "value"}[self.parsed.kind]
 
     def by_group(self) -> list[GroupRow]:
-        """Return the best and second action of each group, the largest group first.
-
-        Means are in the unit of the table. If its direction is unknown, `best` has the largest mean and `second` the
-        smallest. Empty unless the option `by` names a column of groups.
-        """
+        """Return the best and second action of each group; empty without the option `by`."""
         parsed = self.parsed
         return [] if parsed.strata is None else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
-        """Return header and rows of a corner of the table, as text.
-
-        It has the first 3 rows and 6 actions, a first column with ids if there are any, and a last column "..." if
-        there are more actions.
-        """
+        """Return header and first rows of a corner of the table, as text."""
         parsed, names = self.parsed, self.parsed.names
         more = ["..."] if len(names) > _SAMPLE_ACTIONS else []
         with_ids = parsed.ids is not None
@@ -181,11 +154,9 @@ class TableSummary(NamedTuple):
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
         """Return the commands to run next, as pairs (purpose, command line).
 
-        There is one for losses and one for scores, unless the column names state which. It is a race that fills the
-        missing cells if more than half of the rows are incomplete, else a comparison of learners.
+        It is a race that fills the missing cells if more than half of the rows are incomplete, else a comparison.
 
         command: `tombola compare` with the table, as typed; missing options are appended.
-        source: path of the table, for the command of a race.
         """
         kinds, directions = self._directions()
         if self.is_unfinished and (races := self.race_steps(source)):
@@ -194,6 +165,9 @@ class TableSummary(NamedTuple):
         words = command.split()
         needed = [[one for one in self.needed_options(kind) if one.split()[0] not in words] for kind in kinds]
         steps = [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
+        if is_unusual_range(self.parsed):
+            seen = option_text("range", suggested_range(*value_range(self.parsed)))
+            steps = [(f"{text} ({NOT_TRUE_LIMITS})" if seen in step else text, step) for text, step in steps]
         limit = option_text("range", (0.0, TIME_LIMIT))
         if self.parsed.has_timeouts and limit in steps[0][1]:
             tenfold = option_text("range", (0.0, f"10*{TIME_LIMIT}"))
@@ -204,11 +178,7 @@ class TableSummary(NamedTuple):
     def race_steps(self, source: str, limits: tuple[float, float] | None = None) -> list[tuple[str, str]]:
         """Return (purpose, command) of a race that starts from the cells of a table.
 
-        Empty if fewer than 5 % of the rows are incomplete, if cells state timeouts, and without a file or a column of
-        ids, which a race needs.
-
-        source: path of the table, or FILE::SHEET; "-" is standard input.
-        limits: the smallest and the largest possible value; None: round numbers that contain the values.
+        Empty if few rows are incomplete, if cells state timeouts, and without a file or ids, which a race needs.
         """
         if not self._has_many_blanks or not self.parsed.id_column or source == "-":
             return []
@@ -239,12 +209,7 @@ class TableSummary(NamedTuple):
         return shlex.join([*words, "--file", out])
 
     def needed_options(self, kind: Kind) -> list[str]:
-        """Return the options that reading the table needs beyond those given, as text.
-
-        They are about direction, range and missing cells, such as "kind='scores'" or, on the command line, "--scores".
-
-        kind: direction to assume if the table states none.
-        """
+        """Return the options about direction, range and missing cells that are needed, as text."""
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         needed += filter(None, [range_option(self.parsed, kind)])
         if self._n_incomplete:
@@ -294,12 +259,9 @@ class TableSummary(NamedTuple):
 def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
     """Parse a table and return its summary; missing cells are allowed.
 
-    source: path of a table, data frame or array.
-    options: kind of the numbers, and roles of columns, that the user stated.
-
     >>> summary = summarise_table([[0.0, 30.0], [0.5, 10.0]], ReadOptions())
     >>> summary.needed_options("scores")
-    ["kind='scores'", 'range=(0, 50)']
+    ["kind='scores'", 'range=(0, 100)']
     """
     return TableSummary(parse_table(source, options))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._formatting import in_cli_style, is_encodable, join_names, option_text, truncate
+from tombola._formatting import is_cli_style, is_encodable, join_names, option_text, truncate
 from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.pool import Pool
 from tombola.readers.columns import Column, Columns, check_unique
@@ -26,13 +26,10 @@ from tombola.readers.wide import read_wide
 
 
 def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:
-    """Read a table from a file and return its pool.
+    """Read a table from a file and return its pool; `read_table` has more options.
 
-    path: a file in any format that `read_table` reads.
     kind: "losses" (lower is better) or "scores" (higher is better); None if names of columns or of the file state it.
     rescale: map the smallest and the largest value to 0 and 1; otherwise values must be in [0, 1].
-
-    `read_table` has further options, and also returns delays and notes.
     """
     return read_table(path, kind=kind, rescale=rescale).pool
 
@@ -101,32 +98,20 @@ def read_table(
         sheet, decimal, header, _patterns(features), _patterns(text), by, limits,
     )  # fmt: skip
     parsed = parse_table(source, options)
-    if parsed.contradiction and not in_cli_style():
+    if parsed.contradiction and not is_cli_style():
         warnings.warn(f"{parsed.source}: {parsed.contradiction}", TombolaWarning, stacklevel=2)
     return to_pool(parsed, missing=missing, limits=limits, rescale=rescale)
 
 
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
-    """Parse a table, without handling missing cells, range or direction.
-
-    Raises TableError if it is malformed, or has cells in percent that do not fit the range or the other numbers.
-
-    source: path of a table, data frame or array.
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
+    """Parse a table, without handling missing cells, range or direction."""
     parsed = _parse(source, options)
     for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
         _check_encodable(parsed.source, name, labels or ())
-    check_unique(parsed.source, "ids must be different", parsed.ids or (), _duplicates_fix(parsed))
+    number = f", or write {option_text('ignore', parsed.id_column)} to number the rows" if parsed.id_column else ""
+    check_unique(parsed.source, "ids must be different", parsed.ids or (), f"leave out the duplicates{number}")
     parsed = _add_costs(parsed, options.costs)
     return parsed.with_direction() if isinstance(source, str | Path) else parsed
-
-
-def _duplicates_fix(parsed: ParsedTable) -> str:
-    """Return the fix for ids that occur twice."""
-    if not parsed.id_column:
-        return "leave out the duplicates"
-    return f"leave out the duplicates, or write {option_text('ignore', parsed.id_column)} to number the rows"
 
 
 def _patterns(given: Sequence[str]) -> tuple[str, ...]:
@@ -186,7 +171,7 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     parsed = parsed._replace(notes=[*table.notes, *parsed.notes])
 
     def by_row(column: Column) -> Column:
-        return column if lines is None else one_per_row(table, column, lines)
+        return column.head(len(parsed.values)) if lines is None else one_per_row(table, column, lines)
 
     if by is not None:
         parsed = parsed._replace(strata=tuple(label.strip() or "(none)" for label in by_row(by).labels))
@@ -208,18 +193,15 @@ def _add_costs(parsed: ParsedTable, costs: Any) -> ParsedTable:
     if costs is None or ReadOptions(costs=costs).resources:
         return parsed
     if isinstance(costs, Mapping):
-        prices = [_price(parsed.source, costs, name) for name in parsed.names]
+        absent = next((name for name in parsed.names if name not in costs), None)
+        if absent is not None:
+            names = join_names(list(costs))
+            raise TableError(f"{parsed.source}: costs must name every action, got {names}; add one for {absent!r}.")
+        prices = [_validate.real("read_table", "costs", costs[name], least=0) for name in parsed.names]
         table = np.broadcast_to(np.array(prices), parsed.values.shape)
         return parsed._replace(costs=table, notes=[*parsed.notes, "the same costs in every row"])
     other = _parse(costs, ReadOptions(costs=[]))
     return parsed._replace(costs=_match_rows(parsed, other), notes=[*parsed.notes, f"costs from {source_name(costs)}"])
-
-
-def _price(source: str, prices: Mapping[str, float], name: str) -> float:
-    if name not in prices:
-        names = join_names(list(prices))
-        raise TableError(f"{source}: costs must name every action, got {names}; add one for {name!r}.")
-    return _validate.real("read_table", "costs", prices[name], least=0)
 
 
 def _match_rows(parsed: ParsedTable, other: ParsedTable) -> NDArray[Any]:

@@ -1,12 +1,14 @@
 """Conversion of a parsed table to a pool: missing cells, direction and range."""
 
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import in_cli_style, join_names, option_text, plural
+from tombola._formatting import is_cli_style, join_names, option_text, plural
 from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
@@ -19,13 +21,15 @@ KINDS: tuple[Kind, Kind] = ("scores", "losses")
 # Placeholder of the time limit of a table with timeouts, in a command to complete.
 TIME_LIMIT = "LIMIT"
 
-# Numbers examined at a time, so that a memory-mapped table is never loaded as a whole.
+# Beside a suggested range that is only that of the values seen.
+NOT_TRUE_LIMITS = "the range is that of the values seen: write the true limits"
+# Upper ends of usual scales, which start at 0.
+_USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
+# Numbers examined at a time.
 _CHUNK_SIZE = 1 << 20
 # Up to this share of incomplete rows, messages suggest to drop them; with more, too little of the table would be left,
 # and they suggest to fill the cells in.
 MAX_DROPPED_SHARE = 0.5
-
-
 # A range this many times as wide as the values is probably in another unit.
 _MIN_RANGE_RATIO = 10
 
@@ -35,7 +39,6 @@ class Table(NamedTuple):
 
     pool: losses in [0, 1], with costs and features if there are any.
     delays: rounds until the feedback of each row arrives; None without delays.
-    notes: remarks on the conversion, for the user.
     kind: "losses" (lower is better) or "scores" (higher is better).
     unit: the word that the column names use for the numbers ("accuracy", "seconds"), or "".
     range: the two table values that were mapped to losses 0 and 1, the smaller one first.
@@ -73,10 +76,6 @@ class Table(NamedTuple):
 def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
     """Return the direction of numbers as a phrase.
 
-    kind: "losses" or "scores".
-    unit: word for the numbers, such as "seconds"; "" for none.
-    by_file: whether the name of the file states the direction.
-
     >>> direction_text("losses")
     'read as losses: lower is better'
     """
@@ -86,14 +85,7 @@ def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
 
 
 def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None) -> tuple[str, ...]:
-    """Return the sentences that belong directly below the direction of a table.
-
-    They are about a direction against the column names, many cells that count as worst, and a range far too wide.
-
-    parsed: a table as read, with a direction.
-    missing: treatment of missing cells; "worst" counts them.
-    limits: the smallest and the largest possible value that the user gave; None: (0, 1).
-    """
+    """Return remarks for below the direction: contradictions, worst cells, too wide a range."""
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     values = parsed.values
     count = int(np.isnan(values).sum()) if missing == "worst" and values.dtype.kind == "f" else 0
@@ -102,21 +94,14 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
         verbs = ("is", "counts") if count == 1 else ("are", "count")
         worst = f"{units.quantity} {units.number(1.0):g}"
         text = f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs[0]} missing and "
-        advice = (
-            ""
-            if parsed.has_timeouts
-            else ": the answer depends on which cells are filled; "
-            + (
-                "a race starts from the filled ones: tombola race start ... --known TABLE"
-                if in_cli_style()
-                else "a race starts from the filled ones: race(..., known=table)"
-            )
-        )
-        remarks.append(f"{text}{verbs[1]} as {worst}{advice}.")
+        race = "tombola race start ... --known TABLE" if is_cli_style() else "race(..., known=table)"
+        advice = f": the answer depends on which cells are filled; a race starts from the filled ones: {race}"
+        remarks.append(f"{text}{verbs[1]} as {worst}{'' if parsed.has_timeouts else advice}.")
     if limits is not None and not parsed.has_timeouts:
-        low, high = suggested_range(*value_range(parsed))
+        ends = value_range(parsed)
+        low, high = suggested_range(*ends)
         # Ten times is the step between the usual scales: 0 to 1, 0 to 10, 0 to 100.
-        if 0 < _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
+        if any(ends) and _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
             meant = option_text("range", (low, high))
             remarks.append(
                 f"Note: all values lie between {low:g} and {high:g}, the range is {limits[0]:g} to {limits[1]:g}: is "
@@ -128,22 +113,19 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
 def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
     """Convert a parsed table to a pool of losses in [0, 1].
 
-    Raises TableError if the direction is unknown, or a value is outside the limits.
-
-    parsed: a table as read, from `parse_table`.
     missing: treatment of missing cells: raise ("error"), "drop" the row, or count the cell as loss 1 ("worst").
     limits: the smallest and the largest possible value; None is (0, 1).
-    rescale: use the smallest and the largest value of the table as limits.
     """
     needed: dict[Kind, str] = {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
-    kind = parsed.require_direction(needed)
+    kind = parsed.require_direction(needed, NOT_TRUE_LIMITS if needed and is_unusual_range(parsed) else "")
     original = parsed
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
     losses = _losses(parsed, kind, low, high)
-    if missing == "worst":
-        losses, filled = _fill_losses(losses, Units(low, high, scores=kind == "scores", unit=parsed.unit))
-        notes += filled
+    units = Units(low, high, scores=kind == "scores", unit=parsed.unit)
+    if missing == "worst" and losses.dtype.kind == "f" and (filled := int(np.isnan(losses).sum())):
+        losses = np.where(np.isnan(losses), losses.dtype.type(1), losses)
+        notes += [f"counted {plural(filled, 'missing cell')} as {units.quantity} {units.number(1.0):g}"]
     pool = Pool(
         losses, parsed.actions, parsed.ids, parsed.costs, features=parsed.features,
         feature_names=parsed.feature_names or None,
@@ -158,10 +140,7 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
 
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return masks of rows that lack a value, and of rows that lack a cost or delay.
-
-    Both have shape (rows,). Raises TableError if there are not as many costs or delays as rows.
-    """
+    """Return masks of rows that lack a value, and of rows that lack a cost or delay."""
     rows = parsed.values.shape[0]
     without_value, without_cost = _rows_with_nan(parsed.values), np.zeros(rows, dtype=bool)
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
@@ -195,11 +174,16 @@ def _rows_with_nan(values: NDArray[Any]) -> NDArray[np.bool_]:
     mask = np.zeros(values.shape[0], dtype=bool)
     if values.dtype.kind != "f":
         return mask
-    height = max(1, _CHUNK_SIZE // max(1, int(np.prod(values.shape[1:]))))
-    for start in range(0, values.shape[0], height):
-        part = np.isnan(values[start : start + height])
-        mask[start : start + height] = part.reshape(len(part), -1).any(axis=1)
+    for rows in _chunks(values):
+        part = np.isnan(values[rows])
+        mask[rows] = part.reshape(len(part), -1).any(axis=1)
     return mask
+
+
+def _chunks(values: NDArray[Any]) -> Iterator[slice]:
+    """Yield slices of rows, so that a memory-mapped table is never loaded as a whole."""
+    height = max(1, _CHUNK_SIZE // max(1, int(np.prod(values.shape[1:]))))
+    return (slice(start, start + height) for start in range(0, values.shape[0], height))
 
 
 def _missing_error(
@@ -264,15 +248,6 @@ def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     return parsed._replace(costs=costs, delays=delays, notes=notes)
 
 
-def _fill_losses(losses: NDArray[Any], units: Units) -> tuple[NDArray[Any], list[str]]:
-    if losses.dtype.kind != "f" or not np.isnan(losses).any():
-        return losses, []
-    count = int(np.isnan(losses).sum())
-    return np.where(np.isnan(losses), losses.dtype.type(1), losses), [
-        f"counted {plural(count, 'missing cell')} as {units.quantity} {units.number(1.0):g}"
-    ]
-
-
 def _limits(
     parsed: ParsedTable, kind: Kind, *, limits: tuple[float, float] | None, rescale: bool
 ) -> tuple[float, float, list[str]]:
@@ -286,26 +261,23 @@ def _limits(
     if low < dtype(bounds[0]) or high > dtype(bounds[1]):
         wider, outside = suggested_range(low, high), _columns_outside(parsed, bounds)
         where = f" (outside only in {join_names(outside)})" if outside else ""
+        hint = " if these are the true limits, which the table does not state" if is_unusual_range(parsed) else ""
         # A column outside of the range that the user gave is probably not a candidate.
         given = limits is not None and bool(outside)
         leave_out = f"leave out columns that are no candidates, {option_text('ignore', outside)}, or " if given else ""
         raise TableError(
             f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got numbers from {low:g} to "
             f"{high:g}{where}; {leave_out}write the smallest and the largest possible value, such as "
-            f"{option_text('range', wider)}, or {option_text('rescale', on=True)} to take those in the table."
+            f"{option_text('range', wider)}{hint}, or {option_text('rescale', on=True)} to take those in the table."
         )
     return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
-    """Return the smallest and the largest value of a table, missing cells left out.
-
-    Raises TableError unless both are finite.
-    """
+    """Return the smallest and the largest value of a table; TableError unless both are finite."""
     low, high = np.inf, -np.inf
-    height = max(1, _CHUNK_SIZE // parsed.values.shape[1])
-    for start in range(0, parsed.values.shape[0], height):
-        part = parsed.values[start : start + height]
+    for rows in _chunks(parsed.values):
+        part = parsed.values[rows]
         numbers = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if numbers.size:
             low, high = min(low, float(numbers.min())), max(high, float(numbers.max()))
@@ -316,14 +288,7 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
 
 
 def range_option(parsed: ParsedTable, kind: Kind) -> str:
-    """Return the option about the range that numbers outside of [0, 1] need, as text.
-
-    Such as "range=(0, 50)" or "rescale=True"; "--range 0,50" inside of `_formatting.cli_style`, which all commands use.
-    "" for numbers in [0, 1], and for a table without numbers.
-
-    parsed: a table as read.
-    kind: direction to assume: "scores" gives a range, "losses" the option to rescale.
-    """
+    """Return the option about the range that values outside of [0, 1] need, as text, or ""."""
     try:
         low, high = value_range(parsed)
     except TableError:
@@ -337,18 +302,28 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
 
 
 def suggested_range(low: float, high: float) -> tuple[float, float]:
-    """Return round limits that contain the two numbers, to suggest as option `range`.
+    """Return limits that contain the two numbers, to suggest as option `range`.
 
-    >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 77.0)
-    ((0.0, 10.0), (-2.0, 100.0))
+    A usual scale (0 to 1, 5, 10 or 100) if one fits, else the numbers themselves, rounded to six digits.
+
+    >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 123.4567891)
+    ((0.0, 10.0), (-2.0, 123.457))
     """
-    return (0.0 if low >= 0 else -_round_up(-low)), (0.0 if high <= 0 else _round_up(high))
+    usual = next((end for end in _USUAL_ENDS if 0 <= low and high <= end), None)
+    if usual is not None:
+        return 0.0, usual
+    below, above = Context(6, ROUND_FLOOR), Context(6, ROUND_CEILING)
+    ends = float(below.create_decimal_from_float(low)), float(above.create_decimal_from_float(high))
+    return ends if ends[0] < ends[1] else (min(ends[0], 0.0), max(ends[1], 0.0))
 
 
-def _round_up(number: float) -> float:
-    power = 10.0 ** np.floor(np.log10(number))
-    # The power of the smallest floats is 0, and no step reaches them.
-    return float(next((step * power for step in (1, 2, 5, 10, 20) if step * power >= number), number))
+def is_unusual_range(parsed: ParsedTable) -> bool:
+    """Return whether no usual scale fits the values, so that their true limits must be known."""
+    try:
+        low, high = value_range(parsed)
+    except TableError:
+        return False
+    return not parsed.has_timeouts and (low < 0 or high > _USUAL_ENDS[-1])
 
 
 def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> list[str]:

@@ -32,10 +32,7 @@ class Units(NamedTuple):
     unit: str = ""
 
     def loss(self, number: _Number) -> _Number:
-        """Convert a value in table units, or an array of them, to losses in [0, 1].
-
-        number: within the range of the table; NaN stays NaN.
-        """
+        """Convert a value in table units, or an array of them, to losses in [0, 1]."""
         return (self.high - number if self.scores else number - self.low) / (self.high - self.low)
 
     def number(self, loss: float) -> float:
@@ -44,18 +41,11 @@ class Units(NamedTuple):
         return self.high - difference if self.scores else self.low + difference
 
     def gap(self, difference: float) -> float:
-        """Convert a difference of two losses to table units; the sign stays.
-
-        Positive means worse, also in a table of scores: 0.05 more loss is `gap(0.05)` = 5, for 5 points fewer of 100.
-
-        difference: one loss minus another.
-        """
+        """Convert a difference of two losses to table units; positive is worse, also for scores."""
         return difference * (self.high - self.low)
 
     def parse(self, text: str) -> float | None:
         """Convert the text of a cell to a loss in [0, 1]; None if it is not a value.
-
-        Yes and no stand for the largest and the smallest value. A decimal comma is read.
 
         >>> Units(0, 10, scores=True).parse("7,5"), Units(scores=True).parse("yes"), Units().parse("?!")
         (0.25, 0.0, None)
@@ -73,11 +63,7 @@ class Units(NamedTuple):
         return None if number is None or not self.low <= number <= self.high else self.loss(number)
 
     def repair_text(self, cell: str) -> str:
-        """Return the fix, for an error message, of a cell that `parse` rejects.
-
-        >>> Units().repair_text("maybe")
-        'write yes, no, 0, 1 or a number between them'
-        """
+        """Return the fix, for an error message, of a cell that `parse` rejects."""
         if parse_cell(cell)[0] is None:
             return f"write yes, no, {self.low:g}, {self.high:g} or a number between them"
         return "repair it, or give the range of the numbers: --range LOW,HIGH"
@@ -98,22 +84,12 @@ class Units(NamedTuple):
         return ", ".join(f"{self.number(loss):.12g}" for loss in several)
 
     def interval(self, low: float, high: float) -> tuple[float, float]:
-        """Convert an interval of losses to table units, the smaller number first.
-
-        low, high: ends of the interval, losses in [0, 1].
-        """
+        """Convert an interval of losses to table units, the smaller number first."""
         ends = self.number(low), self.number(high)
         return (ends[1], ends[0]) if self.scores else ends
 
     def parse_loss(self, source: str, line: int, name: str, cell: str) -> float:
-        """Convert the text of a cell to a loss in [0, 1]; TableError if it is not a value.
-
-        source, line, name: file, line and column of the cell, for the error message.
-        cell: text of the cell.
-
-        >>> Units(0, 10).parse_loss("t.csv", 2, "a", "5")
-        0.5
-        """
+        """Convert the text of a cell to a loss; TableError with file, line and column name."""
         loss = self.parse(cell)
         if loss is None:
             raise TableError(
@@ -149,10 +125,6 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
     """Raise TableError if cells in percent do not fit the range or the other actions.
 
     67% is read as 0.67, which is wrong beside scores from 0 to 10, and in a range from 0 to 100.
-
-    table: the table, for the place of a cell in the error message.
-    actions: its columns of values; each is in percent as a whole or not at all.
-    limits: the smallest and the largest possible value; None if the user gave none.
     """
     percent = [column for column in actions if PERCENT in column.notations]
     if not percent:
@@ -187,10 +159,7 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
 
 
 def actions_option(names: Sequence[str]) -> str:
-    """Return the option that names these actions, as text for an error message.
-
-    Such as actions=['a', 'b'], or --actions a,b on the command line. More than 20 names are replaced by a placeholder.
-    """
+    """Return the option that names these actions; more than 20 become a placeholder."""
     return option_text("actions", names if len(names) <= _MAX_LISTED else ["NAME", "NAME"])
 
 

@@ -7,17 +7,25 @@ import numpy as np
 
 from tombola._formatting import join_names, option_text, plural
 from tombola.errors import TableError
-from tombola.readers.columns import PERCENT, Column, Columns, notation_notes
+from tombola.readers.columns import PERCENT, Column, Columns, has_result_word, notation_notes
 from tombola.readers.costs import AS_REQUESTED, detected_costs, requested_costs
+from tombola.readers.derived import summary_columns, without_summary_row
 from tombola.readers.features import possible_features
-from tombola.readers.names import DELAYS, IDS, classify_name, direction_of, is_group_name, is_id_name, without_kind_word
+from tombola.readers.names import (
+    DELAYS,
+    IDS,
+    SUMMARY_IDS,
+    classify_name,
+    direction_of,
+    is_group_name,
+    is_id_name,
+    without_kind_word,
+)
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
 from tombola.readers.units import actions_option, check_percent_cells
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
 NOT_SELECTED = "not selected"
-# Ids of a last line that sums up the others.
-_SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": "a feature", "date": "a date"}
 
@@ -25,17 +33,15 @@ _ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": 
 def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     """Parse a wide table, with a line per row and a column per action.
 
-    Roles that no option names (ids, delays, costs, actions) are detected from names and cells. The field `ignored` of
-    the result has the other columns with the reason. Raises TableError if the columns of actions cannot be found.
-
-    table: the columns as read, before roles are assigned.
-    options: kind of the numbers, and roles of columns, that the user stated.
+    Roles that no option names are detected from names and cells; the other columns are in `ignored`, with the reason.
     """
     if options.value is not None:
         raise TableError(
             f"{table.source}: expected a long table as {option_text('value')} states, got one without a column that "
             f"names the action; write {option_text('action', 'NAME')}, or leave out {option_text('value')}."
         )
+    rows = table.rows
+    table, row_notes = without_summary_row(table, options.ids)
     ignored = {name: AS_REQUESTED for pattern in options.ignore for name in table.matching(pattern, "ignore")}
     patterns = options.actions or ()
     selected = dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
@@ -47,10 +53,11 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     taken = {*ignored, *costs.columns}
     free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
     if options.actions is None:
-        actions = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
+        actions, questions = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
         names, name_notes = _action_names(actions)
     else:
-        actions, names, name_notes = [table.by_name[name] for name in selected], list(selected), []
+        actions, names = [table.by_name[name] for name in selected], list(selected)
+        questions, name_notes = [], []
         ignored.update({c.name: NOT_SELECTED for c in free})
     assigned = (
         costs.match_to_actions(table, names, actions)
@@ -65,14 +72,18 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
         raise logged_table_error(table.source, "every row has one filled cell")
     labels = None if ids is None else tuple(ids.labels)
-    _check_no_summary_row(table, labels)
+    if labels is not None and len(labels) > 1 and labels[-1].strip().lower() in SUMMARY_IDS:
+        raise TableError(
+            f"{table.source}: expected a row, got one called {labels[-1]!r} in {table.place(table.rows - 1)}, the "
+            "last; leave it out if it sums up the others, rename it if not."
+        )
     kind, unit = direction_of([action.name for action in actions])
     used = [*actions, *(table.by_name[name] for name in assigned.columns)]
     notes = [
         f"a wide table: {plural(table.rows, 'row')}, {plural(len(names), 'action')} ({join_names(names)})",
         *([f"ids from column {ids.name!r}"] if ids else []),
         *([f"delays from column {delay.name!r}"] if delay else []),
-        *name_notes, *assigned.notes(), *_ignored_notes(ignored), *notation_notes(used),
+        *name_notes, *assigned.notes(), *row_notes, *_ignored_notes(ignored), *questions, *notation_notes(used),
     ]  # fmt: skip
     return ParsedTable(
         source=table.source,
@@ -89,6 +100,8 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         groups=_groups(table, ignored),
         id_column="" if ids is None else ids.name,
         value_columns=tuple(action.name for action in actions),
+        questions=(*row_notes, *questions),
+        has_summary_row=table.rows < rows,
         possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
     )
 
@@ -142,7 +155,13 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
         if column.first_invalid is None and column.n_numbers == 0 and len(free) > 2:
             ignored[column.name] = "empty"
         elif column.first_invalid is not None and column.n_numbers < len(column.numbers) / 2:
-            ignored[column.name] = "dates" if _DATE.match(column.first_invalid.text.strip()) else "text"
+            ignored[column.name] = (
+                "dates"
+                if _DATE.match(column.first_invalid.text.strip())
+                else "words; to use it, write 1 for pass and 0 for fail"
+                if has_result_word(column)
+                else "text"
+            )
         elif name_class in ("date", "label"):
             ignored[column.name] = f"named like {'a date' if name_class == 'date' else 'a label'}"
         elif is_id_name(column.name) and column.name.lower() not in ("no", "") and _all_whole(column):
@@ -152,8 +171,10 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
     return candidates
 
 
-def _detect_actions(table: Columns, candidates: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
-    """Return the likely actions: the first class of names with two columns."""
+def _detect_actions(
+    table: Columns, candidates: Sequence[Column], ignored: dict[str, str]
+) -> tuple[list[Column], list[str]]:
+    """Return the likely actions, the first class of names with two columns, and questions."""
     classes = {column.name: classify_name(column.name) for column in candidates}
     for tier in (("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)):
         actions = [column for column in candidates if classes[column.name] in tier]
@@ -164,15 +185,19 @@ def _detect_actions(table: Columns, candidates: Sequence[Column], ignored: dict[
             if name_class not in tier:
                 plain = name_class == "plain"
                 ignored[column.name] = "not named like a loss" if plain else f"named like {_ARTICLES[name_class]}"
+        summaries, questions = summary_columns(actions)
+        ignored.update(summaries)
+        actions = [column for column in actions if column.name not in summaries]
         # Run times and prices of different actions differ by orders of magnitude.
-        odd = {} if tier == ("cost",) else _odd_ranges(actions)
-        ignored.update(odd)
         if tier != ("cost",):
-            _check_one_scale(table, [column for column in actions if column.name not in odd])
-        return [column for column in actions if column.name not in odd]
+            odd = _odd_ranges(actions)
+            ignored.update(odd)
+            actions = [column for column in actions if column.name not in odd]
+            _check_one_scale(table, actions)
+        return actions, [questions[column.name] for column in actions if column.name in questions]
     # A column with a few words among numbers is more likely a damaged action than a remark.
     for name, reason in ignored.items():
-        if reason == "text" and len(table.columns) > 1:
+        if reason.startswith(("text", "words")) and len(table.columns) > 1:
             table.numeric(table.by_name[name])
     kinds = {classes[column.name] for column in candidates}
     if len(candidates) > 1 and len(kinds) > 1:
@@ -208,7 +233,8 @@ def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
         # The second largest maximum is the largest of the others, if this one is the largest.
         above = high == highs[-1] and low > 2 * highs[-2] > 0
         below = low == lows[0] and 0 < 2 * high < lows[1]
-        flags = high <= 1 and lows[0] >= 0 and len(outside) == len(rest) - 1 and _all_zero_or_one(column)
+        known = column.numbers[~np.isnan(column.numbers)]
+        flags = high <= 1 and lows[0] >= 0 and len(outside) == len(rest) - 1 and bool(np.isin(known, (0, 1)).all())
         if above or below or flags:
             others = (lows[0], highs[-2]) if above else (lows[1] if below else lows[0], highs[-1])
             odd[name] = f"{low:g} to {high:g}; the others are {others[0]:g} to {others[1]:g}"
@@ -228,17 +254,11 @@ def _check_one_scale(table: Columns, actions: Sequence[Column]) -> None:
     if min(ends[name][1] for name in others) < 2:
         return
     (name,), largest = inside, max(ends[one][1] for one in others)
-    listed = actions_option(list(ends))
     raise TableError(
         f"{table.source}: expected actions on one scale, got {name!r} from {ends[name][0]:g} to {ends[name][1]:g} "
         f"beside columns up to {largest:g}; write {option_text('ignore', name)} if it is not an action, else name all "
-        f"actions: {listed}."
+        f"actions: {actions_option(list(ends))}."
     )
-
-
-def _all_zero_or_one(column: Column) -> bool:
-    numbers = column.numbers[~np.isnan(column.numbers)]
-    return bool(((numbers == 0) | (numbers == 1)).all())
 
 
 def _action_names(actions: Sequence[Column]) -> tuple[list[str], list[str]]:
@@ -270,15 +290,6 @@ def _ignored_notes(ignored: Mapping[str, str]) -> list[str]:
     if set(ignored.values()) <= {AS_REQUESTED, NOT_SELECTED}:
         return [f"ignored: {listing}"]
     return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}"]
-
-
-def _check_no_summary_row(table: Columns, ids: tuple[str, ...] | None) -> None:
-    last = table.rows - 1
-    if ids is not None and last > 0 and ids[last].strip().lower() in _SUMMARY_IDS:
-        raise TableError(
-            f"{table.source}: expected a row, got one called {ids[last]!r} in {table.place(last)}, the last; "
-            "leave it out if it sums up the others, rename it if not."
-        )
 
 
 def _first_missing(table: Columns, actions: Sequence[Column]) -> str | None:

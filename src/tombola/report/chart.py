@@ -7,11 +7,7 @@ from tombola._types import Floats
 
 
 class Band(NamedTuple):
-    """A measured curve with its interval.
-
-    name: shown beside the curve and in the legend.
-    x, middle, low, high: arrays of equal length; a point is at (x, middle), its interval from low to high.
-    """
+    """A measured curve with its interval: arrays of equal length."""
 
     name: str
     x: Floats
@@ -21,11 +17,7 @@ class Band(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A dashed reference curve through (x, y): a bound or an exact value.
-
-    name: shown beside the curve.
-    x, y: coordinates of its points, arrays of the same length, in data units.
-    """
+    """A dashed reference curve through (x, y): a bound or an exact value."""
 
     name: str
     x: Floats
@@ -44,10 +36,7 @@ class Point(NamedTuple):
 class Chart:
     """Curves and points on linear or logarithmic axes, as data; `draw_chart` draws it.
 
-    title, x_label, y_label: text above the chart and along its axes.
-    bands, lines, points: measured curves, reference curves, single points.
-    log_x, log_y: whether the axis is logarithmic.
-    alt: description for readers who do not see the chart; "" for the title.
+    `alt` is for readers who do not see the chart; "" for the title.
     """
 
     title: str

@@ -36,10 +36,7 @@ class DisplayFigure(Figure):
         return picture, {"width": round(width * _SCREEN_DPI), "height": round(height * _SCREEN_DPI)}
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure and return the path; the suffix selects PNG, SVG or PDF.
-
-        Another suffix raises ParameterError. A missing folder is created, an existing file replaced.
-        """
+        """Write the figure and return the path; the suffix selects PNG, SVG or PDF."""
         return figures.save(self, path)
 
 

@@ -7,12 +7,7 @@ from tombola.report.page import draw_for_page, render
 
 
 class TextTable(NamedTuple):
-    """A table of text cells with a heading.
-
-    heading: text above the table.
-    columns: names of the columns.
-    rows: plain text cells of each row, one per column.
-    """
+    """A table of text cells with a heading."""
 
     heading: str
     columns: tuple[str, ...]
@@ -33,11 +28,7 @@ def _is_number(cell: str) -> bool:
 
 
 class CaptionedChart(NamedTuple):
-    """A chart with a heading and a caption.
-
-    heading, caption: plain text above and below.
-    chart: the data to draw.
-    """
+    """A chart with a heading and a caption."""
 
     heading: str
     caption: str
@@ -45,15 +36,7 @@ class CaptionedChart(NamedTuple):
 
 
 class EvidencePage(NamedTuple):
-    """Content of the page of certify, check-order or audit, for `render_evidence`.
-
-    title, lead: heading of the page, and the paragraph below it.
-    verdict: the result in a sentence.
-    tone: colour of the verdict: "good", "fair" or "bad".
-    facts: names and values of the run, such as the number of rows.
-    tables, figures: tables of text, and charts, in the order of the page.
-    command: command line that reproduces the page.
-    """
+    """Content of a page; the tone of the verdict is "good", "fair" or "bad"."""
 
     title: str
     lead: str

@@ -62,10 +62,8 @@ def draw_chart(
     """Draw a chart into the given axes, or a new figure; return the figure.
 
     Each curve is labelled at its right end, a vertical line at its top; a figure narrower than 4.5 inches has a legend
-    below and no title. Labels follow their curves if the limits of the axes change later, and make room for each other
-    if several charts share the axes.
+    below and no title. Labels follow their curves if the limits of the axes change later.
 
-    titled: whether to write the title.
     axes: axes of Matplotlib to draw into; None for a new figure.
     size: width and height of a new figure in inches; None for 7 by 4.4. Raises ParameterError with `axes`.
     """
@@ -104,8 +102,7 @@ def draw_chart(
 def _floor(chart: Chart) -> float:
     """Return the smallest value that a band is drawn at; -inf on a linear axis.
 
-    A logarithmic axis has no place for an interval that reaches 0: it is cut off below all curves. Otherwise the edge
-    of the band would fall straight down between two points.
+    A logarithmic axis has no place for an interval that reaches 0: it is cut off below all curves.
     """
     if not chart.log_y:
         return -math.inf
@@ -120,10 +117,7 @@ def _floor(chart: Chart) -> float:
 
 
 def _shrink(axes: "Axes") -> None:
-    """Fit a chart into the column of a paper: small letters, a legend below, no title.
-
-    Names beside the curves would take half of the width, and a caption replaces the title.
-    """
+    """Fit a chart into the column of a paper: small letters, a legend below, no title."""
     axes.tick_params(which="both", labelsize=_SMALL_FONT)
     # The definition after the colon is for the caption.
     axes.set_ylabel(axes.get_ylabel().partition(":")[0], fontsize=_SMALL_FONT + 1, color=INK_COLOUR, parse_math=False)
@@ -140,11 +134,7 @@ def _shrink(axes: "Axes") -> None:
 
 
 def add_title(axes: "Axes", chart: Chart) -> None:
-    """Write the title of a chart above its axes.
-
-    axes: axes of Matplotlib with the chart; changed in place.
-    chart: its field `title` is written.
-    """
+    """Write the title of a chart above its axes."""
     axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK_COLOUR, parse_math=False)
 
 
@@ -183,13 +173,8 @@ def draw_intervals(
 ) -> "Figure":
     """Draw one horizontal interval per name, the first at the top; return the figure.
 
-    names: from top to bottom.
-    middles: place of the dot in each interval; NaN has no dot.
-    lows, highs: ends of the intervals.
-    x_label: label of the axis.
-    axes: axes of Matplotlib to draw into; None for a new figure.
-    size: width and height of a new figure in inches; None: the height grows with the number of names. Raises
-        ParameterError with `axes`.
+    A middle of NaN has no dot. Axes or the size in inches (default: the height grows with the number of names) may be
+    given, but not both.
     """
     if axes is None:
         axes = _new_axes(size or (_DEFAULT_SIZE[0], _MARGIN_HEIGHT + _INTERVAL_HEIGHT * len(names)))
@@ -244,10 +229,7 @@ def save(figure: "Figure", path: str | Path) -> Path:
 
 @contextmanager
 def _without_remarks() -> Iterator[None]:
-    """Draw without a warning for every character that the font lacks.
-
-    Browsers have other fonts.
-    """
+    """Ignore warnings about characters that the font lacks: browsers have other fonts."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
         yield
@@ -256,7 +238,6 @@ def _without_remarks() -> Iterator[None]:
 def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
     """Return the content of a PNG, SVG or PDF file; equal figures give equal bytes.
 
-    kind: "png", "svg" or "pdf".
     dpi: pixels per inch; None for 300 in PNG, 72 otherwise.
     """
     from matplotlib import rc_context
@@ -364,10 +345,7 @@ def _end_labels(axes: "Axes") -> "list[Annotation]":
 
 
 def place_labels(axes: "Axes") -> None:
-    """Put each label at the height of its curve's end, and move labels apart.
-
-    The labels are those that `draw_chart` wrote, of all charts in these axes.
-    """
+    """Put each label at the height of its curve's end, and move labels apart."""
     ends = []
     for index, label in enumerate(_end_labels(axes)):
         place = axes.transAxes.inverted().transform(axes.transData.transform((axes.get_xlim()[1], label.xy[1])))
@@ -379,10 +357,7 @@ def place_labels(axes: "Axes") -> None:
 
 
 def _apart(ends: list[tuple[float, int]], gap: float) -> list[tuple[float, int]]:
-    """Move heights apart by at least `gap`, upwards first.
-
-    Where they would leave the axes, they are moved down from the top.
-    """
+    """Move heights apart by at least `gap`, upwards first, then down from the top."""
     levels = [end[0] for end in ends]
     for i in range(1, len(levels)):
         levels[i] = max(levels[i], levels[i - 1] + gap)

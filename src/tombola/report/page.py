@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 class Drawing(NamedTuple):
     """A chart for a page: SVG, points with tooltips, and alternative text.
 
-    name: prefix of its HTML identifiers, unique in the page.
-    svg: text of the SVG element.
     spots: points with tooltips, as a JSON list of [left, top, text]; left and top are shares of width and height.
-    alt: description for readers who do not see the chart.
     legend: CSS name of the colour and name of each curve.
-    edge: where the names of the curves begin, right of the axes, as a share of the width; narrow screens cut them off.
-    y_label: label of the vertical axis.
+    edge: where the names of the curves begin, as a share of the width; narrow screens cut them off.
     """
 
     name: str
@@ -41,11 +37,7 @@ class Drawing(NamedTuple):
 
 
 def render(template: str, **values: object) -> str:
-    """Render a template as HTML; everything is escaped except embedded drawings.
-
-    template: file name in the folder `templates`.
-    values: of its variables; a missing one raises.
-    """
+    """Render a template as HTML; everything is escaped except embedded drawings."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -65,8 +57,7 @@ def render(template: str, **values: object) -> str:
 def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
     """Convert a chart to SVG for a page; light and dark mode change its colours.
 
-    name: prefix of its HTML identifiers, unique in the page.
-    figure: an already drawn figure; None draws the chart.
+    `name` is the prefix of its HTML identifiers, unique in the page; `figure` an already drawn one.
     """
     figure = draw_chart(chart, titled=False) if figure is None else figure
     # Labels stay text, which can be searched. Writing the figure fixes its layout, which the places below need.
@@ -114,24 +105,10 @@ def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
 
 
 class ClaimEntry(NamedTuple):
-    """One claim of the paper for `claims_page`, as plain text, with its drawn charts.
+    """One claim of the paper for `claims_page`, as plain text; empty fields are left out.
 
-    Empty fields are left out.
-
-    name, title: identifier and heading.
-    source: place in the paper.
-    statement, meaning: the claim, and what it means in plain words.
-    outcome, expected: the verdict, and the one it should have.
-    measured: the numbers behind the verdict.
-    printed, corrected: the formulas of the paper and of its correction.
-    command: reproduces the verdict.
-    limits: criterion by which the claim passes.
-    false_alarm: probability of a wrong verdict.
-    faults: verdicts with injected faults, each with the attributes fault (its description), outcome (the verdict),
-        caught (whether the verdict is not the expected one, as it should be) and measured.
-    drawings: the charts.
-    section: heading of the part of the page.
-    table: cells as text, names of columns first; empty without a table.
+    `expected` is the correct verdict, `limits` the criterion by which the claim passes, `faults` have the attributes
+    fault, outcome, caught and measured, and `table` starts with the names of its columns.
     """
 
     name: str
@@ -154,10 +131,5 @@ class ClaimEntry(NamedTuple):
 
 
 def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
-    """Return the page of a reproduction as HTML: table of claims, then their sections.
-
-    title, lead: heading of the page, and the paragraph below it.
-    entries: the claims, in the order of the page.
-    facts: names and values of the run as a whole, such as its seed.
-    """
+    """Return the page of a reproduction as HTML: table of claims, then their sections."""
     return render("claims.html", title=title, lead=lead, entries=entries, facts=facts)

@@ -85,6 +85,8 @@ def test_missing_run_is_missing_cell(scenario: Scenario) -> None:
         (DESCRIPTION, RUNS.replace("algorithm STRING", "solver STRING"), "called 'algorithm'"),
         (DESCRIPTION, RUNS.replace("runstatus", "ending"), "called 'runstatus'"),
         (DESCRIPTION, RUNS.replace("one,1,quick,25", "one,1,quick,soon"), "got 'soon'"),
+        (DESCRIPTION, RUNS.replace("repetition", "algorithm"), "'algorithm' twice"),
+        (DESCRIPTION, RUNS.replace("one,1,quick", "x" * 200_000 + ",1,quick"), "field"),
     ],
 )
 def test_bad_scenario_is_rejected(
@@ -93,21 +95,3 @@ def test_bad_scenario_is_rejected(
     with pytest.raises(TableError) as caught:
         read_table(scenario(description, runs))
     assert says in one_sentence(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("attributes", "run", "said"),
-    [
-        ("algorithm algorithm runtime", "a", "'algorithm' twice"),
-        ("repetition algorithm runtime", "x" * 200_000, "field"),
-    ],
-)
-def test_bad_runs_are_rejected(
-    attributes: str, run: str, said: str, tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
-    names = ["instance_id", *attributes.split(), "runstatus"]
-    head = "".join(f"@attribute {name} string\n" for name in names)
-    (tmp_path / "algorithm_runs.arff").write_text(f"{head}@data\n{run},1,a,5,ok\n")
-    with pytest.raises(TableError) as caught:
-        read_table(tmp_path)
-    assert said in one_sentence(caught.value)

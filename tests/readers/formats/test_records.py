@@ -31,12 +31,6 @@ def workbook(path: Path, *changes: tuple[bytes, bytes]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("text", ['{"id": "\\ud800", "a": 0, "b": 1}', '{"id": "x", "\\udc00": 0, "b": 1}'])
-def test_lone_surrogate_is_rejected(text: str, tmp_path: Path, refused: Refused) -> None:
-    (tmp_path / "t.jsonl").write_text(text)
-    assert "valid Unicode" in refused(tmp_path / "t.jsonl")
-
-
 @pytest.mark.parametrize("said", [b"A1", b"A1:B2", b"A1:XFD1048576"])
 def test_wrong_sheet_dimension_drops_nothing(said: bytes, tmp_path: Path) -> None:
     """Many programs write a size that is too small; rows and columns beyond it are data all the same."""

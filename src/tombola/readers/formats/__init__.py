@@ -26,11 +26,7 @@ from tombola.readers.options import ParsedTable, ReadOptions
 
 
 class _Format(NamedTuple):
-    """A file format: its suffixes, the bytes its files start with, and its reader.
-
-    suffixes: in lower case, with the point.
-    magic: None if content does not identify the format.
-    """
+    """A file format: its suffixes, the bytes its files start with, and its reader."""
 
     suffixes: tuple[str, ...]
     read: Callable[[Path, ReadOptions], ParsedTable | Columns]
@@ -61,11 +57,7 @@ _VAGUE_SUFFIXES = (".txt", ".dat")
 def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
     """Read a file, "-" (standard input), or FILE::TABLE (SQLite, Excel).
 
-    Returns `ParsedTable` if the format names its own roles, such as ASlib, else `Columns`. Raises TableError for an
-    unknown format.
-
-    name: path of the file, "-" or FILE::TABLE.
-    options: kind of the numbers, and roles of columns, that the user stated.
+    Returns `ParsedTable` if the format names its own roles, such as ASlib, else `Columns`.
     """
     if name == "-":
         return _read_standard_input(options)

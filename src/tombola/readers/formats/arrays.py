@@ -28,11 +28,7 @@ _READ_ERRORS = (
 def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     """Read an NPZ archive with an array `losses` or `scores`, shape (rows, actions).
 
-    Optional arrays are `actions`, `ids`, `costs` and `delays`; arrays of features are those that the option `features`
-    names. Pickled objects are
-    rejected: TableError.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
+    Optional arrays are `actions`, `ids`, `costs`, `delays` and features. Pickled objects are rejected.
     """
     source = str(path)
     try:
@@ -105,12 +101,7 @@ def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) ->
 
 
 def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
-    """Read an NPY file, shape (rows, actions), memory-mapped.
-
-    Only the pages that are used are loaded.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
+    """Read an NPY file, shape (rows, actions), memory-mapped."""
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except _READ_ERRORS as error:
@@ -131,14 +122,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
 
 
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
-    """Read an array in memory, shape (rows, actions), as a table.
-
-    Raises TableError if it has no numbers, or an option names a column.
-
-    values: array or nested lists of numbers.
-    source: name of the array in messages.
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
+    """Read an array in memory, shape (rows, actions), as a table."""
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):
             raise TableError(

@@ -33,13 +33,7 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 
 
 def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
-    """Read an ASlib scenario: rows are instances, actions are algorithms.
-
-    Raises TableError if a file of the scenario is malformed.
-
-    folder: with algorithm_runs.arff and description.txt.
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
+    """Read an ASlib scenario: rows are instances, actions are algorithms."""
     about = _description(folder / "description.txt")
     table = _read_arff(folder / RUNS)
     instance, action = table.find("instance_id", "the format"), table.find("algorithm", "the format")

@@ -5,7 +5,7 @@ import csv
 import gzip
 import io
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -42,53 +42,50 @@ _WINDOWS_ENCODING = "cp1252"
 _ENCODING_CHUNK = 1 << 20
 
 
-class _TextTable(NamedTuple):
-    """A text table before parsing: header, rows with line numbers, notes, delimiter.
+class CellTable(NamedTuple):
+    """A table as text: names of the columns, and line number (from 1) and cells of each row.
 
-    rows: line number and cells of each row, read lazily; can be read once.
-    notes: remarks for the user.
+    Rows are a list or an iterator, which can be read once.
     """
 
-    header: list[str]
-    rows: Iterator[tuple[int, list[str]]]
-    notes: list[str]
+    source: str
+    names: tuple[str, ...]
+    rows: Iterable[tuple[int, Sequence[str]]]
     delimiter: str = ","
+    notes: tuple[str, ...] = ()
 
 
 def read_text(path: Path, options: ReadOptions) -> Columns:
-    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups.
-
-    Blank lines are left out. Raises TableError if there is no row.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
-    header, rows, notes, _ = _with_header(path, text_table(path), options)
-    keeps_text = _text_columns(options)
-    builders = [_ColumnBuilder(name, keep_texts=keeps_text(index, name)) for index, name in enumerate(header)]
-    numbers, blank = array("q"), 0
-    while chunk := list(_next_chunk(rows, len(header))):
+    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups."""
+    table = _with_header(text_table(path), options)
+    rows, width, keeps_text = iter(table.rows), len(table.names), _text_columns(options)
+    parts: list[list[Column]] = [[] for _ in table.names]
+    numbers, text_size, blank = array("q"), 0, 0
+    while chunk := list(_next_chunk(rows, width)):
         filled = [(number, row) for number, row in chunk if any(cell and not cell.isspace() for cell in row)]
-        numbers.extend(number for number, _ in filled)
-        for builder, cells in zip(builders, zip(*(row for _, row in filled), strict=True), strict=bool(filled)):
-            builder.extend(cells)
-        check_memory(str(path), 16 * len(numbers) * len(header) + sum(builder.text_size for builder in builders))
         blank += len(chunk) - len(filled)
-    if blank and len(header) > 1:
-        notes = [*notes, f"left out {plural(blank, 'blank line')}"]
+        for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
+            name = table.names[place]
+            keep_texts = keeps_text(place, name)
+            parts[place].append(_parse_chunk(name, cells, len(numbers), keep_texts=keep_texts))
+            # 50 bytes is the overhead of a Python string.
+            text_size += 50 * len(cells) + sum(map(len, cells)) if keep_texts else 0
+        numbers.extend(number for number, _ in filled)
+        check_memory(str(path), 16 * len(numbers) * width + text_size)
     if not numbers:
         raise TableError(
-            f"{path}: expected a header and at least one row, got {plural(int(bool(header)), 'line')}; "
+            f"{path}: expected a header and at least one row, got {plural(int(bool(table.names)), 'line')}; "
             "write a line with the names of the actions and a line for each row."
         )
-    columns = [builder.build() for builder in builders]
-    return Columns(str(path), columns, np.array(numbers, dtype=np.int64), tuple(notes), options.decimal)
+    notes = (*table.notes, f"left out {plural(blank, 'blank line')}") if blank and width > 1 else table.notes
+    columns = [_joined(chunks) for chunks in parts]
+    return Columns(str(path), columns, np.array(numbers, dtype=np.int64), notes, options.decimal)
 
 
-def text_table(path: Path) -> _TextTable:
+def text_table(path: Path) -> CellTable:
     """Open a text table; rows are read lazily, and must be as wide as the header.
 
-    Returns header, rows (line number and cells of each), notes and delimiter. Encoding and delimiter are detected.
-    Raises TableError for a file that is not text, also while rows are read.
+    Encoding and delimiter are detected. Raises TableError for a file that is not text, also while rows are read.
     """
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)
@@ -101,16 +98,15 @@ def text_table(path: Path) -> _TextTable:
         delimiter, above, first = first.strip()[4], above + 1, next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=delimiter)
     try:
-        header = [name.strip() for name in next(reader, [])]
+        header = tuple(name.strip() for name in next(reader, []))
     except csv.Error as error:
         raise _not_text(path, str(error)) from None
-    return _TextTable(header, _rows(path, reader, len(header), above), [*notes, *delimiter_notes], delimiter)
+    rows = _rows(path, reader, len(header), above)
+    return CellTable(str(path), header, rows, delimiter, (*notes, *delimiter_notes))
 
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
     """Yield the lines of a text file, gzipped or not, with their line breaks.
-
-    Raises TableError if it cannot be decoded.
 
     encoding: name of a codec; "" for UTF-16 with a byte order mark, else UTF-8.
     """
@@ -161,25 +157,25 @@ def _open_bytes(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
         yield cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw, is_utf16
 
 
-def _with_header(path: Path, table: _TextTable, options: ReadOptions) -> _TextTable:
+def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
     """Return the table with checked names; without a header the columns are numbered."""
-    header, rows, notes, _ = table
+    header, places = list(table.names), [str(place) for place in range(len(table.names) + 1)]
     if options.header is False:
-        names = [str(column) for column in range(len(header))]
-        return _TextTable(names, chain([(1, header)], rows), [*notes, "no header: columns are numbered from 0"])
+        notes = (*table.notes, "no header: columns are numbered from 0")
+        return table._replace(names=tuple(places[:-1]), rows=chain([(1, header)], table.rows), notes=notes)
     numbers = [name for name in header if is_number(name.rstrip("% "))]
     # pandas writes column numbers as names; then they count.
-    counting = header in ([str(i) for i in range(len(header))], [str(i + 1) for i in range(len(header))])
+    counting = header in (places[:-1], places[1:])
     if options.header is None and not counting and header and 2 * len(numbers) >= len(header):
         raise TableError(
-            f"{path}: expected the names of the columns in the first line, got {join_names(header)}, which looks like "
-            f"data; write {option_text('header', on=False)} if it is data, {option_text('header', on=True)} if these "
-            "are names."
+            f"{table.source}: expected the names of the columns in the first line, got {join_names(header)}, which "
+            f"looks like data; write {option_text('header', on=False)} if it is data, "
+            f"{option_text('header', on=True)} if these are names."
         )
-    check_unique_names(str(path), header)
+    check_unique_names(table.source, header)
     if counting and header:
-        notes = [*notes, f"the first line ({join_names(header)}) was read as names"]
-    return _TextTable(header, rows, notes)
+        return table._replace(notes=(*table.notes, f"the first line ({join_names(header)}) was read as names"))
+    return table
 
 
 def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
@@ -191,7 +187,7 @@ def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
     )  # fmt: skip
 
 
-def _next_chunk(rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
+def _next_chunk(rows: Iterator[tuple[int, Sequence[str]]], width: int) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the next rows, with a bounded number of characters."""
     size = 0
     for number, row in islice(rows, _CHUNK_ROWS):
@@ -244,7 +240,7 @@ def _delimiter(path: Path, header: str) -> tuple[str, list[str]]:
     return (usual, []) if other is None else (other, [f"columns are separated by {names[other]}"])
 
 
-def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int, Sequence[str]]]:
     try:
         for row in reader:
             if not row or (len(row) == 1 and width > 1 and not row[0].strip()):
@@ -261,55 +257,33 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
         raise _not_text(path, str(error)) from None
 
 
-class _ColumnBuilder:
-    """Build a column from chunks of cells: call `extend` for each chunk, then `build`.
+def _parse_chunk(name: str, cells: tuple[str, ...], first_row: int, *, keep_texts: bool) -> Column:
+    """Parse cells of a column; plain numbers are converted at once, which is faster."""
+    try:
+        numbers: Floats = np.array([float(cell) for cell in cells])
+    except ValueError:
+        numbers = np.full(1, np.nan)
+    if not np.isfinite(numbers).all() or any("_" in cell for cell in cells):
+        return parse_column(name, cells, first_row=first_row, keep_texts=keep_texts)
+    notations = {PLAIN: CellRef(first_row, cells[0])}
+    # Numbers below 1 cannot have a thousands separator.
+    large = np.flatnonzero(np.abs(numbers) >= 1).tolist()
+    ambiguous = next((row for row in large if has_ambiguous_point(cells[row])), None)
+    if ambiguous is not None:
+        notations[AMBIGUOUS_POINT] = CellRef(first_row + ambiguous, cells[ambiguous].strip())
+    return Column(name, numbers, [cell.strip() for cell in cells] if keep_texts else None, notations=notations)
 
-    keep_texts: whether to keep the texts beside the numbers.
-    """
 
-    def __init__(self, name: str, *, keep_texts: bool) -> None:
-        self.name = name
-        self.numbers = array("d")
-        self.texts: list[str] | None = [] if keep_texts else None
-        self.text_size = 0  # bytes
-        self.first_invalid: CellRef | None = None
-        self.first_missing: CellRef | None = None
-        self.notations: dict[str, CellRef] = {}
-
-    def extend(self, cells: tuple[str, ...]) -> None:
-        """Append cells; a chunk of plain numbers is converted at once, which is faster."""
-        if self.texts is not None:
-            self.texts.extend(cell.strip() for cell in cells)
-            # 50 bytes is the overhead of a Python string.
-            self.text_size += 50 * len(cells) + sum(map(len, cells))
-        try:
-            numbers: Floats = np.array([float(cell) for cell in cells])
-        except ValueError:
-            self._extend_one_by_one(cells)
-            return
-        if np.isfinite(numbers).all() and not any("_" in cell for cell in cells):
-            self.notations.setdefault(PLAIN, CellRef(len(self.numbers), cells[0]))
-            if AMBIGUOUS_POINT not in self.notations:
-                self._record_ambiguous_point(cells, numbers)
-            self.numbers.frombytes(numbers.tobytes())
-        else:
-            self._extend_one_by_one(cells)
-
-    def build(self) -> Column:
-        """Return the column of all cells so far."""
-        numbers = np.frombuffer(self.numbers, dtype=np.float64)
-        return Column(self.name, numbers, self.texts, self.first_invalid, self.first_missing, self.notations)
-
-    def _record_ambiguous_point(self, cells: tuple[str, ...], numbers: Floats) -> None:
-        # Numbers below 1 cannot have a thousands separator.
-        large = np.flatnonzero(np.abs(numbers) >= 1).tolist()
-        row = next((row for row in large if has_ambiguous_point(cells[row])), None)
-        if row is not None:
-            self.notations[AMBIGUOUS_POINT] = CellRef(len(self.numbers) + row, cells[row].strip())
-
-    def _extend_one_by_one(self, cells: tuple[str, ...]) -> None:
-        part = parse_column(self.name, cells, first_row=len(self.numbers))
-        self.first_invalid = self.first_invalid or part.first_invalid
-        self.first_missing = self.first_missing or part.first_missing
-        self.notations = {**part.notations, **self.notations}
-        self.numbers.frombytes(part.numbers.tobytes())
+def _joined(parts: list[Column]) -> Column:
+    """Return the column of consecutive parts."""
+    notations: dict[str, CellRef] = {}
+    for part in parts:
+        notations = {**part.notations, **notations}
+    return Column(
+        parts[0].name,
+        np.concatenate([part.numbers for part in parts]),
+        None if parts[0].texts is None else [text for part in parts for text in part.texts or ()],
+        next((part.first_invalid for part in parts if part.first_invalid is not None), None),
+        next((part.first_missing for part in parts if part.first_missing is not None), None),
+        notations,
+    )

@@ -14,10 +14,7 @@ from tombola.readers.options import ReadOptions
 
 
 def read_frame(frame: Any, source: str) -> Columns:
-    """Read a data frame of any library that narwhals supports: pandas, polars, ...
-
-    source: named in messages.
-    """
+    """Read a data frame of any library that narwhals supports: pandas, polars, ..."""
     narwhals = _import_optional("narwhals", source)
     try:
         known = narwhals.from_native(frame)
@@ -39,12 +36,7 @@ def read_frame(frame: Any, source: str) -> Columns:
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Columns:
-    """Read a Parquet file; verify page checksums, if any, and row counts.
-
-    Raises TableError if the file is damaged. Needs pyarrow.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
+    """Read a Parquet file; verify page checksums, if any, and row counts."""
 
     def read() -> Any:
         parquet = import_module("pyarrow.parquet")
@@ -58,10 +50,7 @@ def read_parquet(path: Path, options: ReadOptions) -> Columns:
 
 
 def read_ipc(path: Path, options: ReadOptions) -> Columns:
-    """Read an Arrow or Feather file, or an Arrow stream, memory-mapped.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
-    """
+    """Read an Arrow or Feather file, or an Arrow stream, memory-mapped."""
 
     def read() -> Any:
         arrow = import_module("pyarrow")

@@ -34,8 +34,6 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
     """Read JSON lines, a list of objects, or an object of lists or objects.
 
     Keys of nested objects become KEY:NAME.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     lines = _bounded_lines(path)
     first = next((line for line in lines if line.strip()), "")
@@ -60,8 +58,6 @@ def read_sqlite(path: Path, options: ReadOptions) -> Columns:
     """Read a table or a view of an SQLite file, which is opened read-only.
 
     The option `sheet` names it; needed if there are several.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
@@ -82,8 +78,6 @@ def read_excel(path: Path, options: ReadOptions) -> Columns:
     """Read a sheet of an Excel file; formulas count with their saved values.
 
     The option `sheet` names it; needed if there are several.
-
-    options: kind of the numbers, and roles of columns, that the user stated.
     """
     name, rows = _sheet_rows(path, options.sheet)
     if len(rows) < 2:

@@ -1,0 +1,123 @@
+"""Rows and columns that sum up the others, such as maxima, means and totals.
+
+They are left out only if both name and values say so. One of the two alone gives a note that asks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tombola._formatting import option_text
+from tombola._types import Floats
+from tombola.readers.columns import Column, Columns
+from tombola.readers.names import SUMMARY_IDS, is_id_name, is_summary_name
+
+# Share of the rows in which a column must equal the function: single cells may have been edited.
+_MIN_SHARE = 0.95
+# Rows in which a column with and without a telling name must agree with the function; fewer agree by chance.
+_MIN_NAMED_ROWS, _MIN_ROWS = 3, 20
+# Columns up to which values alone are compared, since the work grows with the square of their number.
+_MAX_COLUMNS = 100
+# Rows compared first; most columns differ there already.
+_FIRST_ROWS = 50
+# A rounding error larger than this share of the spread would make numbers equal that differ, such as 0 and 0.4.
+_MAX_ROUNDING = 0.05
+
+
+@np.errstate(all="ignore")
+def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return columns that sum up the others, with reasons, and questions about likely ones."""
+    numeric = [column for column in columns if column.first_invalid is None]
+    others = [column for column in numeric if not is_summary_name(column.name)]
+    if len(others) < 2:
+        return {}, {}
+    ignored, questions = {}, {}
+    for column in numeric:
+        if is_summary_name(column.name):
+            reason = _function_of(column, others, _MIN_NAMED_ROWS, _MIN_SHARE)
+            if reason:
+                ignored[column.name] = reason
+            else:
+                questions[column.name] = _question(column, "its name is that of a summary")
+    for column in others if 2 < len(others) <= _MAX_COLUMNS else ():
+        rest = [one for one in others if one is not column]
+        if _function_of(column.head(_FIRST_ROWS), [one.head(_FIRST_ROWS) for one in rest], _MIN_ROWS, 1.0):
+            reason = _function_of(column, rest, _MIN_ROWS, 1.0)
+            if reason and np.nanmin(column.numbers) < np.nanmax(column.numbers):
+                questions[column.name] = _question(column, f"it is {reason}")
+    return ignored, questions
+
+
+@np.errstate(all="ignore")
+def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns, list[str]]:
+    """Return the table without a last row of sums or means, and a note on that row.
+
+    Its id is blank or a word such as total, and each of its numbers is the sum (or each the mean) of the rows above.
+
+    id_column: the column with the ids; None to detect it.
+    """
+    last = table.rows - 1
+    label = table.by_name.get(id_column) if id_column else None
+    label = label or next((column for column in table.columns if is_id_name(column.name)), None)
+    if label is None and table.columns[0].n_numbers == 0:
+        label = table.columns[0]
+    if label is None:
+        return table, []
+    word = label.texts[last].strip() if label.texts is not None else "" if np.isnan(label.numbers[last]) else "number"
+    if last < (2 if word else 3) or (word and word.lower() not in SUMMARY_IDS):
+        return table, []
+    columns = [c for c in table.columns if c is not label and c.first_invalid is None and c.n_numbers > 1]
+    columns = [column for column in columns if not np.isnan(column.numbers[last])]
+    for name, function in (("sum", np.nansum), ("mean", np.nanmean)):
+        if len(columns) > 1 and all(
+            _is_near(c.numbers[last:], function(c.numbers[:last]), c.numbers[:last]) for c in columns
+        ):
+            note = f"left out {table.place(last)}, {f'called {word!r}' if word else 'without an id'}: "
+            kept = [column.head(last) for column in table.columns]
+            lines = None if table.lines is None else table.lines[:last]
+            return replace(table, columns=kept, lines=lines), [f"{note}the {name} of the rows above"]
+    return table, []
+
+
+def _question(column: Column, reason: str) -> str:
+    ignore = option_text("ignore", [column.name])
+    return f"{column.name!r} counts as an action although {reason}; write {ignore} if it is none"
+
+
+def _function_of(column: Column, columns: Sequence[Column], least: int, share: float) -> str:
+    """Return the function of other columns that a column is, as text; "" if none.
+
+    Missing cells of the others are left out, as in spreadsheets.
+
+    least, share: rows to compare at least, and the share of them that must agree.
+    """
+    numbers, others = column.numbers, np.column_stack([one.numbers for one in columns])
+    filled = ~np.isnan(others)
+    known = ~np.isnan(numbers) & filled.any(axis=1)
+    numbers, others, filled = numbers[known], others[known], filled[known]
+    if len(numbers) < least:
+        return ""
+    largest, smallest = np.fmax.reduce(others, axis=1), np.fmin.reduce(others, axis=1)
+    totals = np.where(filled, others, 0.0).sum(axis=1)
+    functions = {"largest": largest, "smallest": smallest, "mean": totals / filled.sum(axis=1), "sum": totals}
+    agree = [(name, _is_near(numbers, values, others)) for name, values in functions.items()]
+    for start in (0, 1):  # columns are counted from
+        places = (numbers - start).astype(np.int64)
+        valid = (places + start == numbers) & (places >= 0) & (places < others.shape[1])
+        cells = np.take_along_axis(others, np.where(valid, places, 0)[:, None], axis=1)[:, 0]
+        agree += [(f"place of the {name}", valid & (cells == functions[name])) for name in ("largest", "smallest")]
+    found, name = max((float(same.mean()), name) for name, same in agree)
+    rows = "every row" if found == 1 else f"{found:.0%} of the rows"
+    return f"the {name} of the others in {rows}" if found >= share else ""
+
+
+def _is_near(numbers: Floats, values: Any, others: Floats) -> NDArray[np.bool_]:
+    """Return where numbers equal values, rounded to the decimals of the numbers."""
+    scale = 1e-9 * max(1.0, float(np.abs(numbers).max()))
+    digits = next((d for d in range(10) if (np.abs(numbers - np.round(numbers, d)) <= scale).all()), 10)
+    spread = float(np.nanmax(others) - np.nanmin(others))
+    near: NDArray[np.bool_] = np.abs(numbers - values) <= min(0.5 * 10.0**-digits, _MAX_ROUNDING * spread) + scale
+    return near

@@ -1,0 +1,76 @@
+"""Rows and columns that sum up the others, beyond the files of `test_corpus`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.cli.app import app
+from tombola.readers import read_table
+from tombola.readers.columns import Column
+from tombola.readers.derived import summary_columns
+
+TOTALS = "id,topic,a,b,size,best\n" + "x,law,0,1,3,1\ny,tax,0.5,0.25,5,0.5\nz,law,1,0,4,1\n" + ",,1.5,1.25,12,2.5\n"
+
+
+@pytest.fixture
+def totals(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_text(TOTALS)
+    return path
+
+
+def test_groups_and_features_lose_the_summary_row(totals: Path) -> None:
+    table = read_table(totals, kind="scores", by="topic", features=["size"])
+    assert (table.strata, np.ravel(np.asarray(table.pool.features)).tolist()) == (("law", "tax", "law"), [3, 5, 4])
+    assert (table.pool.actions, table.pool.rows) == (("a", "b"), 3)
+
+
+def test_rank_prints_what_was_left_out(totals: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--scores", "--ignore", "size", "--this-list"]
+    app(["rank", str(totals), *options], standalone_mode=False)
+    shown = capsys.readouterr()
+    assert "Note: left out line 5, without an id: the sum of the rows above." in shown.out
+    assert "note: not ranked: topic (text), best (the largest of the others in every row)" in shown.err
+    app(["rank", str(totals), *options, "--clusters", "topic", "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["clusters"] == 2
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected"),
+    [
+        (lambda a, b, c: np.fmin(np.fmin(a, b), c), "the smallest"),
+        (lambda a, b, c: np.round(a + b + c, 1), "the sum"),
+        (lambda a, b, c: np.round((a + b + c) / 3, 2), "the mean"),
+        (lambda a, b, c: np.argmin([a, b, c], axis=0), "the place of the smallest"),
+        (lambda a, b, c: 1.0 + np.argmax([a, b, c], axis=0), "the place of the largest"),
+        (lambda a, b, c: np.fmax(a, b), ""),
+        (lambda a, b, c: (a > 0.5) * 1.0, ""),
+    ],
+)
+def test_summary_is_recognised_by_name_and_values(summary: Any, expected: str) -> None:
+    """Numbers alone raise a question, but a function of only some columns none."""
+    rng = np.random.default_rng(0)
+    columns = [Column(name, rng.random(40)) for name in "abc"]
+    numbers = np.asarray(summary(*(column.numbers for column in columns)), np.float64)
+    ignored, questions = summary_columns([*columns, Column("Best", numbers)])
+    assert (ignored == {"Best": f"{expected} of the others in every row"}) == bool(expected)
+    assert len(questions) == (not expected)
+    ignored, questions = summary_columns([*columns, Column("d", numbers)])
+    assert ignored == {}
+    assert [question.partition(" of the others")[0] for question in questions.values()] == (
+        [f"'d' counts as an action although it is {expected}"] if expected else []
+    )
+
+
+def test_one_other_cell_in_twenty_is_tolerated() -> None:
+    columns = [Column("a", np.arange(40.0)), Column("b", 60 - np.arange(40.0))]
+    largest = np.maximum(columns[0].numbers, columns[1].numbers)
+    largest[:2] += 5
+    assert summary_columns([*columns, Column("max", largest)])[0] == {
+        "max": "the largest of the others in 95% of the rows"
+    }
+    largest[2] += 5
+    assert summary_columns([*columns, Column("max", largest)])[0] == {}
