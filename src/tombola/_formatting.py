@@ -182,6 +182,11 @@ def cli_style(command: Sequence[str] = ()) -> Iterator[None]:
         _cli_command.reset(token)
 
 
+def is_cli_style() -> bool:
+    """Return whether messages are for the command line: inside of a `cli_style` block."""
+    return _cli_command.get() is not None
+
+
 def command_text(name: str, value: str, more: str = "") -> str:
     """Return the command line of the user with one more option, for messages.
 

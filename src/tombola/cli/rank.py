@@ -148,8 +148,7 @@ def _read_table(table: str, table_options: TableOptions, clusters: str, missing:
             *(f"Note: {question}." for question in parsed.questions),
         ],
         "last_lines": [line for text, race in races for line in (f"next, {text}:", f"{race} --question ranks")],
-        # Columns of numbers in another unit: the reader gives such a reason for no other column.
-        "left_out": [name for name, reason in parsed.ignored.items() if "the other" in reason],
+        "left_out": parsed.other_units,
         "table": parsed.values,
         "unit": parsed.unit,
         "kind": kind,

@@ -33,7 +33,7 @@ from tombola._formatting import (
     HtmlTable,
     format_number,
     html_block,
-    in_cli_style,
+    is_cli_style,
     is_encodable,
     plural,
     short_learner,
@@ -719,7 +719,7 @@ class SessionFile(LeasedFile[Session]):
 
     def _amend_command(self, round_: int, encoded: tuple[float, ...], units: Units) -> str:
         """Return the command that amends an outcome, after a colon; "" in Python, and for a service."""
-        if not in_cli_style():
+        if not is_cli_style():
             return ""
         losses = self.feedback_model.decode(encoded)
         numbers = [losses] if isinstance(losses, float) else losses

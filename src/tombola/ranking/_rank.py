@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import in_cli_style, join_names, option_text
+from tombola._formatting import is_cli_style, join_names, option_text
 from tombola._types import Floats
 from tombola.confidence import Betting
 from tombola.errors import ParameterError, TombolaWarning
@@ -84,7 +84,7 @@ def rank(
         )
     values, labels, kind = _values(table, names, kind)
     stated, word = direction_of(labels)
-    if stated not in (None, kind) and not in_cli_style():
+    if stated not in (None, kind) and not is_cli_style():
         better = "higher" if stated == "scores" else "lower"
         warnings.warn(
             f"rank: the names say {better} is better ({join_names(labels, limit=3)}), but kind={kind!r} was given.",

@@ -60,6 +60,7 @@ class ParsedTable(NamedTuple):
     value_columns: names of the columns of values in the file
     by_file: whether the name of the file states the direction
     questions: those of the notes that are about rows and columns that sum up the others
+    other_units: ignored columns of numbers that look like actions in another unit
     has_summary_row: whether the last line was left out, because it sums up the others
     """
 
@@ -83,6 +84,7 @@ class ParsedTable(NamedTuple):
     value_columns: tuple[str, ...] = ()
     by_file: bool = False
     questions: tuple[str, ...] = ()
+    other_units: tuple[str, ...] = ()
     has_summary_row: bool = False
 
     @property

@@ -53,11 +53,11 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     taken = {*ignored, *costs.columns}
     free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
     if options.actions is None:
-        actions, questions = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
+        actions, questions, other_units = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
         names, name_notes = _action_names(actions)
     else:
         actions, names = [table.by_name[name] for name in selected], list(selected)
-        questions, name_notes = [], []
+        questions, name_notes, other_units = [], [], []
         ignored.update({c.name: NOT_SELECTED for c in free})
     assigned = (
         costs.match_to_actions(table, names, actions)
@@ -101,6 +101,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         id_column="" if ids is None else ids.name,
         value_columns=tuple(action.name for action in actions),
         questions=(*row_notes, *questions),
+        other_units=tuple(other_units),
         has_summary_row=table.rows < rows,
         possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
     )
@@ -173,8 +174,8 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
 
 def _detect_actions(
     table: Columns, candidates: Sequence[Column], ignored: dict[str, str]
-) -> tuple[list[Column], list[str]]:
-    """Return the likely actions, the first class of names with two columns, and questions."""
+) -> tuple[list[Column], list[str], list[str]]:
+    """Return the likely actions, the first class of names with two columns; questions; columns in another unit."""
     classes = {column.name: classify_name(column.name) for column in candidates}
     for tier in (("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)):
         actions = [column for column in candidates if classes[column.name] in tier]
@@ -188,13 +189,14 @@ def _detect_actions(
         summaries, questions = summary_columns(actions)
         ignored.update(summaries)
         actions = [column for column in actions if column.name not in summaries]
+        odd: dict[str, str] = {}
         # Run times and prices of different actions differ by orders of magnitude.
         if tier != ("cost",):
             odd = _odd_ranges(actions)
             ignored.update(odd)
             actions = [column for column in actions if column.name not in odd]
             _check_one_scale(table, actions)
-        return actions, [questions[column.name] for column in actions if column.name in questions]
+        return actions, [questions[column.name] for column in actions if column.name in questions], list(odd)
     # A column with a few words among numbers is more likely a damaged action than a remark.
     for name, reason in ignored.items():
         if reason.startswith(("text", "words")) and len(table.columns) > 1:
