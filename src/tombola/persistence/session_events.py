@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tombola.engine.tickets import ACTION, PROBABILITY, Ticket
+from tombola.engine.tickets import ACTION, PROBABILITY, ROUNDS, Ticket
 from tombola.errors import FeedbackError
 from tombola.readers.units import Units
 
@@ -87,25 +87,31 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
     width = n_features if features is None else 0
     if not (type(value) is list and len(value) == 2 + decides + width and type(value[0]) is int):
         raise ValueError("malformed ticket")
-    action, probability, *rest = value
-    is_probability = probability is None or (type(probability) is float and math.isfinite(probability))
-    if not (0 <= action < len(session.names) and is_probability and round == session.round + 1):
-        raise ValueError("malformed ticket")
+    action, probability = value[0], value[1]
     same = True
     if decides:
-        decision = rest.pop(0)
+        decision, shown = value[2], value[3:] if features is None else features
         if not (type(decision) is list and all(type(number) is float for number in decision)):
             raise ValueError("malformed decision")
         # A router acts by the record of its decision.
-        ticket = session._repeat(rest if features is None else features, decision, force=not check)
-        same = session.decision_of(round) == decision
+        ticket = session._repeat(shown, decision, force=not check)
+        same = session.decision_of(ticket.round) == decision
     elif n_features:
-        ticket = session.act(rest if features is None else features)
+        ticket = session.act(value[2:] if features is None else features)
     else:
         ticket = session.act()
-    same &= ticket.probability == probability or (probability is None and math.isnan(ticket.probability))
-    if same and ticket.action == action:
+    repeated, drawn, chance = ticket
+    if type(probability) is float:
+        same &= chance == probability
+    elif probability is None:
+        same &= math.isnan(chance)
+    else:
+        raise ValueError("malformed ticket")
+    if same and drawn == action and repeated == round:
         return
+    is_finite = probability is None or math.isfinite(probability)
+    if not (is_finite and 0 <= action < len(session.names) and repeated == round):
+        raise ValueError("malformed ticket")
     if check:
         raise ReplayError(f"ticket {round}")
     cells = session.ticket_table.cells
@@ -120,14 +126,15 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
     session: the session, changed in place.
     round, value: key and value of the event, the list of floats of `encode_outcome`.
     """
-    if not (type(value) is list and len(value) == session.feedback_model.outcome_width):
+    model, cells = session.feedback_model, session.ticket_table.cells
+    if not (type(value) is list and len(value) == model.outcome_width):
         raise ValueError("malformed outcome")
     for number in value:
         if type(number) is not float:
             raise ValueError("malformed outcome")
-    if not (type(round) is int and 1 <= round <= session.round):
+    if not (type(round) is int and 1 <= round <= cells[0, ROUNDS]):
         raise ValueError("outcome of an unknown ticket")
-    outcome, model, cells = tuple(value), session.feedback_model, session.ticket_table.cells
+    outcome = tuple(value)
     # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
     if model.default_actions is not None and model.validate(int(cells[round, ACTION]), outcome) != outcome:
         raise ValueError("malformed outcome")

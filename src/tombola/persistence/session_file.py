@@ -15,13 +15,14 @@ never answered       `cancel` removes the ticket from `pending`; its worst cost 
 damaged, replaced    SessionError
 """
 
+import gc
 import math
 import secrets
 import shlex
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -578,10 +579,11 @@ class SessionFile(LeasedFile[Session]):
         session = self._session
         assert session is not None
         before = session.round
-        for event in self._log.unread():
-            if event.kind == "amend":
-                return self._replay_amended()
-            self._apply(session, event)
+        with _without_collector():
+            for event in self._log.unread():
+                if event.kind == "amend":
+                    return self._replay_amended()
+                self._apply(session, event)
         self._check_null_tickets(session, before)
         return session
 
@@ -764,6 +766,18 @@ class SessionFile(LeasedFile[Session]):
         from tombola.persistence.session_status import TicketView
 
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Suspend the cyclic garbage collector: a replay makes many objects and no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _router_text(session: Session, level: float) -> str:
