@@ -1,6 +1,7 @@
 """Commands of `tombola session`."""
 
 import json
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -146,6 +147,28 @@ def test_output_never_replaces_session_file(session: Callable[..., str], tmp_pat
         with pytest.raises(TombolaError):
             session(command, "r.csv", "--out", "r.csv")
     assert (tmp_path / "r.csv").read_bytes() == before
+
+
+def test_export_replaces_only_its_like(session: Callable[..., str], tmp_path: Path) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r", "--seed", "3")
+    for out in ("e.csv", "e.parquet"):
+        for _ in range(2):
+            session("export", "r", "--out", out)
+        (tmp_path / out).write_text("ticket,outcome\n1,yes\n")
+        with pytest.raises(TombolaError, match="holds something else"):
+            session("export", "r", "--out", out)
+        assert (tmp_path / out).read_text() == "ticket,outcome\n1,yes\n"
+
+
+def test_open_tickets_are_named_with_time_and_commands(session: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "ids.csv").write_text("id\nx\ny\nz\n")
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r", "--seed", "3")
+    session("next", "r", "--count", "3")
+    said = session("record", "r", "1", "--loss", "0.5")
+    time = r"since \d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.search(rf"\n2 tickets wait for an answer: ticket 2 \(. on ., {time}\), ticket 3 \(", said)
+    assert "\n  tombola session record r 2 --loss 0.5\n  tombola session next r --again\n" in said
+    assert re.search(rf"the oldest is ticket 2 \(. on ., {time}\)", session("status", "r"))
 
 
 def test_short_session_loads_no_compiler(

@@ -2,12 +2,12 @@
 
 import json
 import warnings
-from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from tombola._formatting import escape_control
+from tombola._formatting import escape_control, join_names, plural, since_text
 from tombola.errors import TombolaWarning
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from tombola.readers.summary import GroupRow
 
-__all__ = ["escape_control", "new_table", "print_error", "show", "show_groups", "show_result", "show_warning"]
+# Open tickets that a sentence lists; of the others only the number is given.
+_MAX_LISTED = 5
 
 _default_showwarning = warnings.showwarning
 
@@ -59,8 +60,50 @@ def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> N
     """
     if as_json:
         typer.echo(json.dumps(facts))
-    for line in () if as_json else lines:
+    else:
+        show_lines(lines, soft=soft)
+
+
+def show_lines(lines: Iterable[str], *, soft: bool = False) -> None:
+    """Print lines; one that starts with two spaces is a command to copy, and is never broken."""
+    for line in lines:
         show(line, soft=soft or line.startswith("  "))
+
+
+class OpenTicket(NamedTuple):
+    """An issued ticket without an answer, with its text, such as "a on row 3".
+
+    since: when it was issued, in Unix seconds; None if unknown.
+    """
+
+    number: int
+    text: str
+    since: float | None
+
+
+def open_text(word: str, waiting: "Sequence[OpenTicket]") -> str:
+    """Return a sentence on the tickets without an answer: which, and since when.
+
+    >>> open_text("call", [OpenTicket(2, "a on row 3", None)])
+    '1 call waits for an answer: ticket 2 (a on row 3).'
+    """
+    listed = [f"ticket {one.number} ({one.text}{since_text(one.since)})" for one in waiting]
+    verb = "waits" if len(waiting) == 1 else "wait"
+    return f"{plural(len(waiting), word)} {verb} for an answer: {join_names(listed, limit=_MAX_LISTED, length=120)}."
+
+
+def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str) -> list[str]:
+    """Return the sentence on open tickets of a "race" or "session", and commands for them."""
+    if not waiting:
+        return []
+    at = f" --url {url}" if url else ""
+    record, again = f"  tombola {kind} record {file} {waiting[0].number}", f"  tombola {kind} next {file}{at}"
+    if kind == "session":
+        fix = "Record each, the worst outcome if its action failed, or print them again:"
+        return [open_text("ticket", waiting), fix, f"{record} --loss 0.5{at}", f"{again} --again"]
+    fix = "Record each, mark it as failed, or print them again:"
+    lines = [open_text("call", waiting), fix, f"{record} --loss 0.5{at}", f"{record} --failed{at}", f"{again} --again"]
+    return [*lines, *([f"{again} --reissue-after 600"] if url else [])]
 
 
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:

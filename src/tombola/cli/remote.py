@@ -8,6 +8,8 @@ from typing import Any, Self
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, ParameterError
 from tombola.persistence.session_file import Assignment
+from tombola.persistence.session_status import Status
+from tombola.readers.units import Units
 from tombola.service.client import Client
 
 
@@ -31,7 +33,7 @@ class RemoteSession:
         if found is None:
             self._client.close()
             raise ParameterError(f"session: expected the name of a session at {url}, got {name!r}; check the name.")
-        self.path = Path(name)
+        self.path, self.horizon = Path(name), int(found["rows"])
         self.names = tuple(found["actions"])
         self.kind, self.range = found["direction"], tuple(found["range"])
         self.columns, self.id_column, self.delimiter = tuple(found["columns"]), found["id_column"], found["delimiter"]
@@ -48,6 +50,20 @@ class RemoteSession:
         count: largest number of tickets; fewer if fewer rows are left.
         """
         return self._client.next(count, reissue_after=self._reissue_after)
+
+    @property
+    def round(self) -> int:
+        """The number of tickets issued so far."""
+        return int(self._client.status()["played"])
+
+    def status(self) -> Status:
+        """Return progress and estimates of the session."""
+        return Status.from_json(self._client.status(), Units(*self.range, scores=self.kind == "scores"))
+
+    def lease_times(self) -> dict[int, float]:
+        """Return the Unix time at which each pending ticket was issued last, if it is known."""
+        pending = self._client.status()["pending"]
+        return {one["ticket"]: one["since"] for one in pending if one["since"] is not None}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)

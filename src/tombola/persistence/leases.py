@@ -191,6 +191,10 @@ class LeasedFile(ProcessBound, Generic[_State]):
         with self._reading():
             return dict(self._leases.by_ticket)
 
+    def lease_times(self) -> dict[int, float]:
+        """Return the Unix time of the last lease of each ticket that has one."""
+        return {ticket: lease.time for ticket, lease in self.lease_of_ticket().items()}
+
     def close(self) -> None:
         """Close the file; the object cannot be used afterwards.
 

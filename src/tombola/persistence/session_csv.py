@@ -213,7 +213,7 @@ def export_tickets(file: "SessionFile", path: Path) -> int:
     file: an open session file.
     path: ends in .csv or .parquet, else TableError.
     """
-    return write_columns(path, _column_types(file), lambda: _column_chunks(file), file.path)
+    return write_columns(path, export_columns(file), lambda: _column_chunks(file), file.path)
 
 
 def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[_Columns]], *inputs: Path) -> int:
@@ -232,7 +232,7 @@ def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterat
         return write(out, types, chunks())
 
 
-def _column_types(file: "SessionFile") -> dict[str, str]:
+def export_columns(file: "SessionFile") -> dict[str, str]:
     """Return the names of the columns of `export_tickets` with their Arrow types."""
     types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64"}
     types |= {file.units.quantity: "float64"}
@@ -247,7 +247,7 @@ def _column_types(file: "SessionFile") -> dict[str, str]:
 def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
     """Yield the columns of `export_tickets`, 20,000 tickets at a time.
 
-    They are in the order of `_column_types`, outcomes in the unit of the session. Unknown values are None.
+    They are in the order of `export_columns`, outcomes in the unit of the session. Unknown values are None.
     """
     view = file.view()
     # Index of each ticket among the answered ones, -1 if it has no outcome.

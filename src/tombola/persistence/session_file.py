@@ -117,6 +117,12 @@ class Assignment(NamedTuple):
         probability = None if math.isnan(self.probability) else self.probability
         return {"ticket": self.round, "id": self.id, "action": self.action, "probability": probability}
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Assignment":
+        """Return the ticket that `to_json` wrote; other keys are ignored."""
+        probability = data["probability"]
+        return cls(data["ticket"], data["id"], data["action"], math.nan if probability is None else probability)
+
 
 class SessionFile(LeasedFile[Session]):
     """A session on a list of rows, in a file that several processes may open.

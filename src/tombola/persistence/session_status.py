@@ -1,7 +1,7 @@
 """Status of a session file: progress, and confidence intervals of mean losses."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -339,6 +339,34 @@ class Status:
             "estimate": self.estimate,
             "advice": self.advice,
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], units: Units) -> "Status":
+        """Return the status that `to_json` wrote, up to rounding; other keys are ignored."""
+        from tombola.persistence.session_file import Assignment
+
+        def action(one: Mapping[str, Any]) -> ActionStatus:
+            low, high = sorted(units.loss(one[end]) for end in ("low", "high"))
+            mean = math.nan if one["mean"] is None else units.loss(one["mean"])
+            return ActionStatus(**{**one, "mean": mean, "low": low, "high": high})
+
+        fields = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        # JSON has no infinity.
+        gaps = {
+            name: math.inf if data[name] is None else data[name] / units.gap(1.0)
+            for name in ("within", "regret", "worst_regret")
+        }
+        balance, mean = data["balance"], data[data["quantity"]] / max(data["answered"], 1)
+        others = {
+            "loss": data["answered"] * units.loss(mean),
+            "units": units,
+            "mix": tuple(data["mix"].items()),
+            "target": None if data["target"] is None else units.loss(data["target"]),
+            "balance": Balance(*(tuple(balance[name]) for name in ("amounts", "spent", "reserved"))),
+            "actions": tuple(map(action, data["actions"])),
+            "pending": tuple(map(Assignment.from_json, data["pending"])),
+        }
+        return cls(**fields | gaps | others)
 
 
 def status_of(

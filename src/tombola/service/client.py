@@ -166,13 +166,6 @@ def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _assignment(found: dict[str, Any]) -> Assignment:
-    probability = found["probability"]
-    return Assignment(
-        found["ticket"], found["id"], found["action"], float("nan") if probability is None else probability
-    )
-
-
 def _call(found: dict[str, Any]) -> Call:
     return Call(found["ticket"], found["candidate"], found["row"], found["row_index"])
 
@@ -182,7 +175,9 @@ _OVERVIEW = _ApiRequest("GET", "/v1", _json)
 _STATUS = _ApiRequest("GET", "status", _json)
 _RANKING = _ApiRequest("GET", "ranking", _json)
 _VERDICT = _ApiRequest("GET", "verdict", _json)
-_PENDING_TICKETS = _ApiRequest("GET", "status", lambda reply: [_assignment(one) for one in reply.json()["pending"]])
+_PENDING_TICKETS = _ApiRequest(
+    "GET", "status", lambda reply: [Assignment.from_json(one) for one in reply.json()["pending"]]
+)
 _PENDING_CALLS = _ApiRequest("GET", "status", lambda reply: [_call(one) for one in reply.json()["pending"]])
 _SETTINGS = _ApiRequest("GET", "status", lambda reply: RaceSettings.from_json(reply.json()["settings"]))
 
@@ -190,7 +185,7 @@ _SETTINGS = _ApiRequest("GET", "status", lambda reply: RaceSettings.from_json(re
 def _next_tickets(count: int, reissue_after: float | None) -> _ApiRequest[list[Assignment]]:
     body = {"count": count} | _without_none(reissue_after=reissue_after)
     return _ApiRequest(
-        "POST", "next", lambda reply: [_assignment(one) for one in reply.json()["tickets"]], body, _new_key()
+        "POST", "next", lambda reply: [Assignment.from_json(one) for one in reply.json()["tickets"]], body, _new_key()
     )
 
 
@@ -209,7 +204,7 @@ def _cancel(round: int) -> _ApiRequest[bool]:
 
 
 def _ticket(round: int) -> _ApiRequest[Assignment]:
-    return _ApiRequest("GET", f"tickets/{int(round)}", lambda reply: _assignment(reply.json()))
+    return _ApiRequest("GET", f"tickets/{int(round)}", lambda reply: Assignment.from_json(reply.json()))
 
 
 def _columns(round: int) -> _ApiRequest[dict[str, str]]:

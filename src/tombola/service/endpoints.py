@@ -219,7 +219,10 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
     """
     hosted = service.session(request)
     now = await hosted.read_cached("status", hosted.file.status)
-    return json_reply({**now.to_json(), "paused": hosted.paused})
+    times = await hosted.read(hosted.file.lease_times)
+    found = now.to_json()
+    pending = [{**one, "since": times.get(one["ticket"])} for one in found["pending"]]
+    return json_reply({**found, "pending": pending, "paused": hosted.paused})
 
 
 async def ranking(service: "Service", request: Request, identity: Identity) -> Response:

@@ -181,7 +181,9 @@ _SESSION_STATUS = _reply_object(
     amended=_COUNT,
     quantity={"enum": ["loss", "score"]},
     actions=_list(_ACTION),
-    pending=_list(_reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER))),
+    pending=_list(
+        _reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), since=_nullable(_NUMBER))
+    ),
     best=_TEXT,
     paused=_BOOLEAN,
 )
@@ -214,7 +216,7 @@ _RACE_STATUS = _reply_object(
     **_VERDICT_FIELDS,
     quantity=_TEXT,
     candidates=_list(_STANDING),
-    pending=_list(_CALL),
+    pending=_list(_reply_object(**_CALL["properties"], since=_nullable(_NUMBER))),
     rows=_COUNT,
     rows_counted=_COUNT,
     failures=_COUNT,

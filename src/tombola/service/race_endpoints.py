@@ -104,10 +104,10 @@ def race_status(file: RaceFile) -> dict[str, Any]:
 
     file: an open race file.
     """
-    race = file.race
+    race, times = file.race, file.lease_times()
     return {
         **RaceReport.from_file(file, race).to_json(),
-        "pending": [call._asdict() for call in race.pending],
+        "pending": [{**call._asdict(), "since": times.get(call.ticket)} for call in race.pending],
         "active": list(race.active),
         "leader": race.leader,
         "progress": progress_line(race),

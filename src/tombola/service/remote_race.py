@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from tombola._formatting import plural
+from tombola._formatting import plural, since_text
 from tombola.errors import ConflictError, ParameterError, SessionError
 from tombola.racing.driver import Log, loss_and_cost
 from tombola.racing.events import Call, Event
@@ -71,7 +71,7 @@ class _RemoteWorker:
         # By ticket: a call that was offered again keeps its last answer.
         self._held: dict[int, Event] = {}
         self._has_succeeded = False
-        self._last_line, self._next_look = "", 0.0
+        self._last_line, self._next_look, self._has_waited = "", 0.0, False
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         """Make calls until the race is done, and record their answers.
@@ -89,6 +89,7 @@ class _RemoteWorker:
                 else:
                     # Only answers of other machines make new calls possible, or those held back here.
                     await self._flush()
+                    await self._log_open_calls()
                     await asyncio.sleep(_POLL_SECONDS)
             await self._flush()
         finally:
@@ -114,6 +115,18 @@ class _RemoteWorker:
             self._last_line = now["progress"]
             self._log(self._last_line)
         return bool(now["done"])
+
+    async def _log_open_calls(self) -> None:
+        """Log, once, the calls of other machines that this one waits for."""
+        pending = (await self._client.status())["pending"] if self._log is not None and not self._has_waited else []
+        if self._log is not None and pending:
+            self._has_waited = True
+            first = pending[0]
+            self._log(
+                f"waits for {plural(len(pending), 'call')} without an answer, the first is ticket {first['ticket']} "
+                f"({first['candidate']} on {first['row']}{since_text(first['since'])}); to take them over, run with "
+                "--reissue-after 600"
+            )
 
     async def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
