@@ -122,10 +122,7 @@ def _parse_amounts(text: str) -> tuple[float, ...]:
 
 
 def _show_report(report: "CompareReport", by: str = "") -> None:
-    """Print a report: summary, rankings, order test, notes.
-
-    by: name of the column of groups, whose best actions are printed too; "" for none.
-    """
+    """Print a report: summary, rankings, order test, notes."""
     summary = report.summary
     first = "\n".join([summary.table, *report.table.remarks])
     show(f"{first}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from functools import wraps
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -59,9 +60,6 @@ def check_output(out: Path | None, *inputs: str | Path, columns: Iterable[str] =
 
     An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table with the same
     columns. Nothing is written.
-
-    inputs: files that the command reads, which are never replaced.
-    columns: names of the columns, if a table is written.
     """
     from tombola._files import check_output_path
 
@@ -80,9 +78,7 @@ def _is_earlier_output(out: Path, columns: list[str]) -> bool:
 
     content = read_bytes(out)
     if content.startswith(b"PAR1"):
-        from pyarrow.parquet import read_schema
-
-        return bool(read_schema(out).names == columns)
+        return bool(import_module("pyarrow.parquet").read_schema(out).names == columns)
     if columns:
         return content.startswith(csv_text([columns]).encode(errors="backslashreplace"))
     # The footer of every page, and the version in a report.
@@ -107,8 +103,7 @@ Url = Annotated[
 Token = Annotated[str, typer.Option(envvar="TOMBOLA_TOKEN", help="With --url: your token.")]
 # Option --reissue-after: work that another worker has dropped is issued again.
 ReissueAfter = Annotated[
-    float | None,
-    typer.Option(help="First those issued so many seconds ago that have no answer. Default: none.", min=0),
+    float | None, typer.Option(help="First those issued so many seconds ago that have no answer. Default: none.", min=0)
 ]
 
 # Function `make(candidates, **replaced) -> RaceSettings` with the options of the command line filled in; the caller
@@ -169,11 +164,7 @@ def _make_settings(
     scores: _Scores = False,  # noqa: FBT002 - a flag
     limits: Limits = "",
 ) -> MakeSettings:
-    """Return a function from candidate names to `RaceSettings` with these options.
-
-    Its parameter `stated` is the direction without --losses and --scores; ParameterError if there is none. Further
-    keyword arguments replace options, such as range.
-    """
+    """Return a function from candidate names to `RaceSettings` with these options."""
 
     def settings(candidates: Iterable[str], stated: "Kind | None" = None, **unit: Any) -> "RaceSettings":
         from tombola.cli.reading import parse_kind

@@ -24,7 +24,6 @@ _default_showwarning = warnings.showwarning
 def new_table(*columns: str, right: Container[int] = ()) -> "Table":
     """Return an empty Rich table in the style of all commands.
 
-    columns: the headers.
     right: positions, from 0, of the columns that are aligned to the right.
     """
     from rich import box
@@ -37,12 +36,7 @@ def new_table(*columns: str, right: Container[int] = ()) -> "Table":
 
 
 def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
-    """Print text or a table to standard output.
-
-    content: text, in which control characters are escaped, or a Rich table.
-    soft: do not break long lines, so that commands can be copied.
-    indent: number of spaces before each line.
-    """
+    """Print text or a table to standard output."""
     from rich.console import Console
     from rich.padding import Padding
 
@@ -52,12 +46,7 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
 
 
 def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> None:
-    """Print the result of a command: JSON, or lines of text.
-
-    facts: JSON data, printed on one line if `as_json`.
-    lines: text otherwise. A line that starts with two spaces is a command to copy, and is never broken.
-    soft: break no line.
-    """
+    """Print the result of a command: JSON, or lines of text."""
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -109,8 +98,6 @@ def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
     """Print the best action of each group of rows as a table.
 
-    groups: one per group, with its name, number of rows, and best and second action with their means.
-    by: name of the column that has the groups; the first header.
     quantity: word for the means in the header, such as "loss".
     ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
     """
@@ -124,10 +111,7 @@ def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a TombolaWarning as one line, other warnings as Python does.
-
-    Replaces `warnings.showwarning`, whose arguments it takes.
-    """
+    """Print a TombolaWarning as one line, other warnings as Python does."""
     if issubclass(category, TombolaWarning):
         print_error(f"tombola: {message}")
     else:

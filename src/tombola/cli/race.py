@@ -458,6 +458,7 @@ def run(
     from tombola._files import write_atomic
     from tombola.persistence.race_file import RaceFile, is_race_file
     from tombola.racing import SubprocessEvaluator
+    from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.racing.verdict import verdict_of
@@ -468,7 +469,8 @@ def run(
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     # Run times: --within and all numbers are in seconds.
     seconds: dict[str, Any] = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
-    if not url and not commands and is_race_file(rows):
+    continues = not url and not commands and is_race_file(rows)
+    if continues:
         limits = settings(("a", "b"), "losses")
         _check_not_given(
             replace(limits, max_calls=None, max_cost=None),
@@ -478,13 +480,7 @@ def run(
             "the file has them already",
         )
         check_page(out, str(rows))
-        file = rows
-        with RaceFile.open(rows) as race_file:
-            evaluator = _stored_evaluator(race_file, timeout, retries)
-            race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
-            now = _run_file(race_file, evaluator, workers, max_seconds, log, counts)
-            found = RaceReport.from_file(race_file, now)
-            waiting = _open_calls(race_file)
+        file, opened = rows, RaceFile.open(rows)
     else:
         evaluator.check()
         # Statuses and run times are losses; the server has the direction of its race.
@@ -510,10 +506,15 @@ def run(
         show_lines([] if as_json else _known_remarks(known, chosen))
         # Retries and timeout may change per run.
         stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
-        with RaceFile.at(file, chosen, row_list.ids, stored, side, strata) as race_file:
-            now = _run_file(race_file, evaluator, workers, max_seconds, log, counts)
-            found = RaceReport.from_file(race_file, now)
-            waiting = _open_calls(race_file)
+        opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
+    with opened as race_file:
+        if continues:
+            evaluator = _stored_evaluator(race_file, timeout, retries)
+            race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
+        if log is not None and (waiting := _open_calls(race_file)):
+            log(f"{open_text('call', waiting)} This run makes them first.")
+        now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
+        found, waiting = RaceReport.from_file(race_file, now), _open_calls(race_file)
     if out is not None:
         write_atomic(out, found.to_html(), file)
     if as_json:
@@ -555,18 +556,6 @@ def extend(
         f"{file}: {', '.join(f'{name} {value:g}' for name, value in given if value is not None)}; {line}",
         as_json=as_json,
     )
-
-
-def _run_file(
-    file: "RaceFile", evaluator: "SubprocessEvaluator", workers: int, max_seconds: float | None,
-    log: "Callable[[str], None] | None", counts: "CallCounts",
-) -> "Race":  # fmt: skip
-    """Run the commands of a race file; calls that were issued before come first."""
-    from tombola.racing.driver import run_race_file
-
-    if log is not None and (waiting := _open_calls(file)):
-        log(f"{open_text('call', waiting)} This run makes them first.")
-    return run_race_file(file, evaluator, workers, max_seconds, log, counts)
 
 
 def _show_limit(race: "Race", command: str) -> None:
@@ -637,8 +626,7 @@ def _run_remote(
 def _exit_run(proved: bool | None, evaluator: "SubprocessEvaluator", counts: "CallCounts") -> NoReturn:  # noqa: FBT001
     """Print notes about failed calls, and exit with the code of the answer.
 
-    SessionError instead of an answer if all calls of a candidate failed in this run: its command is probably broken.
-    With --loss exit and --loss seconds a candidate that always crashes is a valid result.
+    SessionError if all calls of a candidate failed; with --loss exit and seconds that is a valid result.
     """
     for note in counts.notes():
         print_error(note)
@@ -691,27 +679,27 @@ def _side_of_list(
     return side, _strata(row_list.labels(by) if by else None, len(ids), by)
 
 
-def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
-    """Return the direction that the names of the answers on file state; None without."""
+def _known_columns(known: Path, candidates: "Iterable[str]") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of a table of answers on file, and those of candidates."""
     from tombola.readers.cells import read_cells
     from tombola.readers.names import without_kind_word
 
-    if known is None:
-        return None
-    chosen = set(candidates)
-    names = tuple(name for name in read_cells(known).names if name in chosen or without_kind_word(name) in chosen)
-    return table_header(str(known), names).kind
+    names, chosen = read_cells(known).names, set(candidates)
+    return names, tuple(name for name in names if name in chosen or without_kind_word(name) in chosen)
+
+
+def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
+    """Return the direction that the names of the answers on file state; None without."""
+    return None if known is None else table_header(str(known), _known_columns(known, candidates)[1]).kind
 
 
 def _known_remarks(known: Path | None, settings: "RaceSettings") -> list[str]:
     """Return notes on answers on file: direction, candidates without a column, columns not used."""
-    from tombola.readers.cells import read_cells
     from tombola.readers.names import is_group_name, is_id_name, without_kind_word
 
     if known is None:
         return []
-    chosen, columns = set(settings.candidates), read_cells(known).names
-    used = tuple(name for name in columns if name in chosen or without_kind_word(name) in chosen)
+    columns, used = _known_columns(known, settings.candidates)
     on_file = {*used, *map(without_kind_word, used)}
     absent = [name for name in settings.candidates if name not in on_file]
     unused = [name for name in columns if name not in used and not is_id_name(name) and not is_group_name(name)]

@@ -21,8 +21,6 @@ def suggested_count(left: int) -> int:
     It is a tenth of the rows left, between 10 and 300, but at most a third of a short list: the learner learns only
     when outcomes are recorded.
 
-    left: number of rows without a ticket.
-
     >>> [suggested_count(left) for left in (1, 9, 50, 400, 10_000)]
     [1, 3, 10, 40, 300]
     """
@@ -34,7 +32,6 @@ def status_lines(now: "Status", file: str, since: "Mapping[int, float] | None" =
 
     A command to copy is on a line of its own, indented.
 
-    file, url: path of the session file, or its name at a server, for the commands.
     since: when tickets were issued, in Unix seconds by ticket number, as far as it is known.
     """
     at = f" --url {url}" if url else ""

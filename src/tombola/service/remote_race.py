@@ -31,7 +31,7 @@ async def run_remote_race(
 ) -> dict[str, Any]:
     """Run commands until the race is done, here or elsewhere, and return its verdict.
 
-    A coroutine. The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not
+    The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not
     those of the race, SessionError if all first calls fail, and OutOfRangeError if a command prints a number outside of
     the range of the race.
 
@@ -57,11 +57,10 @@ async def run_remote_race(
 
 
 class _RemoteWorker:
-    """Make calls of a served race, a limited number at a time.
+    """Make calls of a served race, a limited number at a time; see `run_remote_race`.
 
-    While every answer of this machine is a failure, answers are held back: its set-up is probably broken. `drive`
-    raises SessionError after as many failures as candidates without a success; those calls stay pending for other
-    machines. Parameters as of `run_remote_race`.
+    While every answer of this machine is a failure, answers are held back: its set-up is probably broken. After as many
+    failures as candidates without a success `drive` raises SessionError; those calls stay pending for other machines.
     """
 
     def __init__(
@@ -74,11 +73,7 @@ class _RemoteWorker:
         self._last_line, self._next_look, self._has_waited = "", 0.0, False
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make calls until the race is done, and record their answers.
-
-        ask: makes a call and returns its loss, or loss and cost; an error counts as a failed call.
-        workers: calls at a time.
-        """
+        """Make calls until the race is done, and record their answers."""
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
             while not await self._is_done(tasks, ask, workers):
