@@ -167,7 +167,7 @@ def test_open_tickets_are_named_with_time_and_commands(session: Callable[..., st
     said = session("record", "r", "1", "--loss", "0.5")
     time = r"since \d{4}-\d\d-\d\d \d\d:\d\d"
     assert re.search(rf"\n2 tickets wait for an answer: ticket 2 \(. on ., {time}\), ticket 3 \(", said)
-    assert "\n  tombola session record r 2 --loss 0.5\n  tombola session next r --again\n" in said
+    assert "\n  tombola session record r 2 --loss VALUE\n  tombola session next r --again\n" in said
     assert re.search(rf"the oldest is ticket 2 \(. on ., {time}\)", session("status", "r"))
 
 

@@ -752,7 +752,7 @@ def test_open_calls_are_named_with_time_and_commands(command: Command, script: l
     time = r"since \d{4}-\d\d-\d\d \d\d:\d\d"
     said = command("record", "r", "1", "--loss", "0.5")[1]
     assert re.search(rf"\n1 call waits for an answer: ticket 2 \({second}, {time}\)\.\n", said)
-    for fix in ("record r 2 --loss 0.5", "record r 2 --failed", "next r --again"):
+    for fix in ("record r 2 --loss VALUE", "record r 2 --failed", "next r --again"):
         assert f"\n  tombola race {fix}\n" in said
         assert f"\n  tombola race {fix}\n" in command("status", "r")[1]
     command("record", "r", "2", "--failed")

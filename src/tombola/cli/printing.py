@@ -81,17 +81,17 @@ def open_text(word: str, waiting: "Sequence[OpenTicket]") -> str:
     return f"{plural(len(waiting), word)} {verb} for an answer: {join_names(listed, limit=_MAX_LISTED, length=120)}."
 
 
-def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str) -> list[str]:
+def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str, *, scores: bool) -> list[str]:
     """Return the sentence on open tickets of a "race" or "session", and commands for them."""
     if not waiting:
         return []
-    at = f" --url {url}" if url else ""
+    at, value = f" --url {url}" if url else "", "--score VALUE" if scores else "--loss VALUE"
     record, again = f"  tombola {kind} record {file} {waiting[0].number}", f"  tombola {kind} next {file}{at}"
     if kind == "session":
         fix = "Record each, the worst outcome if its action failed, or print them again:"
-        return [open_text("ticket", waiting), fix, f"{record} --loss 0.5{at}", f"{again} --again"]
+        return [open_text("ticket", waiting), fix, f"{record} {value}{at}", f"{again} --again"]
     fix = "Record each, mark it as failed, or print them again:"
-    lines = [open_text("call", waiting), fix, f"{record} --loss 0.5{at}", f"{record} --failed{at}", f"{again} --again"]
+    lines = [open_text("call", waiting), fix, f"{record} {value}{at}", f"{record} --failed{at}", f"{again} --again"]
     return [*lines, *([f"{again} --reissue-after 600"] if url else [])]
 
 

@@ -282,7 +282,7 @@ def next_(
             else:
                 # A lease stores the time, which `status` prints for open calls.
                 calls = calls + opened.lease(secrets.token_urlsafe(12), more, reissue_after=reissue_after)
-        waiting, line = _open_calls(opened), _summary(opened)[1]
+        waiting, line, scores = _open_calls(opened), _summary(opened)[1], opened.settings.kind == "scores"
         if out is not None and calls:
             write_calls(out, calls, opened.settings, None if url else opened, file)
     if as_json:
@@ -296,7 +296,7 @@ def next_(
     if len({call.row for call in calls[len(pending) :]}) > 1:
         show("note: calls issued together cannot be saved; ask for few at a time")
     if not calls:
-        show_lines(open_ticket_lines("race", waiting, file, url) or [line])
+        show_lines(open_ticket_lines("race", waiting, file, url, scores=scores) or [line])
 
 
 @app.command()
@@ -351,7 +351,7 @@ def record(
     value = ""
     if csv is None and new and answers[0].loss is not None:
         value = f" ({settings.units.quantity} {settings.units.text(answers[0].loss)})"
-    lines = open_ticket_lines("race", waiting, file, url)
+    lines = open_ticket_lines("race", waiting, file, url, scores=settings.kind == "scores")
     show_result(facts, f"{new} recorded{value}; {line}", *lines, as_json=as_json)
 
 
@@ -380,7 +380,7 @@ def status(
         typer.echo(json.dumps({**facts, **known}, allow_nan=False))
     else:
         _show_status(facts, report, file)
-        show_lines(open_ticket_lines("race", waiting, file, url))
+        show_lines(open_ticket_lines("race", waiting, file, url, scores=facts["settings"]["kind"] == "scores"))
         _show_run_times(times)
     if exit_code:
         raise typer.Exit(_EXIT_CODES[facts["proved"]])

@@ -245,7 +245,7 @@ def record(
         waiting = _open_tickets(session) if not as_json and session.round == session.horizon else []
     old = len(outcomes) - new
     text = f"{new} recorded" + (f", {old} recorded before" if old else "")
-    lines = open_ticket_lines("session", waiting, file, url)
+    lines = open_ticket_lines("session", waiting, file, url, scores=session.kind == "scores")
     show_result({"recorded": new, "already_recorded": old}, text, *lines, as_json=as_json)
     if csv is not None and not outcomes and not as_json:
         show(f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.", soft=True)
