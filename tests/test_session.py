@@ -253,60 +253,41 @@ def test_file_cut_short_anywhere_is_rejected(tmp_path: Path, one_sentence: Calla
         refused(tmp_path / "cut.json", one_sentence)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"format": 1},
-        {"format": "3"},
-        {"learner": None},
-        {"learner": "Exp3"},
-        {"learner": {"name": "Exp3"}},
-        {"learner": {"name": "Exp3", "parameters": []}},
-        {"learner": {"name": "Exp3", "parameters": {"surprise": 1}}},
-        {"learner": {"name": "Exp3", "parameters": {"rate": -1}}},
-        {"learner": {"name": ["Exp3"], "parameters": {}}},
-        {"learner": {"name": "Learner", "parameters": {}}},
-        {"learner": {"name": "Pool", "parameters": {"losses": [[0.0]]}}},
-        {"learner": {"name": "FollowTheLeader", "parameters": {"ties": "lowest"}}},
-        {"actions": None},
-        {"actions": ["a", "b"]},
-        {"actions": 3},
-        {"horizon": 2},
-        {"horizon": "ten"},
-        {"rng": [1, 2, 3]},
-        {"rng": [7]},
-        {"rng": [-1, 2, 3, 4]},
-        {"rng": [2**64, 2, 3, 4]},
-        {"rng": [0, 0, 0, 0]},
-        {"rng": [1.5, 2, 3, 4]},
-        {"rng": ["1", 2, 3, 4]},
-        {"rng": [[1, 2], [3, 4]]},
-        {"events": None},
-        {"events": {}},
-        {"events": [["outcome", 1, [0.5]]]},
-        {"event_1": ["ticket", 2, [0, 1.0]]},
-        {"event_2": ["ticket", 2, [3, 0.5]]},
-        {"event_2": ["ticket", 2, [10**9, 0.5]]},
-        {"event_2": ["ticket", 2, [-1, 0.5]]},
-        {"event_2": ["ticket", 2, [0, 0.25]]},
-        {"event_2": ["ticket", 2, [0, math.nan]]},
-        {"event_2": ["ticket", 2, [0, None]]},
-        {"event_2": ["ticket", 2, [0]]},
-        {"event_2": ["ticket", 2, [0, 0.5, 0.5]]},
-        {"event_2": ["call", 2, [0, 0.5]]},
-        {"event_4": ["outcome", 1, [7.5]]},
-        {"event_4": ["outcome", 1, [math.inf]]},
-        {"event_4": ["outcome", 1, [math.nan]]},
-        {"event_4": ["outcome", 1, [1]]},
-        {"event_4": ["outcome", 1, []]},
-        {"event_4": ["outcome", 4, [0.5]]},
-        {"event_4": ["outcome", -1, [0.5]]},
-        {"event_4": ["outcome", 10**30, [0.5]]},
-        {"event_4": ["outcome", 1]},
-        {"event_4": 3},
+# Part of a saved session -> values that make the file invalid; None leaves the part out.
+TAMPERED: dict[str, list[Any]] = {
+    "format": [1, "3"],
+    "learner": [
+        None,
+        "Exp3",
+        {"name": "Exp3"},
+        {"name": ["Exp3"], "parameters": {}},
+        {"name": "Exp3", "parameters": []},
+        {"name": "Exp3", "parameters": {"surprise": 1}},
+        {"name": "Exp3", "parameters": {"rate": -1}},
+        {"name": "Learner", "parameters": {}},
+        {"name": "Pool", "parameters": {"losses": [[0.0]]}},
+        {"name": "FollowTheLeader", "parameters": {"ties": "lowest"}},
     ],
-    ids=str,
-)
+    "actions": [None, ["a", "b"], 3],
+    "horizon": [2, "ten"],
+    "rng": [[1, 2, 3], [7], [0, 0, 0, 0], [[1, 2], [3, 4]], *([word, 2, 3, 4] for word in (-1, 2**64, 1.5, "1"))],
+    "events": [None, {}, [["outcome", 1, [0.5]]]],
+    "event_1": [["ticket", 2, [0, 1.0]]],
+    "event_2": [
+        *(["ticket", 2, [action, 0.5]] for action in (3, 10**9, -1)),
+        *(["ticket", 2, [0, *rest]] for rest in ([0.25], [math.nan], [None], [], [0.5, 0.5])),
+        ["call", 2, [0, 0.5]],
+    ],
+    "event_4": [
+        *(["outcome", 1, outcome] for outcome in ([7.5], [math.inf], [math.nan], [1], [])),
+        *(["outcome", round_, [0.5]] for round_ in (4, -1, 10**30)),
+        ["outcome", 1],
+        3,
+    ],
+}
+
+
+@pytest.mark.parametrize("changes", [{part: value} for part, values in TAMPERED.items() for value in values], ids=str)
 def test_file_that_was_tampered_with_is_rejected(
     changes: dict[str, Any], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:

@@ -19,6 +19,8 @@ PAGE = Path(__file__).parents[1] / "tutorial.md"
 BLOCK = re.compile(r"```console\n\$ (.*?)\n```", re.DOTALL)
 # The page is read at the width of a terminal.
 WIDTH = "80"
+# The time at which a ticket was issued; the page shows always the same.
+TIME = re.compile(r"since(\s)\d{4}-\d\d-\d\d(\s)\d\d:\d\d")
 
 
 def render(text: str, folder: Path) -> str:
@@ -40,6 +42,7 @@ def _replace(block: re.Match[str]) -> str:
     length = 1 + next((at for at, line in enumerate(lines) if not line.endswith("\\")), 0)
     command = "\n".join(lines[:length])
     output = "\n".join(line.rstrip() for line in _run(command).strip("\n").split("\n"))
+    output = TIME.sub(r"since\g<1>2026-01-05\g<2>09:30", output)
     return "```console\n" + "\n".join(filter(None, [f"$ {command}", output])) + "\n```"
 
 

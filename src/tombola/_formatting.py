@@ -5,6 +5,7 @@ import io
 import math
 import re
 import shlex
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -140,6 +141,11 @@ def plural(count: int, noun: str, many: str = "") -> str:
     ('1 row', '1,200 calls', '2 matches')
     """
     return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
+def since_text(since: float | None) -> str:
+    """Return a Unix time as text after a comma, in the zone of this machine; "" for None."""
+    return "" if since is None else time.strftime(", since %Y-%m-%d %H:%M", time.localtime(since))
 
 
 def format_number(number: float) -> str:

@@ -142,13 +142,12 @@ class Session(ProcessBound):
         self._encode_features, self._has_features = model.encode_features, bool(model.n_features)
 
     def act(self, features: Any = None) -> Ticket:
-        """Choose the action of the next round and return its ticket.
+        """Choose the action of the next round and return its ticket; SessionError after the last.
 
-        The ticket has the fields round (from 1), action (index from 0) and probability (of the action; NaN if the
-        learner does not know it). Pass it to `observe` with the feedback. Raises SessionError after the last round.
+        The ticket has round (from 1), action (index from 0) and probability (NaN if the learner does not know it).
 
-        features: features of the row, a number or one number per feature, for routers (`policies.Routed`) and learners
-            of labels; None for others.
+        features: of the row, a number or one per feature, for routers (`policies.Routed`) and learners of labels; else
+            None.
         """
         self._acquire()
         try:
@@ -184,12 +183,11 @@ class Session(ProcessBound):
         return ticket
 
     def decision_of(self, round: int) -> list[float] | None:
-        """Return the record of the decision in a round, from 1; None without a router.
+        """Return the record of a router's decision in a round, from 1; None without a router.
 
-        A router (`policies.Routed`) chooses actions by features, and a guard mixes it with a safe learner. The list has
-        the stake (probability that the router acts), the action of the router (-1 if it is that of the safe learner),
-        the action of the safe learner, and the capital (rows that the guard may still risk). Further numbers are the
-        actions that models trained in this round choose for the rows without feedback yet.
+        The list has the stake (probability that the router acts), the action of the router (-1 if it is that of the
+        safe learner), the action of the safe learner, and the capital (rows that the guard may still risk). Further
+        numbers are the actions that models trained in this round choose for the rows without feedback yet.
         """
         return None if self._live.decision is None else self._live.decision(self.ticket_table.cells, round)
 
@@ -257,10 +255,7 @@ class Session(ProcessBound):
 
     @property
     def tickets(self) -> tuple[Ticket, ...]:
-        """All tickets issued so far, in the order of rounds.
-
-        A ticket has the fields round (from 1), action (index from 0) and probability.
-        """
+        """All tickets issued so far, in the order of rounds."""
         return tuple(self.ticket_table.tickets)
 
     @property
@@ -282,7 +277,7 @@ class Session(ProcessBound):
     def balance(self) -> Balance:
         """Amounts spent, reserved and left of each resource; empty without a budget.
 
-        In cost units, one number per resource. Reserved are the worst costs of the actions without feedback yet.
+        Reserved are the worst costs of the actions without feedback yet.
         """
         return self.feedback_model.balance(self._live.runner.workspace) if self._live.runner else NO_BALANCE
 
@@ -309,10 +304,7 @@ class Session(ProcessBound):
 
     @property
     def mistakes(self) -> int:
-        """The number of rounds with feedback in which the action played lost above 0.
-
-        For labels these are the wrong predictions.
-        """
+        """The number of rounds with feedback whose action lost above 0: wrong predictions of labels."""
         return sum(loss > 0 for loss in self._losses())
 
     def _losses(self) -> list[float]:
@@ -334,13 +326,10 @@ class Session(ProcessBound):
     ) -> "Figure":
         """Draw the share of each action, or the mean loss, over rounds; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. Raises ParameterError before the first
-        action, and for losses before the first feedback.
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. ParameterError if there is nothing to
+        draw yet.
 
-        curve: "shares" (fraction of the rounds so far in which each action was played) or "loss" (mean loss of the
-            rounds with feedback so far).
-        ax: Matplotlib axes to draw into; None for a new figure.
-        size: width and height of a new figure in inches; None for the default.
+        ax: Matplotlib axes to draw into; None for a new figure, of `size` in inches.
 
         >>> from tombola import UCB1
         >>> session = Session(UCB1(), ["call", "write"], horizon=10, seed=0)
@@ -377,10 +366,7 @@ class Session(ProcessBound):
         return html_block(f"Session of {short_learner(self.learner)}", facts, [HtmlTable(("action", "plays"), rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the configuration and all events to a JSON file, atomically.
-
-        An existing file is replaced. `Session.load` restores the session. Raises FileError if `path` cannot be written.
-        """
+        """Write the configuration and all events to a JSON file, atomically, for `Session.load`."""
         from tombola.persistence.session_json import save
 
         with self._lock:
@@ -388,13 +374,11 @@ class Session(ProcessBound):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], learner: AnyLearner | None = None) -> "Session":
-        """Return the session of the file `path`, restored by replaying its events.
+        """Return the session of a file that `Session.save` wrote, by replaying its events.
 
-        The file is one that `Session.save` has written; it is only read. Raises SessionError if it is not a session, or
-        the learner is another one.
+        SessionError if it is not a session, or the learner is another one.
 
-        learner: None for a learner of tombola, which is restored from the file; one of your own must be given, with the
-            same parameters.
+        learner: needed, with the same parameters, if it is not a learner of tombola; None: restored from the file.
         """
         from tombola.persistence.session_json import load
 

@@ -215,6 +215,10 @@ def test_demo_runs_three_commands(example: str, tombola: Callable[..., Any], tmp
     assert commands == ["describe", "check-order", "compare"]
     assert "Advice for a new list" in done.stdout
     assert (tmp_path / "demo.csv").read_text().startswith("id,")
+    assert tombola("demo", example, "--json").returncode == 0, "its own earlier table"
+    (tmp_path / "demo.csv").write_text("mine\n")
+    assert "holds something else" in tombola("demo", example, "--json").stderr
+    assert (tmp_path / "demo.csv").read_text() == "mine\n"
 
 
 def test_memory_error_is_one_sentence(

@@ -1,6 +1,7 @@
 """Commands of `tombola session`."""
 
 import json
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -148,6 +149,28 @@ def test_output_never_replaces_session_file(session: Callable[..., str], tmp_pat
     assert (tmp_path / "r.csv").read_bytes() == before
 
 
+def test_export_replaces_only_its_like(session: Callable[..., str], tmp_path: Path) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r", "--seed", "3")
+    for out in ("e.csv", "e.parquet"):
+        for _ in range(2):
+            session("export", "r", "--out", out)
+        (tmp_path / out).write_text("ticket,outcome\n1,yes\n")
+        with pytest.raises(TombolaError, match="holds something else"):
+            session("export", "r", "--out", out)
+        assert (tmp_path / out).read_text() == "ticket,outcome\n1,yes\n"
+
+
+def test_open_tickets_are_named_with_time_and_commands(session: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "ids.csv").write_text("id\nx\ny\nz\n")
+    session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r", "--seed", "3")
+    session("next", "r", "--count", "3")
+    said = session("record", "r", "1", "--loss", "0.5")
+    time = r"since \d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.search(rf"\n2 tickets wait for an answer: ticket 2 \(. on ., {time}\), ticket 3 \(", said)
+    assert "\n  tombola session record r 2 --loss VALUE\n  tombola session next r --again\n" in said
+    assert re.search(rf"the oldest is ticket 2 \(. on ., {time}\)", session("status", "r"))
+
+
 def test_short_session_loads_no_compiler(
     session: Callable[..., str], tmp_path: Path, run_python: Callable[..., Any]
 ) -> None:
@@ -162,6 +185,18 @@ def test_short_session_loads_no_compiler(
         slow.interpreted = True
         assert repr(compiled.state) == repr(slow.state)
         assert compiled.view().tickets == slow.view().tickets
+
+
+def test_long_session_loads_the_compiler_without_linear_algebra(tmp_path: Path, run_python: Callable[..., Any]) -> None:
+    """scipy.linalg takes a third of the import of Numba, which only checks that it exists."""
+    SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=3).close()
+    code = (
+        "import sys; from tombola import SessionFile; from tombola.engine.compiler import compiled\n"
+        "with compiled(), SessionFile.open('r') as file: file.next(2); file.pending\n"
+        "print('numba' in sys.modules, 'scipy.linalg' in sys.modules)"
+    )
+    done = run_python("-c", code, cwd=tmp_path)
+    assert done.stdout == "True False\n", done.stderr
 
 
 def test_record_checks_id_and_action(

@@ -1,6 +1,7 @@
 """Commands of `tombola race`: output, exit codes, errors in one sentence."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -741,6 +742,55 @@ def test_ticket_that_was_not_issued_names_the_command(command: Command) -> None:
     with pytest.raises(FeedbackError, match="got 9; list the next calls with tombola race next r") as caught:
         command("record", "r", "9", "--loss", "0.5")
     assert "calls()" not in str(caught.value)
+
+
+def test_open_calls_are_named_with_time_and_commands(command: Command, script: list[str], tmp_path: Path) -> None:
+    """Calls that `next` issued only to look block a race by hand; `record`, `status` and `run` name them."""
+    command("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", "r", "--seed", "1")
+    calls = json.loads(command("next", "r", "--json")[1])
+    second = f"{calls[1]['candidate']} on {calls[1]['row']}"
+    time = r"since \d{4}-\d\d-\d\d \d\d:\d\d"
+    said = command("record", "r", "1", "--loss", "0.5")[1]
+    assert re.search(rf"\n1 call waits for an answer: ticket 2 \({second}, {time}\)\.\n", said)
+    for fix in ("record r 2 --loss VALUE", "record r 2 --failed", "next r --again"):
+        assert f"\n  tombola race {fix}\n" in said
+        assert f"\n  tombola race {fix}\n" in command("status", "r")[1]
+    command("record", "r", "2", "--failed")
+    assert "wait" not in command("status", "r")[1]
+    command("run", "rows.txt", "--losses", "--file", "s", *script, "--max-calls", "2", "--seed", "1", "--quiet")
+    command("extend", "s", "--max-calls", "120")
+    command("next", "s")
+    said = command("run", "s")[1]
+    assert re.search(
+        rf"2 calls wait for an answer: ticket 3 \(.*{time}\), ticket 4 .* This run makes them first\.", said
+    )
+
+
+def test_existing_file_is_replaced_only_by_its_like(
+    command: Command, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    command("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", "r")
+    (tmp_path / "log.csv").write_text("candidate,row,loss\na,x,0\nb,x,1\n")
+    for out in ("p.html", "p.json", "p.csv"):
+        for _ in range(2):  # its own earlier file
+            command("report", "r", "--out", out)
+        (tmp_path / out).write_text("mine\n")
+        with pytest.raises(TombolaError) as refused:
+            command("report", "r", "--out", out)
+        assert f"got {out}, which holds something else; name another file" in one_sentence(refused.value)
+        assert (tmp_path / out).read_text() == "mine\n"
+    with pytest.raises(TombolaError):
+        command("table", "log.csv", "--out", "p.csv")
+    (tmp_path / "empty.csv").touch()
+    assert command("report", "r", "--out", "empty.csv")[0] == 0
+
+
+def test_run_notes_typos_and_direction_of_known_answers(command: Command, script: list[str], tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("id,low_score,b_score\n" + "".join(f"{row},1,0\n" for row in ROWS))
+    output = command("run", "rows.txt", "--losses", "--known", "old.csv", *script, "--file", "r", "--quiet")[1]
+    assert "Note: no answers on file for high; check the spelling" in output
+    assert "Note: columns of old.csv that are not used: b_score." in output
+    assert "Note: the names say higher is better (low_score), but" in output
 
 
 def test_plan_with_answers_on_file_states_their_number(command: Command, tmp_path: Path) -> None:

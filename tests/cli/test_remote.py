@@ -78,6 +78,21 @@ def test_race_next_and_record_over_http(served: tuple[Server, Path], tmp_path: P
         assert [event.loss for event in file.replay() if event.kind == "answer"] == [0.5, 0.25]
 
 
+def test_status_over_http_equals_status_of_the_file(served: tuple[Server, Path]) -> None:
+    """But for the name, the address in the commands, and lines that need the whole race."""
+    server, folder = served
+    for kind, name, file in (("session", "calls", "calls.run"), ("race", "models", "models.race")):
+        run(kind, "next", name, "--url", server.url)
+        there = run(kind, "status", name, "--url", server.url).replace(f" --url {server.url}", "").splitlines()
+        here = run(kind, "status", folder / file).replace(str(folder / file), name).splitlines()
+        if kind == "session":
+            assert there == here
+        else:
+            table = [line for line in here if any(one in line for one in ("mean loss", "low", "middle", "high"))]
+            assert set(table) <= set(there)
+        assert json.loads(run(kind, "status", name, "--url", server.url, "--json"))["pending"]
+
+
 def test_token_comes_from_the_environment(tmp_path: Path) -> None:
     path = start_session(tmp_path / "calls.run")
     token = TokenStore(tmp_path / "t").add("Ann", "admin")

@@ -86,6 +86,7 @@ def drive(folder: Path, feedback: str, kills: int, seed: int = 0) -> dict[str, i
     path, rng = folder / "live.run", np.random.default_rng([kills, seed])
     budget = BUDGETS.get(feedback)
     with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
+        run.next()  # the first call also prepares the learner
         began = time.perf_counter()
         run.next()
         life = min(0.5, 0.05 + 10 * (time.perf_counter() - began))  # a few calls, however slow the disk is

@@ -69,8 +69,9 @@ def race_on(losses: Any, names: list[str], folder: Path, seed: int) -> dict[str,
 
 if __name__ == "__main__":
     place, source, start = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    if source == "small":
-        matrix = (np.random.default_rng(2).random((40, 3)) < [0.1, 0.6, 0.9]) * 1.0
+    if source in ("small", "tiny"):
+        n_rows = 40 if source == "small" else 8
+        matrix = (np.random.default_rng(2).random((n_rows, 3)) < [0.1, 0.6, 0.9]) * 1.0
         who = ["low", "middle", "high"]
     else:
         pool = read_table(source).pool

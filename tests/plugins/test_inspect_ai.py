@@ -49,7 +49,7 @@ def test_dropped_candidates_are_not_evaluated(tmp_path: Path) -> None:
 
 
 def test_read_logs_of_inspect_ai(tmp_path: Path) -> None:
-    result = run(tmp_path, "small", 1)
+    result = run(tmp_path, "tiny", 1)
     pool = read_logs([Path(result["log"].removeprefix("file://"))])
     assert pool.actions == ("mockllm/model",)
     assert pool.rows == result["calls"]

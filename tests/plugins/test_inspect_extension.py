@@ -27,12 +27,12 @@ from inspect_ai.solver import solver
 def answers():
     async def solve(state, generate):
         # No generate(): it would fetch a tokenizer from the network.
-        right = int(state.sample_id) < (40 if "strong" in str(state.model) else 10)
+        right = int(state.sample_id) < (12 if "strong" in str(state.model) else 3)
         state.output = ModelOutput.from_content("mockllm", "yes" if right else "no")
         return state
     return solve
 
-samples = [Sample(id=str(i), input=f"question {i}", target="yes") for i in range(40)]
+samples = [Sample(id=str(i), input=f"question {i}", target="yes") for i in range(12)]
 for variable in ("0", "1", "match", "other"):
     os.environ["TOMBOLA_RANKS"] = variable
     task = Task(samples, solver=answers(), scorer=match(), name="sums")

@@ -68,7 +68,8 @@ def test_client_has_the_results_of_the_file(tmp_path: Path) -> None:
             client.export(tmp_path / "out.xls")
 
 
-def test_idempotency_key_saves_lost_replies(tmp_path: Path) -> None:
+def test_idempotency_key_saves_lost_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tombola.service.client._FIRST_RETRY", 0.001)
     path = start_session(tmp_path / "calls.run", rows=40)
     with Server(path) as server:
         transport = LossyTransport()

@@ -28,9 +28,9 @@ print((int(row) * 7919 % 100) / 200 + {"low": 0.0, "middle": 0.2, "high": 0.45}[
 NAMES = ("low", "middle", "high")
 
 
-def start(tmp_path: Path, rows: int = 400) -> Path:
+def start(tmp_path: Path, rows: int = 400, level: float = 0.05) -> Path:
     path = tmp_path / "models.race"
-    RaceFile.start(path, RaceSettings(NAMES, seed=3), [str(row) for row in range(rows)]).close()
+    RaceFile.start(path, RaceSettings(NAMES, seed=3, level=level), [str(row) for row in range(rows)]).close()
     (tmp_path / "call.py").write_text(PROGRAM, encoding="utf-8")
     return path
 
@@ -82,7 +82,7 @@ def run_here(url: str, commands: dict[str, str], reissue_after: float | None = N
 def test_broken_machine_records_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls of a machine whose programs all fail stay pending, and another one takes them over on request."""
     monkeypatch.setattr(remote_race, "_POLL_SECONDS", 0.1)
-    path = start(tmp_path, rows=200)
+    path = start(tmp_path, rows=200, level=0.4)
     with Server(path) as server:
         with pytest.raises(SessionError, match="all failed"):
             run_here(server.url, dict.fromkeys(NAMES, "false {row}"))
@@ -97,7 +97,7 @@ def test_numbers_are_in_the_unit_of_the_race(tmp_path: Path, monkeypatch: pytest
     """Scores of a served race are not read as losses; one outside of the range stops the run and is not recorded."""
     monkeypatch.setattr(remote_race, "_POLL_SECONDS", 0.1)
     path = tmp_path / "scores.race"
-    settings = RaceSettings(NAMES, seed=3, kind="scores", range=(0.0, 10.0))
+    settings = RaceSettings(NAMES, seed=3, level=0.4, kind="scores", range=(0.0, 10.0))
     RaceFile.start(path, settings, [str(row) for row in range(100)]).close()
     with Server(path) as server:
         with pytest.raises(OutOfRangeError, match="expected a score from 0 to 10, got 11 for "):
@@ -117,19 +117,10 @@ def test_other_candidates_and_options_are_rejected(tmp_path: Path) -> None:
     with Server(start(tmp_path)) as server:
         with pytest.raises(ParameterError, match="a command for each of low, middle, high"):
             run_here(server.url, {"low": "true {row}"})
-        command = [
-            "race",
-            "run",
-            "models",
-            "--url",
-            server.url,
-            "--candidate",
-            "a=true {row}",
-            "--candidate",
-            "b=true {row}",
-        ]
+        both = ["--candidate", "a=true {row}", "--candidate", "b=true {row}"]
+        command = ["race", "run", "models", "--url", server.url, *both]
         ran = CliRunner().invoke(app, [*command, "--level", "0.1"])
         assert isinstance(ran.exception, ParameterError)
         assert "options of the race" in str(ran.exception)
-    ran = CliRunner().invoke(app, ["race", "run", "rows.txt", "--losses", *command[5:]])
+    ran = CliRunner().invoke(app, ["race", "run", "rows.txt", "--losses", *both])
     assert "--file my.race" in str(ran.exception)

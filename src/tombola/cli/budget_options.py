@@ -21,16 +21,12 @@ def parse_budget(
 ) -> Budget | None:
     """Build a `Budget` from the options of `session start`; None without an amount.
 
-    ParameterError if the largest cost of an action is missing, a name is unknown, or an option other than `amounts` is
-    given without an amount.
+    ParameterError if the largest cost of an action is missing, a name is unknown, or another option comes without an
+    amount.
 
-    names: the names of the actions.
-    amounts: --budget, the total amount of each resource.
-    worst: --worst, the largest cost of one play, one text per resource: a number for all actions, or
-        "gpt=0.03,small=0.001".
-    prices: --prices, the fixed cost of one play, in the same form; an action with a price needs no `worst`.
-    null: --null, the name of the action without cost; "" adds such an action.
-    target: --target, the mean loss in [0, 1] to reach at the least cost; None: minimise the loss instead.
+    worst, prices: largest, or fixed, cost of one play, one text per resource: a number for all actions, or by name.
+    null: name of the action without cost; "" adds such an action.
+    target: mean loss in [0, 1] to reach at the least cost; None: minimise the loss instead.
 
     >>> parse_budget(["gpt", "small"], [25.0], ["gpt=0.03,small=0.001"], [], "")
     Budget(amounts=[25.0], worst=[[0.03], [0.001]], null='add', prices=None, target=None)

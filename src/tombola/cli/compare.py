@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola._formatting import plural
+from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
-from tombola.cli.printing import escape_control, new_table, show, show_groups
+from tombola.cli.printing import new_table, show, show_groups
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 from tombola.errors import ParameterError
 
@@ -63,7 +63,9 @@ def compare(
 
     Plays each learner --repetitions times. Prints the advice, and mean loss and regret of the learners; --out writes a
     page.
-    """
+    \f
+    `tombola compare --help` explains every option.
+    """  # noqa: D301 - the help text ends at the form feed
     from tombola.advice import CompareRequest, Conditions, run_comparison
     from tombola.advice.learner_list import split_learners
     from tombola.persistence.result_cache import default_cache_dir
@@ -120,10 +122,7 @@ def _parse_amounts(text: str) -> tuple[float, ...]:
 
 
 def _show_report(report: "CompareReport", by: str = "") -> None:
-    """Print a report: summary, rankings, order test, notes.
-
-    by: name of the column of groups, whose best actions are printed too; "" for none.
-    """
+    """Print a report: summary, rankings, order test, notes."""
     summary = report.summary
     first = "\n".join([summary.table, *summary.remarks])
     show(f"{first}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")

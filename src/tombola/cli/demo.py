@@ -5,11 +5,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.cli.options import Json, Seeds
+from tombola.cli.options import REPLACED, Json, Seeds, check_output
 from tombola.cli.printing import show
 from tombola.errors import ParameterError
 
@@ -33,7 +33,7 @@ _ROWS = 400
 
 def demo(
     example: Annotated[str, typer.Argument(help=f"{', '.join(_OPTIONS)} (needs scikit-learn).")] = "call_list",
-    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("demo.csv"),
+    out: Annotated[Path, typer.Option(help=f"CSV file to write. {REPLACED}")] = Path("demo.csv"),
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
 ) -> None:
@@ -42,11 +42,14 @@ def demo(
     With --json the commands are printed, not run.
     """
     from tombola._files import write_atomic
+    from tombola._formatting import csv_text
 
     if example not in _OPTIONS:
         raise ParameterError(f"demo: expected one of {', '.join(_OPTIONS)}, got {example!r}; write one of those.")
     table, description = _example(example, seed)
-    write_atomic(out, _csv(table))
+    lines = _lines(table)
+    check_output(out, columns=lines[0])
+    write_atomic(out, csv_text(lines))
     name = str(out)
     commands = [
         ["describe", name, "--losses"],
@@ -75,10 +78,8 @@ def _example(name: str, seed: int) -> tuple["Table", str]:
     return made if isinstance(made, Table) else Table(made, None, []), description
 
 
-def _csv(table: "Table") -> str:
-    """Return a table as CSV: id, losses, and costs and delays if present."""
-    from tombola._formatting import csv_text
-
+def _lines(table: "Table") -> list[list[Any]]:
+    """Return header and rows: id, losses, and costs and delays if present."""
     pool = table.pool
     header, columns = list(pool.actions), [pool.losses[:, action].tolist() for action in range(pool.k)]
     if pool.costs is not None:
@@ -87,7 +88,7 @@ def _csv(table: "Table") -> str:
     if table.delays is not None:
         header, columns = [*header, "delay"], [*columns, table.delays.tolist()]
     ids = pool.ids or [str(row) for row in range(pool.rows)]
-    return csv_text([["id", *header], *([ids[row], *(column[row] for column in columns)] for row in range(pool.rows))])
+    return [["id", *header], *([ids[row], *(column[row] for column in columns)] for row in range(pool.rows))]
 
 
 def _run(arguments: Sequence[str]) -> None:

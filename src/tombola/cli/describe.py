@@ -5,8 +5,9 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tombola._formatting import escape_control
 from tombola.cli.options import By, Json
-from tombola.cli.printing import escape_control, new_table, show, show_groups
+from tombola.cli.printing import new_table, show, show_groups
 from tombola.cli.reading import TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ import typer
 
 from tombola._formatting import nan_to_none, plural
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
-from tombola.cli.printing import new_table, show
+from tombola.cli.printing import new_table, show, show_lines
 from tombola.cli.reading import require_kind
 from tombola.cli.row_source import Rows, RowSource, Sample
 from tombola.errors import ParameterError, TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tombola._types import Floats
     from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
@@ -133,11 +133,7 @@ def certify(
     }  # fmt: skip
     if out is not None:
         _write_certificate(out, facts, certificate, units, path)
-    if as_json:
-        typer.echo(json.dumps(facts, allow_nan=False))
-    else:
-        _show_certificate(facts, more, ids, remarks)
-        _show_notes(source)
+    _print_result(facts, source, lambda: _show_certificate(facts, more, ids, remarks), as_json=as_json)
     sample.raise_error()
     raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
 
@@ -147,8 +143,6 @@ class _PastRows:
 
     The history has numbers known of every row before, such as losses of earlier candidates; they predict the new ones.
 
-    path: CSV with a column of row ids and columns of numbers; `table` has the numbers, shape (rows, h).
-    source: the table; it must have one column of row ids.
     rows: size of the whole list, which the history must have; None if the table holds all of it.
     """
 
@@ -246,11 +240,7 @@ def _certify_mean(
             out, f"Mean of {name}", "Rows were read in random order, until the mean was known.", sentence,
             "good" if proved else "fair", cards, [], [],
         )  # fmt: skip
-    if as_json:
-        typer.echo(json.dumps(facts, allow_nan=False))
-    else:
-        show(sentence)
-        _show_notes(source)
+    _print_result(facts, source, lambda: show(sentence), as_json=as_json)
     sample.raise_error()
     raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
 
@@ -284,14 +274,9 @@ def check_order(
     }  # fmt: skip
     if out is not None:
         _write_order(out, sentence, facts, path, Path(source.source).name)
-    if as_json:
-        typer.echo(json.dumps(facts, allow_nan=False))
-    else:
-        show(sentence)
-        show(f"{plural(len(values), 'row')}; columns: {_join(names)}")
-        if ignored:
-            show(f"note: ignored columns: {_ignored_text(ignored)}")
-        _show_notes(source)
+    lines = [sentence, f"{plural(len(values), 'row')}; columns: {_join(names)}"]
+    lines += [f"note: ignored columns: {_ignored_text(ignored)}"] if ignored else []
+    _print_result(facts, source, lambda: show_lines(lines), as_json=as_json)
     raise typer.Exit(_EXIT_REFUTED if verdict.refuted else 0)
 
 
@@ -369,17 +354,12 @@ def audit(
             ("level", f"{level:g}"),
         )
         _write_audit(out, results, facts, running, level / len(results), Path(source.source).name)
-    if as_json:
-        items = [
-            {**nan_to_none(one._asdict()), "expected_rows": count} for one, count in zip(results, expected, strict=True)
-        ]
-        typer.echo(json.dumps({"rows": n_rows, "level": level, "results": items}, allow_nan=False))
-    else:
-        table_ = new_table(*_AUDIT_HEADINGS)
-        for result, count in zip(results, expected, strict=True):
-            table_.add_row(*_result_cells(result, f" (about {count:,} in all)" if count is not None else ""))
-        show(table_)
-        _show_notes(source)
+    printed = new_table(*_AUDIT_HEADINGS)
+    items = []
+    for result, count in zip(results, expected, strict=True):
+        items.append({**nan_to_none(result._asdict()), "expected_rows": count})
+        printed.add_row(*_result_cells(result, f" (about {count:,} in all)" if count is not None else ""))
+    _print_result({"rows": n_rows, "level": level, "results": items}, source, lambda: show(printed), as_json=as_json)
     sample.raise_error()
     outcomes = {one.outcome for one in results}
     raise typer.Exit(_EXIT_REFUTED if "refuted" in outcomes else _EXIT_UNDECIDED if "undecided" in outcomes else 0)
@@ -395,10 +375,13 @@ def _check_options(
     check_page(out, table)
 
 
-def _show_notes(source: RowSource) -> None:
-    """Print remarks on how the table was read, such as its encoding."""
-    for note in source.notes:
-        show(f"note: {note}")
+def _print_result(facts: dict[str, Any], source: RowSource, show_text: "Callable[[], None]", *, as_json: bool) -> None:
+    """Print JSON, or text and remarks on how the table was read, such as its encoding."""
+    if as_json:
+        typer.echo(json.dumps(facts, allow_nan=False))
+    else:
+        show_text()
+        show_lines(f"note: {note}" for note in source.notes)
 
 
 def _write_page(out: Path, title: str, lead: str, verdict: str, tone: str, facts: "Sequence[tuple[str, str]]",

@@ -15,9 +15,6 @@ _ERASE = "\r\x1b[K"
 class LoadingLine:
     """Show "tombola: loading and compiling" on a terminal until the first output.
 
-    The first write to standard output or standard error removes the line. If standard error is not a terminal, nothing
-    is shown.
-
     delay: seconds after `start` at which the line appears, if nothing was printed before.
     """
 
@@ -29,11 +26,9 @@ class LoadingLine:
         self._timer.daemon = True
 
     def start(self) -> None:
-        """Print the loading line to standard error after `delay` seconds without output.
+        """Print the loading line after `delay` seconds without output; return at once.
 
-        It returns at once. A timer in a daemon thread prints the line "tombola: loading and compiling ...". The first
-        write to standard output or standard error calls `stop`, which cancels the timer or erases the line. The caller
-        need not call it. Nothing happens if standard error is not a terminal.
+        The first write to standard output or standard error cancels the timer or erases the line.
         """
         if sys.stderr is None or not sys.stderr.isatty():
             return
@@ -43,10 +38,7 @@ class LoadingLine:
         self._timer.start()
 
     def stop(self) -> None:
-        """Erase the loading line if it is visible, and never print it again.
-
-        The first output of the program calls it. A second call has no effect.
-        """
+        """Erase the loading line if it is visible, and never print it again."""
         with self._lock:
             if self._stopped:
                 return

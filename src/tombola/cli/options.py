@@ -4,18 +4,21 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from functools import wraps
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tombola.errors import ParameterError
+from tombola.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
     from tombola.readers.names import Kind
 
+# The rule of every --out, see `check_output`.
+REPLACED = "An existing file is replaced only if it is an earlier one of its kind."
 # Option --seed; every random number of a command depends on it.
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
 # Option --seed of a session or race, which stores it in its file.
@@ -25,7 +28,7 @@ LiveSeed = Annotated[
 # Option --workers: the number of threads; results do not depend on it.
 Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
 # Option --out of commands that write a page.
-Page = Annotated[Path | None, typer.Option(help="HTML page to write, such as page.html.")]
+Page = Annotated[Path | None, typer.Option(help=f"HTML page to write, such as page.html. {REPLACED}")]
 # Option --json: machines read the output instead of people.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # Option --by: answers are given for each group of rows too.
@@ -43,18 +46,43 @@ def check_level(level: float) -> None:
 
 
 def check_page(out: Path | None, *inputs: str) -> None:
-    """Raise an error unless a page can be written to `out`; nothing is written.
+    """Raise an error unless an HTML page can be written to `out`; None is accepted.
 
-    ParameterError for another suffix than .html or .htm; FileError if it cannot be written, or is one of the inputs.
+    ParameterError for another suffix than .html or .htm; else as `check_output`.
+    """
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html.")
+    check_output(out, *inputs, *(given.partition("::")[0] for given in inputs))  # the file of FILE::TABLE
 
-    out: path of the HTML page. None: no page, no check.
-    inputs: paths of the tables that the command reads.
+
+def check_output(out: Path | None, *inputs: str | Path, columns: Iterable[str] = ()) -> None:
+    """Raise FileError unless `out` can be written and no other file is lost by it.
+
+    An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table with the same
+    columns. Nothing is written.
     """
     from tombola._files import check_output_path
 
-    if out is not None and out.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html.")
-    check_output_path(out, *inputs, *(given.partition("::")[0] for given in inputs))  # the file of FILE::TABLE
+    check_output_path(out, *inputs)
+    if out is not None and out.exists() and out.stat().st_size and not _is_earlier_output(out, list(columns)):
+        like = "a table with the same columns" if columns else "an earlier page or report of tombola"
+        raise FileError(
+            f"--out: expected a new file, or {like}, got {out}, which holds something else; name another file, or "
+            "delete it first."
+        )
+
+
+def _is_earlier_output(out: Path, columns: list[str]) -> bool:
+    from tombola._files import read_bytes
+    from tombola._formatting import csv_text
+
+    content = read_bytes(out)
+    if content.startswith(b"PAR1"):
+        return bool(import_module("pyarrow.parquet").read_schema(out).names == columns)
+    if columns:
+        return content.startswith(csv_text([columns]).encode(errors="backslashreplace"))
+    # The footer of every page, and the version in a report.
+    return (b'"tombola": "' if out.suffix.lower() == ".json" else b"<code>tombola cite") in content
 
 
 def split_commas(text: str) -> tuple[str, ...]:
@@ -75,8 +103,7 @@ Url = Annotated[
 Token = Annotated[str, typer.Option(envvar="TOMBOLA_TOKEN", help="With --url: your token.")]
 # Option --reissue-after: work that another worker has dropped is issued again.
 ReissueAfter = Annotated[
-    float | None,
-    typer.Option(help="With --url: first those issued so many seconds ago that have no answer. Default: none.", min=0),
+    float | None, typer.Option(help="First those issued so many seconds ago that have no answer. Default: none.", min=0)
 ]
 
 # Function `make(candidates, **replaced) -> RaceSettings` with the options of the command line filled in; the caller
@@ -137,11 +164,7 @@ def _make_settings(
     scores: _Scores = False,  # noqa: FBT002 - a flag
     limits: Limits = "",
 ) -> MakeSettings:
-    """Return a function from candidate names to `RaceSettings` with these options.
-
-    Its parameter `stated` is the direction without --losses and --scores; ParameterError if there is none. Further
-    keyword arguments replace options, such as range.
-    """
+    """Return a function from candidate names to `RaceSettings` with these options."""
 
     def settings(candidates: Iterable[str], stated: "Kind | None" = None, **unit: Any) -> "RaceSettings":
         from tombola.cli.reading import parse_kind

@@ -2,12 +2,12 @@
 
 import json
 import warnings
-from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from tombola._formatting import escape_control
+from tombola._formatting import escape_control, join_names, plural, since_text
 from tombola.errors import TombolaWarning
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from tombola.readers.summary import GroupRow
 
-__all__ = ["escape_control", "new_table", "print_error", "show", "show_groups", "show_result", "show_warning"]
+# Open tickets that a sentence lists; of the others only the number is given.
+_MAX_LISTED = 5
 
 _default_showwarning = warnings.showwarning
 
@@ -23,7 +24,6 @@ _default_showwarning = warnings.showwarning
 def new_table(*columns: str, right: Container[int] = ()) -> "Table":
     """Return an empty Rich table in the style of all commands.
 
-    columns: the headers.
     right: positions, from 0, of the columns that are aligned to the right.
     """
     from rich import box
@@ -36,12 +36,7 @@ def new_table(*columns: str, right: Container[int] = ()) -> "Table":
 
 
 def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
-    """Print text or a table to standard output.
-
-    content: text, in which control characters are escaped, or a Rich table.
-    soft: do not break long lines, so that commands can be copied.
-    indent: number of spaces before each line.
-    """
+    """Print text or a table to standard output."""
     from rich.console import Console
     from rich.padding import Padding
 
@@ -51,23 +46,58 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
 
 
 def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> None:
-    """Print the result of a command: JSON, or lines of text.
-
-    facts: JSON data, printed on one line if `as_json`.
-    lines: text otherwise. A line that starts with two spaces is a command to copy, and is never broken.
-    soft: break no line.
-    """
+    """Print the result of a command: JSON, or lines of text."""
     if as_json:
         typer.echo(json.dumps(facts))
-    for line in () if as_json else lines:
+    else:
+        show_lines(lines, soft=soft)
+
+
+def show_lines(lines: Iterable[str], *, soft: bool = False) -> None:
+    """Print lines; one that starts with two spaces is a command to copy, and is never broken."""
+    for line in lines:
         show(line, soft=soft or line.startswith("  "))
+
+
+class OpenTicket(NamedTuple):
+    """An issued ticket without an answer, with its text, such as "a on row 3".
+
+    since: when it was issued, in Unix seconds; None if unknown.
+    """
+
+    number: int
+    text: str
+    since: float | None
+
+
+def open_text(word: str, waiting: "Sequence[OpenTicket]") -> str:
+    """Return a sentence on the tickets without an answer: which, and since when.
+
+    >>> open_text("call", [OpenTicket(2, "a on row 3", None)])
+    '1 call waits for an answer: ticket 2 (a on row 3).'
+    """
+    listed = [f"ticket {one.number} ({one.text}{since_text(one.since)})" for one in waiting]
+    verb = "waits" if len(waiting) == 1 else "wait"
+    return f"{plural(len(waiting), word)} {verb} for an answer: {join_names(listed, limit=_MAX_LISTED, length=120)}."
+
+
+def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str, *, scores: bool) -> list[str]:
+    """Return the sentence on open tickets of a "race" or "session", and commands for them."""
+    if not waiting:
+        return []
+    at, value = f" --url {url}" if url else "", "--score VALUE" if scores else "--loss VALUE"
+    record, again = f"  tombola {kind} record {file} {waiting[0].number}", f"  tombola {kind} next {file}{at}"
+    if kind == "session":
+        fix = "Record each, the worst outcome if its action failed, or print them again:"
+        return [open_text("ticket", waiting), fix, f"{record} {value}{at}", f"{again} --again"]
+    fix = "Record each, mark it as failed, or print them again:"
+    lines = [open_text("call", waiting), fix, f"{record} {value}{at}", f"{record} --failed{at}", f"{again} --again"]
+    return [*lines, *([f"{again} --reissue-after 600"] if url else [])]
 
 
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
     """Print the best action of each group of rows as a table.
 
-    groups: one per group, with its name, number of rows, and best and second action with their means.
-    by: name of the column that has the groups; the first header.
     quantity: word for the means in the header, such as "loss".
     ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
     """
@@ -81,10 +111,7 @@ def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a TombolaWarning as one line, other warnings as Python does.
-
-    Replaces `warnings.showwarning`, whose arguments it takes.
-    """
+    """Print a TombolaWarning as one line, other warnings as Python does."""
     if issubclass(category, TombolaWarning):
         print_error(f"tombola: {message}")
     else:

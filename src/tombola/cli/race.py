@@ -5,7 +5,7 @@ of a candidate failed, 3 if it is undecided; `status --exit-code` exits with 0, 
 """
 
 import json
-import math
+import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,13 @@ import typer
 from tombola._formatting import escape_control, join_names, nan_to_none, plural
 from tombola.cli.options import (
     CORES,
+    REPLACED,
     By,
     Json,
     MakeSettings,
     MaxCalls,
     MaxCost,
+    Page,
     Question,
     RankOf,
     ReissueAfter,
@@ -29,10 +31,21 @@ from tombola.cli.options import (
     Top,
     Url,
     Workers,
+    check_output,
+    check_page,
     split_commas,
     with_race_options,
 )
-from tombola.cli.printing import new_table, print_error, show, show_result
+from tombola.cli.printing import (
+    OpenTicket,
+    new_table,
+    open_text,
+    open_ticket_lines,
+    print_error,
+    show,
+    show_lines,
+    show_result,
+)
 from tombola.cli.reading import (
     Missing,
     Rescale,
@@ -256,21 +269,22 @@ def next_(
     number of the call. With --out, the table is a .csv or .xlsx file with a blank column outcome.
     """
     from tombola.persistence.race_csv import write_calls
-    from tombola.persistence.race_file import RaceFile
     from tombola.persistence.session_csv import check_daily_list
 
-    with _open_at(file, url, token) as opened:
+    with _open(file, url, token) as opened:
         if out is not None:
             check_daily_list(out, file)
         calls = pending = opened.pending[:count] if again else []
         if not again or (count is not None and len(calls) < count):
             more = None if count is None else count - len(calls)
-            calls = calls + (
-                opened.calls(more) if isinstance(opened, RaceFile) else opened.calls(more, reissue_after=reissue_after)
-            )
-        waiting, line = len(opened.pending), _summary(opened)[1]
+            if url:
+                calls = calls + opened.calls(more, reissue_after=reissue_after)
+            else:
+                # A lease stores the time, which `status` prints for open calls.
+                calls = calls + opened.lease(secrets.token_urlsafe(12), more, reissue_after=reissue_after)
+        waiting, line, scores = _open_calls(opened), _summary(opened)[1], opened.settings.kind == "scores"
         if out is not None and calls:
-            write_calls(out, calls, opened.settings, opened if isinstance(opened, RaceFile) else None, file)
+            write_calls(out, calls, opened.settings, None if url else opened, file)
     if as_json:
         typer.echo(json.dumps([call._asdict() for call in calls]))
         return
@@ -282,7 +296,7 @@ def next_(
     if len({call.row for call in calls[len(pending) :]}) > 1:
         show("note: calls issued together cannot be saved; ask for few at a time")
     if not calls:
-        show(f"{_waiting_text(waiting)}; --again lists them" if waiting else line)
+        show_lines(open_ticket_lines("race", waiting, file, url, scores=scores) or [line])
 
 
 @app.command()
@@ -318,22 +332,27 @@ def record(
             "race record: expected either a ticket with its loss, or a table of them, got both or neither; "
             "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
         )
-    with _open_at(file, url, token) as opened:
+    with _open(file, url, token) as opened:
         settings = opened.settings
         if csv is not None:
             answers = read_answers(csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row"))
         else:
             paid = _cost(cost, settings, failed=failed)
             answers = [Event("answer", ticket or 0, _loss(loss, score, settings.range), paid, failed)]
-            if ticket is not None and not url:
-                _check_issued(opened, ticket, file)
+            if not url and (ticket or 0) > 0 and ticket not in _issued_calls(opened)[0].values():
+                raise FeedbackError(
+                    f"race record: expected a ticket that has been issued, got {ticket}; list the next calls with "
+                    f"tombola race next {file}."
+                )
         new = opened.record_all(answers)
         done, line = _summary(opened)
+        waiting = [] if done or as_json else _open_calls(opened)
     facts = {"recorded": new, "already_recorded": len(answers) - new, "done": done}
     value = ""
     if csv is None and new and answers[0].loss is not None:
         value = f" ({settings.units.quantity} {settings.units.text(answers[0].loss)})"
-    show_result(facts, f"{new} recorded{value}; {line}", as_json=as_json)
+    lines = open_ticket_lines("race", waiting, file, url, scores=settings.kind == "scores")
+    show_result(facts, f"{new} recorded{value}; {line}", *lines, as_json=as_json)
 
 
 @app.command()
@@ -342,48 +361,56 @@ def status(
     exit_code: Annotated[  # noqa: FBT002 - a flag
         bool, typer.Option("--exit-code", help="Exit with 0 if it is proved, 1 if refuted, 3 if undecided.")
     ] = False,
+    url: Url = "",
+    token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the verdict of a race so far, its standings and numbers of calls.
+    """Print the verdict of a race so far, its standings, and the calls without an answer.
 
     Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted, and 3 if it is undecided.
     """
     from tombola.racing.report import RaceReport
 
-    with _open(file) as race_file:
-        report = RaceReport.from_file(race_file)
-        times = _run_times(race_file)
+    with _open(file, url, token) as opened:
+        report, times = (None, []) if url else (RaceReport.from_file(opened), _run_times(opened))
+        facts = opened.status() if report is None else report.to_json()
+        waiting = _open_calls(opened)
     if as_json:
         known = {"run_times": [nan_to_none(one._asdict()) for one in times]} if times else {}
-        typer.echo(json.dumps({**report.to_json(), **known}, allow_nan=False))
+        typer.echo(json.dumps({**facts, **known}, allow_nan=False))
     else:
-        _show_report(report, file)
+        _show_status(facts, report, file)
+        show_lines(open_ticket_lines("race", waiting, file, url, scores=facts["settings"]["kind"] == "scores"))
         _show_run_times(times)
     if exit_code:
-        raise typer.Exit(_EXIT_CODES[report.race.proved])
+        raise typer.Exit(_EXIT_CODES[facts["proved"]])
 
 
 @app.command()
 def report(
     file: _File,
-    out: Annotated[Path, typer.Option(help="Output: .html page, .json, or .csv with all answers.")] = Path("race.html"),
+    out: Annotated[Path, typer.Option(help=f"Output: .html page, .json, or .csv with all answers. {REPLACED}")] = Path(
+        "race.html"
+    ),
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write a page about the race: standings, savings, how to verify.
 
     The suffix of --out decides: .html for a page, .json for its data, .csv for a table of all answers.
     """
-    from tombola._files import check_output_path, write_atomic
+    from tombola._files import write_atomic
     from tombola._formatting import csv_text
-    from tombola.cli.options import check_page
     from tombola.persistence.race_csv import answer_table
     from tombola.racing.report import RaceReport
 
     kind = out.suffix.lower()
-    (check_output_path if kind in (".csv", ".json") else check_page)(out, str(file))
+    if kind != ".csv":
+        (check_output if kind == ".json" else check_page)(out, str(file))
     with _open(file) as race_file:
         if kind == ".csv":
-            text = csv_text(answer_table(race_file))
+            lines = answer_table(race_file)
+            check_output(out, file, columns=lines[0])
+            text = csv_text(lines)
         else:
             found = RaceReport.from_file(race_file)
             text = json.dumps(found.to_json(), indent=1) if kind == ".json" else found.to_html()
@@ -411,7 +438,7 @@ def run(
     known: _Known = None,
     history: _History = None,
     by: By = "",
-    out: Annotated[Path | None, typer.Option(help="A page to write, such as race.html.")] = None,
+    out: Page = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
     url: Url = "",
     token: Token = "",
@@ -429,7 +456,6 @@ def run(
     With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
     """
     from tombola._files import write_atomic
-    from tombola.cli.options import check_page
     from tombola.persistence.race_file import RaceFile, is_race_file
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.driver import run_race_file
@@ -443,7 +469,8 @@ def run(
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     # Run times: --within and all numbers are in seconds.
     seconds: dict[str, Any] = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
-    if not url and not commands and is_race_file(rows):
+    continues = not url and not commands and is_race_file(rows)
+    if continues:
         limits = settings(("a", "b"), "losses")
         _check_not_given(
             replace(limits, max_calls=None, max_cost=None),
@@ -453,12 +480,7 @@ def run(
             "the file has them already",
         )
         check_page(out, str(rows))
-        file = rows
-        with RaceFile.open(rows) as race_file:
-            evaluator = _stored_evaluator(race_file, timeout, retries)
-            race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
-            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
-            found = RaceReport.from_file(race_file, now)
+        file, opened = rows, RaceFile.open(rows)
     else:
         evaluator.check()
         # Statuses and run times are losses; the server has the direction of its race.
@@ -481,11 +503,18 @@ def run(
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
         side, strata = _side_of_list(row_list, chosen, known, history, column, by)
+        show_lines([] if as_json else _known_remarks(known, chosen))
         # Retries and timeout may change per run.
         stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
-        with RaceFile.at(file, chosen, row_list.ids, stored, side, strata) as race_file:
-            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
-            found = RaceReport.from_file(race_file, now)
+        opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
+    with opened as race_file:
+        if continues:
+            evaluator = _stored_evaluator(race_file, timeout, retries)
+            race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
+        if log is not None and (waiting := _open_calls(race_file)):
+            log(f"{open_text('call', waiting)} This run makes them first.")
+        now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
+        found, waiting = RaceReport.from_file(race_file, now), _open_calls(race_file)
     if out is not None:
         write_atomic(out, found.to_html(), file)
     if as_json:
@@ -499,6 +528,8 @@ def run(
         if hint := evaluator.hint(now):
             show(hint)
         _show_limit(now, f"tombola race run {file}")
+        if waiting and not now.done:
+            show_lines([f"{open_text('call', waiting)} To make them:", f"  tombola race run {file}"])
     _exit_run(now.proved, evaluator, counts)
 
 
@@ -595,8 +626,7 @@ def _run_remote(
 def _exit_run(proved: bool | None, evaluator: "SubprocessEvaluator", counts: "CallCounts") -> NoReturn:  # noqa: FBT001
     """Print notes about failed calls, and exit with the code of the answer.
 
-    SessionError instead of an answer if all calls of a candidate failed in this run: its command is probably broken.
-    With --loss exit and --loss seconds a candidate that always crashes is a valid result.
+    SessionError if all calls of a candidate failed; with --loss exit and seconds that is a valid result.
     """
     for note in counts.notes():
         print_error(note)
@@ -611,7 +641,7 @@ def _exit_run(proved: bool | None, evaluator: "SubprocessEvaluator", counts: "Ca
 @app.command("table")
 def table_(
     files: Annotated[list[Path], typer.Argument(help="Logs of inspect_ai or lm-eval, promptfoo results, long CSV.")],
-    out: Annotated[Path, typer.Option(help="The CSV to write: losses, one column per candidate.")],
+    out: Annotated[Path, typer.Option(help=f"The CSV to write: losses, one column per candidate. {REPLACED}")],
     metric: Annotated[str, typer.Option(help="The score to use, if there are several.")] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
@@ -619,13 +649,13 @@ def table_(
 
     The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is better.
     """
-    from tombola._files import check_output_path, write_atomic
+    from tombola._files import write_atomic
     from tombola._formatting import csv_text
     from tombola.plugins.logs import read_logs
 
-    check_output_path(out, *files)
     pool = read_logs(files, metric or None)
     rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
+    check_output(out, *files, columns=["id", *pool.actions])
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
     show_result(
         {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
@@ -649,27 +679,27 @@ def _side_of_list(
     return side, _strata(row_list.labels(by) if by else None, len(ids), by)
 
 
-def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
-    """Return the direction that the names of the answers on file state; None without."""
+def _known_columns(known: Path, candidates: "Iterable[str]") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of a table of answers on file, and those of candidates."""
     from tombola.readers.cells import read_cells
     from tombola.readers.names import without_kind_word
 
-    if known is None:
-        return None
-    chosen = set(candidates)
-    names = tuple(name for name in read_cells(known).names if name in chosen or without_kind_word(name) in chosen)
-    return table_header(str(known), names).kind
+    names, chosen = read_cells(known).names, set(candidates)
+    return names, tuple(name for name in names if name in chosen or without_kind_word(name) in chosen)
+
+
+def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
+    """Return the direction that the names of the answers on file state; None without."""
+    return None if known is None else table_header(str(known), _known_columns(known, candidates)[1]).kind
 
 
 def _known_remarks(known: Path | None, settings: "RaceSettings") -> list[str]:
     """Return notes on answers on file: direction, candidates without a column, columns not used."""
-    from tombola.readers.cells import read_cells
     from tombola.readers.names import is_group_name, is_id_name, without_kind_word
 
     if known is None:
         return []
-    chosen, columns = set(settings.candidates), read_cells(known).names
-    used = tuple(name for name in columns if name in chosen or without_kind_word(name) in chosen)
+    columns, used = _known_columns(known, settings.candidates)
     on_file = {*used, *map(without_kind_word, used)}
     absent = [name for name in settings.candidates if name not in on_file]
     unused = [name for name in columns if name not in used and not is_id_name(name) and not is_group_name(name)]
@@ -756,33 +786,27 @@ def _commands(texts: list[str]) -> dict[str, str]:
     return commands
 
 
-def _check_issued(opened: "RaceFile | RaceClient", ticket: int, file: Path) -> None:
-    """Raise FeedbackError if a ticket of the race was not issued yet."""
-    issued = _issued_calls(opened)[0].values()
-    if ticket not in issued and ticket > 0:
-        raise FeedbackError(
-            f"race record: expected a ticket that has been issued, got {ticket}; list the next calls with tombola race "
-            f"next {file}."
-        )
+def _open(file: Path, url: str = "", token: str = "") -> Any:
+    """Open a race file, or with --url the race of this name: `RaceFile` or `RaceClient`."""
+    if url:
+        from tombola.service.client import RaceClient
 
-
-def _waiting_text(count: int) -> str:
-    return f"{plural(count, 'call')} {'waits' if count == 1 else 'wait'} for an answer"
-
-
-def _open(path: Path) -> "RaceFile":
+        return RaceClient(url, token, str(file))
     from tombola.persistence.race_file import RaceFile
 
-    return RaceFile.open(path)
+    return RaceFile.open(file)
 
 
-def _open_at(file: Path, url: str, token: str) -> "RaceFile | RaceClient":
-    """Open a race file, or with --url the race of this name."""
-    if not url:
-        return _open(file)
-    from tombola.service.client import RaceClient
+def _open_calls(opened: "RaceFile | RaceClient") -> list[OpenTicket]:
+    """Return the calls without an answer."""
+    from tombola.persistence.race_file import RaceFile
 
-    return RaceClient(url, token, str(file))
+    if isinstance(opened, RaceFile):
+        times = opened.lease_times()
+        pending = [{**call._asdict(), "since": times.get(call.ticket)} for call in opened.pending]
+    else:
+        pending = opened.status()["pending"]
+    return [OpenTicket(one["ticket"], f"{one['candidate']} on {one['row']}", one["since"]) for one in pending]
 
 
 def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
@@ -807,20 +831,24 @@ def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str
     return {(call.candidate, call.row): ticket for ticket, call in calls.items()}, calls.get
 
 
-def _show_report(report: "RaceReport", file: Path) -> None:
+def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path) -> None:
+    """Print the report of a race: JSON data, and the report itself unless it came from a server."""
+    from tombola.racing import RaceSettings
     from tombola.racing.report import MEANS_NOTE, limit_history
     from tombola.racing.verdict import verdict_of
 
-    race = report.race
-    show(f"{file}: {_direction(race.settings)}", soft=True)
-    show(f"{verdict_of(race)}; seed {race.settings.seed}")
-    show(_rank_table(report) if race.rank_sets else _standings_table(report))
-    if race.calls_on_file:
+    settings = RaceSettings.from_json(facts["settings"])
+    show(f"{file}: {_direction(settings)}", soft=True)
+    show(f"{facts['verdict'] if report is None else verdict_of(report.race)}; seed {settings.seed}")
+    show(_standings_table(facts, settings))
+    if facts.get("calls_on_file"):
         show(MEANS_NOTE)
+    if report is None:
+        return
+    race = report.race
     if not race.rank_sets:
         reached = f"{float(race.rule.state.threshold):g}"
-        is_gate = race.settings.baseline is not None
-        words = ("for or against", "decided", "change it") if is_gate else ("against", "dropped", "help it")
+        words = ("for or against", "decided", "change it") if settings.baseline else ("against", "dropped", "help it")
         bet, ended, change = words
         show(f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows left cannot {change}.")
     if race.strata is not None:
@@ -830,9 +858,6 @@ def _show_report(report: "RaceReport", file: Path) -> None:
             show(f"The limit of {word} is {now:,.6g}; it was raised from {', '.join(f'{one:,.6g}' for one in before)}.")
     has_commands = bool((report.evaluator_config or {}).get("commands"))
     _show_limit(race, f"tombola race {'run' if has_commands else 'extend'} {file}")
-    if race.pending:
-        show(f"{_waiting_text(len(race.pending))}; list them:")
-        show(f"  tombola race next {file} --again", soft=True)
 
 
 def _group_table(report: "RaceReport") -> "Table":
@@ -846,32 +871,24 @@ def _group_table(report: "RaceReport") -> "Table":
     return table
 
 
-def _rank_table(report: "RaceReport") -> "Table":
-    """Return the rank sets as a table, best ranks first."""
+def _standings_table(facts: dict[str, Any], settings: "RaceSettings") -> "Table":
+    """Return the candidates as a table: with the drop and its evidence, or by their rank sets."""
     from tombola.racing.verdict import rank_text
 
-    units = report.race.settings.units
-    table = new_table("ranks", "candidate", f"mean {units.quantity}", "rows", right=(0, 2, 3))
-    for one in report.standings:
-        ranks = rank_text(one.ranks) if one.ranks else "–"
-        table.add_row(
-            ranks, escape_control(one.name), f"{units.number(one.mean_loss):.4g}" if one.rows else "–", f"{one.rows:,}"
-        )
-    return table
-
-
-def _standings_table(report: "RaceReport") -> "Table":
-    units = report.race.settings.units
-    is_gate = report.race.settings.baseline is not None
-    ended = "decided after" if is_gate else "dropped after"
-    table = new_table("candidate", f"mean {units.quantity}", "rows", ended, "against", "wealth", right=(1, 2, 3, 5))
-    for one in report.standings:
-        mean = f"{units.number(one.mean_loss):.4g}" if one.rows else "–"
-        dropped = "–" if one.active else f"{one.drop_row:,}"
-        wealth = "–" if one.active else "certain" if math.isinf(one.wealth) else f"{one.wealth:,.4g}"
-        table.add_row(
-            escape_control(one.name), mean, f"{one.rows:,}", dropped, escape_control(one.against) or "–", wealth
-        )
+    mean = f"mean {settings.units.quantity}"
+    if by_rank := settings.question == "ranks":
+        table = new_table("ranks", "candidate", mean, "rows", right=(0, 2, 3))
+    else:
+        ended = "decided after" if settings.baseline else "dropped after"
+        table = new_table("candidate", mean, "rows", ended, "against", "wealth", right=(1, 2, 3, 5))
+    for one in facts["candidates"]:
+        cells = escape_control(one["name"]), f"{one['mean']:.4g}" if one["rows"] else "–", f"{one['rows']:,}"
+        if by_rank:
+            table.add_row(rank_text(one["ranks"]) if one["ranks"] else "–", *cells)
+            continue
+        wealth = one["wealth"] if isinstance(one["wealth"], str | None) else f"{one['wealth']:,.4g}"
+        dropped = "–" if one["active"] else f"{one['drop_row']:,}"
+        table.add_row(*cells, dropped, escape_control(one["against"] or "–"), wealth or "–")
     return table
 
 

@@ -89,8 +89,6 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
 
     Options that were not given are left out. Raises ParameterError for an invalid one.
 
-    options: a value for each key of `_OPTIONS`.
-
     >>> defaults = {name: _default(name) for name in _OPTIONS}
     >>> _to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
@@ -122,12 +120,7 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
 
 
 def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | None:
-    """Return "losses" or "scores", the direction of a table by its options.
-
-    None if neither is given; ParameterError if both are.
-
-    losses, scores: whether --losses and --scores are given.
-    """
+    """Return the direction by its options; None without any, ParameterError if both are given."""
     if losses and scores:
         raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
     return "losses" if losses else "scores" if scores else None
@@ -139,10 +132,6 @@ def require_kind(
     """Return the direction of a table, "losses" or "scores", and remarks on it to print.
 
     It is taken from the options, else from the column names, else from the file name; TableError if none has it.
-
-    source: path of the table.
-    names: the names of its columns.
-    losses, scores: whether --losses and --scores are given.
     """
     header = table_header(source, names, parse_kind(losses=losses, scores=scores))
     kind = header.require_direction()
@@ -155,8 +144,6 @@ def table_header(source: str, names: Sequence[str], kind: Literal["losses", "sco
 
     Its `kind` is "losses" (lower is better), "scores", or None if no name states it. The file is not read.
 
-    source: path of the table.
-    names: the names of its columns.
     kind: the direction, if it is given; None takes it from the column names, else from the file name.
     """
     import numpy as np
@@ -174,7 +161,6 @@ def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:
     """Split text at commas into names; a name with a comma is in double quotes.
 
     text: the value of an option, such as --actions.
-    keep_blank: whether to return empty names, for callers that reject them; else they are dropped.
 
     >>> parse_names('a, "b, c",'), parse_names("a,,b", keep_blank=True)
     (['a', 'b, c'], ['a', '', 'b'])

@@ -8,21 +8,17 @@ from typing import Any, Self
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, ParameterError
 from tombola.persistence.session_file import Assignment
+from tombola.persistence.session_status import Status
+from tombola.readers.units import Units
 from tombola.service.client import Client
 
 
 class RemoteSession:
     """A session of a server, with the interface of `SessionFile` that commands use.
 
-    A context manager that closes the connection. ParameterError if the server has no session of this name.
+    ParameterError if the server has no session of this name. Other methods are those of `Client`.
 
-    url: address of the server, such as http://127.0.0.1:8787.
-    token: secret of a worker; "" if the server has none.
-    name: name of the session at the server.
     reissue_after: `next` first returns pending tickets issued at least this many seconds ago; None: only new ones.
-
-    `names`, `kind`, `range`, `columns`, `id_column`, `delimiter` and `budget` are as in `SessionFile`. `pending`,
-    `record_all`, `amend`, `cancel` and `assignment` are those of `Client`.
     """
 
     def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
@@ -31,9 +27,10 @@ class RemoteSession:
         if found is None:
             self._client.close()
             raise ParameterError(f"session: expected the name of a session at {url}, got {name!r}; check the name.")
-        self.path = Path(name)
+        self.path, self.horizon = Path(name), int(found["rows"])
         self.names = tuple(found["actions"])
-        self.kind, self.range = found["direction"], tuple(found["range"])
+        self.kind, (low, high) = found["direction"], found["range"]
+        self.range = (float(low), float(high))
         self.columns, self.id_column, self.delimiter = tuple(found["columns"]), found["id_column"], found["delimiter"]
         self.budget = None if found["budget"] is None else Budget(*found["budget"])
         self.feedback_model = SimpleNamespace(
@@ -41,34 +38,35 @@ class RemoteSession:
         )
 
     def next(self, count: int) -> list[Assignment]:
-        """Issue the next tickets, at most `count`, and return them as assignments.
-
-        With `reissue_after`, pending tickets that are older than it come first.
-
-        count: largest number of tickets; fewer if fewer rows are left.
-        """
+        """Issue the next tickets, at most `count`; expired ones with `reissue_after` first."""
         return self._client.next(count, reissue_after=self._reissue_after)
+
+    @property
+    def round(self) -> int:
+        """The number of tickets issued so far."""
+        return int(self._client.status()["played"])
+
+    def status(self) -> Status:
+        """Return progress and estimates of the session."""
+        return Status.from_json(self._client.status(), Units(*self.range, scores=self.kind == "scores"))
+
+    def lease_times(self) -> dict[int, float]:
+        """Return the Unix time at which each pending ticket was issued last, if it is known."""
+        pending = self._client.status()["pending"]
+        return {one["ticket"]: one["since"] for one in pending if one["since"] is not None}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
     def round_of(self, id: str) -> int:
-        """Always raise FeedbackError: the server does not search tickets by row id.
-
-        id: id of a row, named in the message.
-        """
+        """Always raise FeedbackError: the server does not search tickets by row id."""
         raise FeedbackError(
             f"session record: expected the column ticket with --url, got a table with ids such as {id!r}; take the "
             "table that `session next --out` wrote."
         )
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the row of each ticket: its cells, in the order of `columns`.
-
-        It makes one request per ticket.
-
-        assignments: the tickets.
-        """
+        """Return the row of each ticket, in the order of `columns`; one request per ticket."""
         rows = [{self.id_column: task.id, **self._client.columns(task.round)} for task in assignments]
         return [tuple(cells.get(name, "") for name in self.columns) for cells in rows]
 

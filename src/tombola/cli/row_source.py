@@ -32,15 +32,11 @@ Rows = list[tuple[int, list[str]]]
 class RowSource:
     """Header and rows of a table, read row by row.
 
-    A file is read like any other table. Standard input and a growing file are delimited text in UTF-8: a line is read
-    once it ends with a line break, and a row is one line. Raises TableError without a header of distinct names.
+    A file is read like any other table. Standard input ("-") and a growing file are delimited text in UTF-8: a line is
+    read once it ends with a line break. TableError without a header of distinct names. `notes` are the remarks of the
+    reader.
 
-    source: path of a table in any format that `tombola describe` reads, or "-" for standard input.
-    sheet: name of the sheet of an Excel file; "" if it has only one.
     follow: whether to wait for new lines at the end of the file, without end.
-    wait: function that waits a number of seconds between two reads.
-
-    `header` has the names of the columns, `notes` the remarks of the reader.
     """
 
     def __init__(
@@ -65,21 +61,13 @@ class RowSource:
             )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield line number and cells of every row; blank lines are skipped.
-
-        Raises TableError for a row that is not as wide as the header. Can be read once.
-        """
+        """Yield line number and cells of every row, once; blank lines are skipped."""
         for number, cells in self._rows:
             self._n_read += 1
             yield number, list(cells)
 
     def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
-        """Return the cells of some rows as a dict from column names to tuples of texts.
-
-        The batch must not be empty.
-
-        batch: line number and cells of each row, as `rows` yields them.
-        """
+        """Return the cells of a non-empty batch of rows by column name."""
         return dict(zip(self.header, zip(*(cells for _, cells in batch), strict=True), strict=True))
 
     def check_columns(self, names: Iterable[str]) -> None:
@@ -91,10 +79,7 @@ class RowSource:
                 )
 
     def check_size(self, rows: int) -> None:
-        """Raise TableError if the file has more than `rows` rows, the size of the list.
-
-        This reads the rest of the file. Standard input and growing files are not checked.
-        """
+        """Raise TableError if the whole file has more than `rows` rows, the size of the list."""
         if not self._is_complete:
             return
         count = self._n_read
@@ -111,8 +96,7 @@ class RowSource:
 class _RowValidator:
     """Batches of rows up to the first invalid row, the error of which is kept.
 
-    A command can so print its results for the valid rows before it fails. `check(batch)` raises TableError if a row of
-    the batch is invalid.
+    A command can so print its results for the valid rows before it fails.
 
     >>> def check(batch):
     ...     for line, cells in batch:
@@ -163,10 +147,7 @@ class _RowValidator:
 
 
 def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
-    """Yield rows in batches of `_BATCH_SHARE` of the rows before, at least one.
-
-    So the first rows come one by one, and later ones together, which is faster.
-    """
+    """Yield rows in batches of `_BATCH_SHARE` of the rows before, at least one."""
     n_yielded, batch, failure = 0, [], None
     try:
         for row in rows:
@@ -183,18 +164,13 @@ def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
 
 
 class Sample:
-    """Iterable of batches of rows of a list, in random order.
+    """Iterable of batches of rows of a list, in random order, up to the first invalid row.
 
     If the table holds the whole list, its rows are shuffled; else they are a sample, in the order in which they arrive.
-    A batch has the line number and the cells of each row. Iteration ends before the first invalid row.
-
-    source: the table.
-    check: raises TableError if a row of a batch is invalid.
-    rows: number of rows of the whole list; None if the table holds all of it.
-    seed: seed of the shuffle and of the order test.
-    tested: names of the quantities that `test_order` gets of every row; empty for no test.
-
     `population` is the number of rows of the list, `is_partial` whether the table holds only a part of it.
+
+    rows: number of rows of the whole list; None if the table holds all of it.
+    tested: names of the quantities that `test_order` gets of every row; empty for no test.
     """
 
     def __init__(
@@ -227,8 +203,7 @@ class Sample:
     def test_order(self, values: "Floats | list[list[float]]") -> None:
         """Test random order of a partial table; OrderError once its rows fail.
 
-        Rows in random order fail with probability at most 0.1 %, however many there are. A whole list is not tested,
-        because it is shuffled.
+        Rows in random order fail with probability at most 0.1 %, however many there are.
 
         values: of the next rows in their order, in [0, 1], shape (rows, quantities tested).
         """
@@ -245,10 +220,6 @@ class Sample:
         """Raise an error if no row was valid, or the table has more rows than the list.
 
         ParameterError if the table has no row; else TableError. Call it after the iteration.
-
-        command: name of the command, for the error message.
-        n_rows: number of valid rows that were read.
-        population: number of rows of the whole list.
         """
         if not n_rows:
             self._valid.raise_error()
@@ -257,10 +228,7 @@ class Sample:
             self.source.check_size(population)
 
     def raise_error(self) -> None:
-        """Raise the TableError of the first invalid row, if the iteration met one.
-
-        Call it after the iteration, which ends before that row without an error.
-        """
+        """Raise the TableError of the first invalid row, if the iteration met one."""
         self._valid.raise_error()
 
 

@@ -1,16 +1,17 @@
 """Commands of `tombola session`: parse options, call `SessionFile`, print."""
 
 import json
+import secrets
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tombola._formatting import escape_control, plural
-from tombola.cli.options import Json, LiveSeed, ReissueAfter, Token, Url
-from tombola.cli.printing import new_table, show, show_result
+from tombola.cli.options import REPLACED, Json, LiveSeed, ReissueAfter, Token, Url, check_output, check_page
+from tombola.cli.printing import OpenTicket, new_table, open_ticket_lines, show, show_result
 from tombola.cli.session_text import suggested_count
 from tombola.errors import FeedbackError, ParameterError, TableError
 
@@ -155,10 +156,16 @@ def next_(
     """
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
 
-    with _open_at(file, url, token, reissue_after) as session:
+    with _open(file, url, token, reissue_after) as session:
         if out is not None:
             check_daily_list(out, file)
-        assignments = session.pending if again else session.next(count)
+        if again:
+            assignments = session.pending
+        elif url:
+            assignments = session.next(count)
+        else:
+            # A lease stores the time, which `status` prints for open tickets.
+            assignments = session.lease(secrets.token_urlsafe(12), count, reissue_after=reissue_after)
         if out is not None:
             write_daily_list(session, assignments, out)
     if as_json:
@@ -216,7 +223,7 @@ def record(
             "session record: expected either a ticket with its loss or score, or a table of outcomes, got both or "
             "neither; write record FILE 17 --loss 0.25 (or --score 0.75), or record FILE --csv today.csv."
         )
-    with _open_at(file, url, token) as session:
+    with _open(file, url, token) as session:
         full = session.feedback_model.full_feedback
         if csv is not None:
             outcomes = read_outcomes(
@@ -234,9 +241,12 @@ def record(
             value, units = _loss("session record", session, loss, score, limits)
             outcomes = [Outcome(ticket or 0, value, None, cost or None, units=units)]
         new = session.record_all(outcomes)
+        # While rows are left, the session goes on without the outcomes of open tickets.
+        waiting = _open_tickets(session) if not as_json and session.round == session.horizon else []
     old = len(outcomes) - new
     text = f"{new} recorded" + (f", {old} recorded before" if old else "")
-    show_result({"recorded": new, "already_recorded": old}, text, as_json=as_json)
+    lines = open_ticket_lines("session", waiting, file, url, scores=session.kind == "scores")
+    show_result({"recorded": new, "already_recorded": old}, text, *lines, as_json=as_json)
     if csv is not None and not outcomes and not as_json:
         show(f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.", soft=True)
 
@@ -256,7 +266,7 @@ def amend(
 
     The ticket gets the outcome of --loss or --score. The old one stays in the log, and is printed.
     """
-    with _open_at(file, url, token) as session:
+    with _open(file, url, token) as session:
         value, units = _loss("session amend", session, loss, score, limits)
         before = session.amend(ticket, loss=value)
     numbers = [units.number(one) for one in before] if isinstance(before, Sequence) else units.number(before)
@@ -279,7 +289,7 @@ def cancel(
 
     It cannot be undone.
     """
-    with _open_at(file, url, token) as session:
+    with _open(file, url, token) as session:
         new = session.cancel(ticket)
     text = f"ticket {ticket} " + ("cancelled" if new else "was cancelled before")
     show_result({"ticket": ticket, "new": new}, text, as_json=as_json)
@@ -288,7 +298,7 @@ def cancel(
 @app.command()
 def export(
     file: _File,
-    out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help=f"Table to write: .csv or .parquet. {REPLACED}")],
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write all tickets and outcomes to a table.
@@ -296,9 +306,11 @@ def export(
     A .csv or .parquet file, one line per ticket: ticket, id of the row, action, probability, outcome, and whether the
     outcome was amended or the ticket cancelled.
     """
-    from tombola.persistence.session_csv import export_tickets
+    from tombola.persistence.session_csv import export_columns, export_tickets
 
     with _open(file) as session:
+        if out.suffix.lower() in (".csv", ".parquet"):
+            check_output(out, file, columns=export_columns(session))
         rows = export_tickets(session, out)
     show_result({"table": str(out), "rows": rows}, f"{out}: {plural(rows, 'ticket')}", as_json=as_json, soft=True)
 
@@ -306,6 +318,8 @@ def export(
 @app.command()
 def status(
     file: _File,
+    url: Url = "",
+    token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Print progress and estimates of a session in plain words, then the details.
@@ -314,9 +328,9 @@ def status(
     """
     from tombola.cli.session_text import status_lines
 
-    with _open(file) as session:
-        now = session.status()
-    lines = status_lines(now, str(file))
+    with _open(file, url, token) as session:
+        now, since = session.status(), session.lease_times()
+    lines = status_lines(now, str(file), since, url)
     show_result({**now.to_json(), "text": lines}, *lines, "", as_json=as_json)
     if not as_json:
         _print_status(now)
@@ -325,12 +339,11 @@ def status(
 @app.command()
 def report(
     file: _File,
-    out: Annotated[Path, typer.Option(help="HTML page to write.")] = Path("run.html"),
+    out: Annotated[Path, typer.Option(help=f"HTML page to write. {REPLACED}")] = Path("run.html"),
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write an HTML page with the tables and charts of the session."""
     from tombola._files import write_atomic
-    from tombola.cli.options import check_page
     from tombola.persistence.session_page import session_page
 
     check_page(out, str(file))
@@ -339,7 +352,12 @@ def report(
     show_result({"page": str(out)}, f"page: {out}", as_json=as_json, soft=True)
 
 
-def _open(file: Path) -> "SessionFile":
+def _open(file: Path, url: str = "", token: str = "", reissue_after: float | None = None) -> Any:
+    """Open a session file, or with --url the session of this name: a `RemoteSession`."""
+    if url:
+        from tombola.cli.remote import RemoteSession
+
+        return RemoteSession(url, token, str(file), reissue_after)
     from tombola.persistence.session_file import SessionFile
 
     session = SessionFile.open(file)
@@ -348,13 +366,10 @@ def _open(file: Path) -> "SessionFile":
     return session
 
 
-def _open_at(file: Path, url: str, token: str, reissue_after: float | None = None) -> "SessionFile | RemoteSession":
-    """Open a session file, or with --url the session of this name."""
-    if not url:
-        return _open(file)
-    from tombola.cli.remote import RemoteSession
-
-    return RemoteSession(url, token, str(file), reissue_after)
+def _open_tickets(session: "SessionFile | RemoteSession") -> list[OpenTicket]:
+    """Return the tickets without an outcome."""
+    times = session.lease_times()
+    return [OpenTicket(one.round, f"{one.action} on {one.id}", times.get(one.round)) for one in session.pending]
 
 
 def _instruction(session: "SessionFile | RemoteSession", assignment: "Assignment") -> str:

@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from tombola._formatting import format_number, plural
+from tombola._formatting import format_number, plural, since_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tombola.persistence.session_status import ActionStatus, Status
     from tombola.readers.units import Units
 
@@ -19,29 +21,27 @@ def suggested_count(left: int) -> int:
     It is a tenth of the rows left, between 10 and 300, but at most a third of a short list: the learner learns only
     when outcomes are recorded.
 
-    left: number of rows without a ticket.
-
     >>> [suggested_count(left) for left in (1, 9, 50, 400, 10_000)]
     [1, 3, 10, 40, 300]
     """
     return max(min(left // 10, _MAX_ROWS), min(_MIN_ROWS, -(-left // 3)))
 
 
-def status_lines(now: "Status", file: str) -> list[str]:
+def status_lines(now: "Status", file: str, since: "Mapping[int, float] | None" = None, url: str = "") -> list[str]:
     """Return the status of a session as sentences, one per line.
 
     A command to copy is on a line of its own, indented.
 
-    now: status of the session, from `SessionFile.status`.
-    file: path of the session file, written into the commands.
+    since: when tickets were issued, in Unix seconds by ticket number, as far as it is known.
     """
+    at = f" --url {url}" if url else ""
     return [
         *_progress(now),
         *_leader(now),
         *_confidence(now),
         *([f"Wide interval: {now.advice}."] if now.advice else []),
-        *_pending(now, file),
-        *_next_step(now, file),
+        *_pending(now, file, since or {}, at),
+        *_next_step(now, file, at),
     ]
 
 
@@ -81,25 +81,25 @@ def _confidence(now: "Status") -> list[str]:
     return [f"Not sure yet: at {share} confidence another action may be better than {now.best} by up to {gap} per row."]
 
 
-def _pending(now: "Status", file: str) -> list[str]:
+def _pending(now: "Status", file: str, since: "Mapping[int, float]", at: str) -> list[str]:
     if not now.pending:
         return []
     first = now.pending[0]
     count = f"{plural(len(now.pending), 'ticket')} {'waits' if len(now.pending) == 1 else 'wait'}"
     return [
-        f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on {first.id}). "
-        "Write them to a table again:",
-        f"  tombola session next {file} --again --out pending.csv",
+        f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on {first.id}"
+        f"{since_text(since.get(first.round))}). Write them to a table again:",
+        f"  tombola session next {file} --again --out pending.csv{at}",
         "If the action failed, record the worst outcome. Cancel a ticket only if its action was never tried:",
-        f"  tombola session cancel {file} {first.round}",
+        f"  tombola session cancel {file} {first.round}{at}",
     ]
 
 
-def _next_step(now: "Status", file: str) -> list[str]:
+def _next_step(now: "Status", file: str, at: str) -> list[str]:
     if now.played < now.rows:
         return [
             "Next: take more rows:",
-            f"  tombola session next {file} --count {suggested_count(now.rows - now.played)} --out next.csv",
+            f"  tombola session next {file} --count {suggested_count(now.rows - now.played)} --out next.csv{at}",
         ]
     if now.pending:
         return ["Next: record the pending outcomes."]

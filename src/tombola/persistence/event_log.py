@@ -67,12 +67,10 @@ END_NAME = "end"
 
 
 class LogEvent(NamedTuple):
-    """One event of a log.
+    """One event of a log, with its position from 1.
 
-    number: position in the log, from 1.
-    kind: the type of event, such as "ticket" or "outcome".
     key: number of the ticket that the event is about.
-    value: JSON data (dict, list, text, number, None); its form depends on the kind.
+    value: JSON data; its form depends on the kind.
     """
 
     number: int
@@ -86,10 +84,7 @@ _new_event = partial(tuple.__new__, LogEvent)
 
 
 class _Position(NamedTuple):
-    """A position in the log: the number of the last event before it, and its digest.
-
-    Number 0 is the start.
-    """
+    """The number of the last event before a position, and its digest; 0 is the start."""
 
     number: int
     digest: bytes
@@ -98,11 +93,9 @@ class _Position(NamedTuple):
 class EventLog:
     """An open SQLite file of row ids and events; built by `create` or `open`.
 
-    - `path`: the file.
-    - `owner`: name of the class that uses the log, for error messages.
-    - `about`: the configuration as given to `create`, and `rows`, the number of row ids.
-    - `length`: the number of row ids.
-    - `mode`: mode of the SQLite connection: "rw" opens an existing file, "rwc" creates one.
+    owner: name of the class that uses the log, for error messages.
+    about: the configuration as given to `create`, and `rows`, the number of row ids, as is `length`.
+    mode: of the SQLite connection: "rw" opens an existing file, "rwc" creates one.
     """
 
     def __init__(self, path: Path, owner: str, mode: Literal["rw", "rwc"]) -> None:
@@ -129,12 +122,10 @@ class EventLog:
     ) -> "EventLog":
         """Create the file atomically; SessionError if it exists already.
 
-        - `path`: the file to create.
-        - `owner`: name of the class that uses the log, for error messages.
-        - `about`: the configuration, JSON data by name; `kind` is the type of the log, "session" or "race".
-        - `ids`: row ids, all different, in the order to store.
-        - `views`: SQL statements that create views, for people who open the file with other programs.
-        - `cells`: for each row, the cells of the columns of the user's list; None: no columns.
+        about: the configuration, JSON data by name; `kind` is the type of the log, "session" or "race".
+        ids: row ids, all different, in the order to store.
+        views: SQL statements that create views, for people who open the file with other programs.
+        cells: for each row, the cells of the columns of the user's list; None: no columns.
         """
         log = cls(path, owner, "rwc")
         with log._closed_on_error():
@@ -147,12 +138,7 @@ class EventLog:
 
     @classmethod
     def open(cls, path: Path, owner: str, kind: str) -> "EventLog":
-        """Open a file that `create` has written; SessionError if it is another file.
-
-        path: the file.
-        owner: name of the class that uses the log, for error messages.
-        kind: expected type of the log, as in `about`: "session" or "race".
-        """
+        """Open a file of this kind that `create` has written; SessionError for another one."""
         if not path.is_file():
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
         log = cls(path, owner, "rw")
@@ -168,10 +154,9 @@ class EventLog:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the file for writing; a context manager for calls of `append`.
+        """Lock the file for writing; when the block ends, appended events are on the disk.
 
-        When the block ends, its events are on the disk; if it raises, none is. Read all of `unread` before the first
-        `append`.
+        If it raises, none is. Read all of `unread` before the first `append`.
         """
         try:
             with self._transaction("IMMEDIATE"):
@@ -183,21 +168,14 @@ class EventLog:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read a consistent snapshot; a context manager for calls of `unread` and `ids`.
-
-        Inside the block, events that other processes append are not visible. SessionError if the file cannot be read.
-        """
+        """Read a consistent snapshot: events that other processes append are not visible."""
         with self._transaction("DEFERRED"):
             self._read_end()
             yield
 
     @contextmanager
     def malformed_data_as_error(self) -> Iterator[None]:
-        """Convert errors of malformed data to SessionError; a context manager.
-
-        Put code into the block that decodes content of the file: a KeyError, TypeError or ValueError there is raised as
-        the SessionError for a damaged file. Errors of tombola itself are raised unchanged.
-        """
+        """Convert errors of malformed data in the block to the SessionError of a damaged file."""
         try:
             yield
         except TombolaError:
@@ -248,21 +226,11 @@ class EventLog:
         return self._end.number - self._position.number
 
     def rewind(self) -> None:
-        """Mark all events as unread: the next `unread` starts at the first one.
-
-        The file is not changed. Call it after the state built from the events was dropped.
-        """
+        """Mark all events as unread; call it after the state built from them was dropped."""
         self._position = self._start
 
     def append(self, kind: str, key: int, value: Any) -> None:
-        """Append an event; on the disk when the block of `writing` ends.
-
-        Only inside `writing`; SessionError while events are unread.
-
-        kind: the type of event, such as "ticket" or "outcome".
-        key: number of the ticket that the event is about.
-        value: JSON data (dict, list, text, number, None).
-        """
+        """Append an event of JSON data; only inside `writing`, and after all are read."""
         if self._position != self._end:
             raise SessionError(f"{self.owner}: events must be read before one is appended; exhaust unread() first.")
         number = self._end.number + 1
@@ -272,36 +240,18 @@ class EventLog:
         self._position = self._end = _Position(number, digest)
 
     def flush(self) -> None:
-        """Write appended events to the open transaction, so that queries see them.
-
-        Only inside `writing`. `rewind` and `unread` then return these events too; they are on the disk when the block
-        ends.
-        """
+        """Write appended events to the open transaction, so that `rewind` and `unread` see them."""
         if self._appended:
             self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._appended)
             self._write_end(self._end)
             self._appended = []
 
-    def _id_of(self, place: int) -> str:
-        """Return the row id at a place, counted from 1."""
-        return next(self.ids_of([place]))
-
     def ids_of(self, places: Sequence[int]) -> Iterator[str]:
-        """Yield the row ids at these places; SessionError if one is missing or changed.
-
-        Only inside `reading` or `writing`.
-
-        places: positions in the stored order, from 1.
-        """
+        """Yield the row ids at places counted from 1; only inside `reading` or `writing`."""
         return (id_ for id_, _ in self._pool_at(places))
 
     def cells_of(self, places: Sequence[int]) -> Iterator[list[str]]:
-        """Yield for each place the list of cells of its row, as given to `create`.
-
-        Only inside `reading` or `writing`. SessionError if a row is missing or changed.
-
-        places: positions in the stored order, from 1.
-        """
+        """Yield the cells of the rows at places counted from 1, as given to `create`."""
         for _, text in self._pool_at(places):
             with self.malformed_data_as_error():
                 yield [str(cell) for cell in json.loads(text)]
@@ -319,10 +269,7 @@ class EventLog:
                 yield self._checked_row(found[place - 1][3] if place > 1 else b"", found[place])
 
     def ids(self) -> Iterator[str]:
-        """Yield all row ids in the stored order; SessionError if one has changed.
-
-        Only inside `reading` or `writing`.
-        """
+        """Yield all row ids in the stored order; SessionError if one has changed."""
         place, digest = 0, b""
         for place, row in enumerate(self._connection.execute("SELECT * FROM pool ORDER BY place"), start=1):
             if row[0] != place:
@@ -333,27 +280,21 @@ class EventLog:
             raise self.damage_error("the list of rows has changed")
 
     def place_of(self, id: str) -> int | None:
-        """Return the position of a row id in the stored order, from 1; None if unknown.
-
-        Only inside `reading` or `writing`.
-        """
+        """Return the place of a row id, from 1; None if unknown."""
         found = self._rows("SELECT place FROM pool WHERE id = ?", id)
         place = int(found[0][0]) if found else None
-        is_known = place is not None and self._id_of(place) == id
+        is_known = place is not None and next(self.ids_of([place])) == id
         # A damaged index can hide a row, or point to another one.
         if not is_known and (found or self._rows("SELECT place FROM pool NOT INDEXED WHERE id = ?", id)):
             raise self.damage_error("the index of the rows has changed")
         return place
 
     def close(self) -> None:
-        """Close the SQLite connection to the file; the object cannot be used afterwards."""
+        """Close the SQLite connection."""
         self._connection.close()
 
     def damage_error(self, reason: str) -> SessionError:
-        """Return the SessionError for a damaged file; the caller raises it.
-
-        reason: the damage that was found, for the message.
-        """
+        """Return the SessionError for a damaged file; the caller raises it."""
         return SessionError(f"{self.owner}: {self.path} is damaged ({reason}); take a backup of it, or start anew.")
 
     def _write_start(

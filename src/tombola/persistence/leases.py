@@ -8,10 +8,12 @@ A lease is written in the transaction of its tickets. A client that lost the rep
 the server was killed, and gets the same tickets.
 """
 
+import time
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
+from tombola import _validate
 from tombola._formatting import plural
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError
 from tombola.parallel.process_bound import ProcessBound
@@ -27,9 +29,8 @@ class Lease(NamedTuple):
     """Tickets issued for one request of one worker.
 
     request: idempotency key, chosen by the client; the same key returns the same tickets.
-    worker: name of the worker; may be empty.
-    time: start of the lease, in Unix seconds; never decreases in a log, also if the clock is set back.
-    tickets: numbers of the issued tickets.
+    worker: may be empty.
+    time: in Unix seconds; never decreases in a log, also if the clock is set back.
 
     >>> Lease("k1", "Ann", 0.0, (1, 2)).to_json()
     {'request': 'k1', 'worker': 'Ann', 'time': 0.0, 'tickets': [1, 2]}
@@ -41,21 +42,12 @@ class Lease(NamedTuple):
     tickets: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as a dict of JSON data: the value of a lease event.
-
-        Keys: request (idempotency key), worker (name), time (Unix seconds), tickets (list of ticket numbers).
-        """
+        """Return the value of a lease event."""
         return {**self._asdict(), "tickets": list(self.tickets)}
 
 
 class LeaseTable:
-    """All leases of an event log: by request, and the last one of each ticket.
-
-    A lease records the tickets issued for one request of a worker. `new` builds one, `add` stores it, `replay` adds one
-    from an event of the log.
-
-    by_request: leases by idempotency key, oldest first.
-    by_ticket: the last lease of each leased ticket, by ticket number.
+    """All leases of an event log: by request, oldest first, and the last one of each ticket.
 
     >>> table = LeaseTable()
     >>> table.add(table.new("k1", "Ann", 5.0, [1, 2]))
@@ -74,10 +66,6 @@ class LeaseTable:
         """Return the lease of a request, or None if the request is new.
 
         ConflictError if the key belongs to a request of another worker, or for more than `count` tickets.
-
-        request: idempotency key of the request.
-        worker: name of the worker.
-        count: largest number of tickets that this request may return.
         """
         lease = self.by_request.get(request)
         # Fewer tickets than requested are normal at the end of the list; more are not.
@@ -89,52 +77,31 @@ class LeaseTable:
         return lease
 
     def new(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> Lease:
-        """Return a new lease that starts now, without storing it.
-
-        If the clock was set back, the lease starts at the latest start so far.
-
-        request: idempotency key of the request.
-        worker: name of the worker.
-        now: present time in Unix seconds.
-        tickets: numbers of the tickets issued for the request.
-        """
+        """Return a lease that starts at Unix time `now`, or at the latest start if that is later."""
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 
     def add(self, lease: Lease) -> None:
-        """Add a lease from `new` to this table, in memory only.
-
-        From then on it is the last lease of its tickets, instead of an earlier one; `find` returns it by its key.
-        """
+        """Add a lease; from then on it is the last one of its tickets."""
         self.by_request[lease.request] = lease
         self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
         self._latest = lease.time
 
     def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
-        """Add the lease of a stored event; ValueError if it is malformed.
-
-        ticket: key of the event, which is the first ticket of the lease.
-        value: value of the event, as returned by `Lease.to_json`.
-        issued: numbers of the tickets issued so far; a lease may have no others.
-        """
+        """Add the lease of a stored event; ValueError if it is malformed."""
         if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):
             raise ValueError("malformed lease")
-        request, worker, time, tickets = value["request"], value["worker"], value["time"], value["tickets"]
-        is_typed = type(request) is str and type(worker) is str and type(time) is float and type(tickets) is list
-        if not is_typed or request in self.by_request or not time >= self._latest:
+        request, worker, start, tickets = value["request"], value["worker"], value["time"], value["tickets"]
+        is_typed = type(request) is str and type(worker) is str and type(start) is float and type(tickets) is list
+        if not is_typed or request in self.by_request or not start >= self._latest:
             raise ValueError("malformed lease")
         if not tickets or tickets[0] != ticket or len(set(map(repr, tickets))) != len(tickets):
             raise ValueError("malformed lease")
         if not all(type(number) is int and number in issued for number in tickets):
             raise ValueError("lease of an unknown ticket")
-        self.add(Lease(request, worker, time, tuple(tickets)))
+        self.add(Lease(request, worker, start, tuple(tickets)))
 
     def expired(self, pending: Iterable[int], now: float, after: float) -> list[int]:
-        """Return the pending tickets leased at least `after` seconds ago, or never.
-
-        pending: numbers of the tickets without an outcome.
-        now: present time in Unix seconds.
-        after: smallest age, in seconds, of the last lease of a returned ticket.
-        """
+        """Return the pending tickets leased at least `after` seconds ago, or never."""
         return [
             ticket
             for ticket in pending
@@ -142,15 +109,10 @@ class LeaseTable:
         ]
 
 
-def check_request(owner: str, request: Any, worker: Any) -> None:
-    """Raise ParameterError if an idempotency key or worker name is not a short text.
-
-    Both must be printable, with at most 100 characters; only the worker name may be empty.
-
-    owner: name of the caller, for the error message.
-    request: idempotency key.
-    worker: name of the worker.
-    """
+def check_lease(
+    owner: str, request: Any, worker: Any, reissue_after: float | None, now: float | None
+) -> tuple[float | None, float]:
+    """Check the arguments of a lease; return `reissue_after`, and `now` or the system time."""
     for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
         limit = _MAX_NAME_LENGTH
         if not (type(text) is str and least <= len(text) <= limit and text.isprintable()):
@@ -158,16 +120,15 @@ def check_request(owner: str, request: Any, worker: Any) -> None:
                 f"{owner}: expected an {what} of {least} to {limit} printable characters, got {text!r:.200}; "
                 "use a UUID or a short name."
             )
+    if reissue_after is not None:
+        reissue_after = _validate.real(owner, "reissue_after", reissue_after, least=0)
+    return reissue_after, time.time() if now is None else now
 
 
 class LeasedFile(ProcessBound, Generic[_State]):
     """Base class of `SessionFile` and `RaceFile`: an event log, and a state from it.
 
-    It is a context manager that closes the file. A subclass defines `_current`, which applies unread events and returns
-    the state, and `_forget`, which drops the state.
-
-    path: path of the file.
-    log: the open event log of the file.
+    A context manager that closes the file. A subclass defines `_current` and `_forget`.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -184,18 +145,16 @@ class LeasedFile(ProcessBound, Generic[_State]):
         raise NotImplementedError
 
     def lease_of_ticket(self) -> dict[int, Lease]:
-        """Return the last lease of each ticket, by ticket number.
-
-        A lease records which worker got a ticket, and when. Tickets that were not issued by `lease` have none.
-        """
+        """Return the last lease of each ticket that was issued by `lease`."""
         with self._reading():
             return dict(self._leases.by_ticket)
 
-    def close(self) -> None:
-        """Close the file; the object cannot be used afterwards.
+    def lease_times(self) -> dict[int, float]:
+        """Return the Unix time of the last lease of each ticket that has one."""
+        return {ticket: lease.time for ticket, lease in self.lease_of_ticket().items()}
 
-        Everything recorded is on the disk already.
-        """
+    def close(self) -> None:
+        """Close the file; everything recorded is on the disk already."""
         self._log.close()
 
     def __enter__(self) -> Self:

@@ -36,15 +36,11 @@ def read_answers(
 ) -> list[Event]:
     """Return the answers in a table as events of kind "answer".
 
-    Columns: ticket, or candidate and row; loss, score or outcome (loss or score, as the race was started); optionally
-    cost and failed. A row that has no loss, score or outcome and has not failed is skipped: it has no answer yet.
-    TableError names the line of a malformed row.
+    Columns: ticket, or candidate and row; loss, score or outcome (as the race was started); optionally cost and failed.
+    A row without an answer that has not failed is skipped. TableError names the line of a malformed row.
 
-    path: the table, in any format that `read_table` reads.
-    tickets: ticket numbers of the issued calls by (candidate, row), from `RaceFile.tickets`.
-    call_of: returns the call of a ticket number, with which the columns candidate and row must agree; returns None
-        where the calls are not known, and nothing is compared.
-    settings: settings of the race: unit of the answers, and cost of an answer without a cost.
+    tickets: numbers of the issued calls by (candidate, row), from `RaceFile.tickets`.
+    call_of: returns the call of a ticket, with which candidate and row must agree; None where it is not known.
     id_column: name of the column of row ids in the list of the race; the table may use it instead of `row`.
     """
     table = read_cells(path)
@@ -98,10 +94,7 @@ def read_known(
     Columns that are not named like a candidate are ignored, so that the list itself may have the answers. Rows and
     candidates may be left out. TableError if a row does not belong to the race.
 
-    path: the table, in any format that `read_table` reads.
-    candidates, rows: names of the candidates and of the rows of the race, in the order of the result.
     column: the column of row ids; None: `id`, or the only column with a usual name for ids.
-    units: direction and range of the numbers in the table.
     """
     table = read_cells(path)
     place = id_place(table, column)
@@ -132,16 +125,12 @@ def read_known(
 def write_calls(
     path: Path, calls: Sequence[Call], settings: RaceSettings, file: RaceFile | None, *inputs: Path
 ) -> None:
-    """Write calls to a table with a blank column `outcome`, for a person to fill in.
+    """Write calls to a table with a blank column `outcome`, which `read_answers` reads.
 
-    `read_answers` reads the filled table. Columns: ticket, candidate, and those of the user's list. A column of the
-    list that `read_answers` would take for something else, such as `cost`, gets the prefix `list:`.
+    A column of the list that `read_answers` would take for something else, such as `cost`, gets the prefix `list:`.
 
     path: a new file that ends in .csv or .xlsx, else TableError.
-    calls: the issued calls, one line each.
-    settings: settings of the race.
     file: the race file, which has the columns of the list; None over HTTP, where only the row ids are known.
-    inputs: files that must not be overwritten.
     """
     taken = {*_OTHER_COLUMNS, *_units_by_column(settings)}
     own = ("row",) if file is None else file.columns
@@ -155,13 +144,9 @@ def write_calls(
 
 
 def answer_table(file: RaceFile) -> list[list[Any]]:
-    """Return all answers of a race as lines of cells; the first line is a header.
+    """Return all answers of a race, in order of arrival, as lines of cells after a header.
 
-    Columns: ticket, candidate, row, the outcome in the unit of the race (named "loss", "score" or the unit; None if the
-    call failed), cost, failed (1 or 0). Answers are in order of arrival. `read_answers` reads the table back if it is
-    written to a file.
-
-    file: an open race file.
+    The outcome is in the unit of the race, None if the call failed. `read_answers` reads the table back.
     """
     race, units = file.race, file.settings.units
     lines: list[list[Any]] = [[*_answer_types(units)]]
@@ -175,13 +160,7 @@ def answer_table(file: RaceFile) -> list[list[Any]]:
 
 
 def export_answers(file: RaceFile, path: Path) -> int:
-    """Write all answers of a race to a table with the columns of `answer_table`.
-
-    Returns the number of answers. An existing table is replaced.
-
-    file: an open race file.
-    path: ends in .csv or .parquet, else TableError.
-    """
+    """Write `answer_table` to a .csv or .parquet file; return the number of answers."""
     types = _answer_types(file.settings.units)
     columns = [list(column) for column in zip(*answer_table(file)[1:], strict=True)] or [[] for _ in types]
     return write_columns(path, types, lambda: iter([columns]), file.path)

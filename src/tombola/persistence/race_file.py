@@ -6,7 +6,6 @@ driver (`tombola.racing.driver`) uses the file as its event log and holds the ra
 for processes that make no calls themselves, such as `tombola race next`, `tombola race record` and `tombola serve`.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -17,7 +16,7 @@ from tombola import __version__, _validate
 from tombola._formatting import is_encodable
 from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import LeasedFile, LeaseTable, check_request
+from tombola.persistence.leases import LeasedFile, LeaseTable, check_lease
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.known import SideInformation
@@ -47,18 +46,9 @@ class RaceFile(LeasedFile[None]):
     """A race in a file; several processes may open it, each with its own object.
 
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
-    `tombola.race` uses it as its event log.
-
-    log: the open event log of the file.
-    path: path of the file.
-    settings: settings of the race, with the present limits.
-    rows: names of the rows, in the order of the list.
-    evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); empty if unknown.
-    side: losses known before the race (answers on file), and other numbers known of each row (history).
-    strata: groups of the rows; None without groups.
-    earlier_limits: limits before each time they were raised, oldest first, as (max_calls, max_cost).
-    columns, id_column, delimiter: names of the columns of the user's list, name of its column of row ids, and
-        delimiter of its CSV file; ("row",), "row" and "," if the race was not started from a list.
+    `tombola.race` uses it as its event log. Attributes beside the parameters of `start`: earlier_limits (max_calls
+    and max_cost before each raise, oldest first), and columns, id_column, delimiter of the user's list ("row" and
+    "," without one). The settings have the present limits.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -108,13 +98,10 @@ class RaceFile(LeasedFile[None]):
     ) -> "RaceFile":
         """Create the file of a new race; SessionError if the file exists already.
 
-        Only the limits can be changed afterwards (`raise_limits`).
-
-        path: the file to create.
-        settings: settings of the race; a missing seed is drawn and stored.
-        rows: names of the rows, all different.
+        settings: a missing seed is drawn and stored. Only limits can be changed afterwards (`raise_limits`).
+        rows: their names, all different.
         evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); None if unknown.
-        side: losses known before the race, and other numbers known of each row; None without.
+        side: losses known before the race (answers on file), and other numbers of each row (history); None without.
         strata: groups of the rows; None without.
         row_list: the user's list with its columns, which tables of calls show; None: only the names of the rows.
         """
@@ -163,15 +150,8 @@ class RaceFile(LeasedFile[None]):
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
-        Settings without a seed accept the seed of the file. A higher `max_calls` or `max_cost` is stored, and the race
-        goes on.
-
-        path: the file.
-        settings: settings of the race.
-        rows: names of the rows, all different.
-        evaluator_config: how calls are made, as JSON data; None if unknown.
-        side: losses known before the race, and other numbers known of each row; None without.
-        strata: groups of the rows; None without.
+        Parameters are those of `start`. Settings without a seed accept the seed of the file. A higher `max_calls` or
+        `max_cost` is stored, and the race goes on.
         """
         if not Path(path).exists():
             return cls.start(path, settings, rows, evaluator_config, side, strata)
@@ -206,18 +186,15 @@ class RaceFile(LeasedFile[None]):
 
     @property
     def race(self) -> Race:
-        """The `Race` after all events in the file, also of other processes.
-
-        Only read it: `calls` and `record` of the file change the race and store the change.
-        """
+        """The `Race` after all events in the file, also of other processes; only read it."""
         with self._reading():
             return self._current_race()
 
     def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next calls and store them; no call is issued twice.
+        """Issue the next calls, candidates to evaluate on rows; no call is issued twice.
 
-        A call is a candidate to evaluate on a row. Returns an empty list if no call is possible now: the race is over,
-        a limit is reached, or answers to pending calls must come first.
+        Returns an empty list if none is possible now: the race is over, a limit is reached, or pending answers come
+        first.
 
         count: largest number of calls; None: all that the next row needs.
         """
@@ -238,23 +215,18 @@ class RaceFile(LeasedFile[None]):
     ) -> list[Call]:
         """Issue calls for a request; the same request again returns the same calls.
 
-        A call is a candidate to evaluate on a row. ConflictError if the key belongs to a request of another worker, or
-        for more calls.
+        ConflictError if the key belongs to a request of another worker, or for more calls.
 
-        - `request`: the idempotency key, stored with the calls; it survives a kill.
-        - `count`: the number of calls; None: all that the next row needs. Fewer if fewer are possible now, none at
-          the end of the race.
-        - `worker`: the name of the worker who gets them.
-        - `reissue_after`: offer pending calls leased this many seconds ago before new ones; None: never.
-        - `now`: present time in Unix seconds; None: the system clock.
+        request: the idempotency key, stored with the calls; it survives a kill.
+        count: number of calls; None: all that the next row needs. Fewer if fewer are possible now, none at the end.
+        worker: name of the worker who gets them.
+        reissue_after: offer pending calls leased this many seconds ago before new ones; None: never.
+        now: present time in Unix seconds; None: the system clock.
         """
-        check_request("RaceFile.lease", request, worker)
+        reissue_after, now = check_lease("RaceFile.lease", request, worker, reissue_after, now)
         most = len(self.settings.candidates)
         if count is not None:
             most = _validate.integer("RaceFile.lease", "count", count, least=1)
-        if reissue_after is not None:
-            reissue_after = _validate.real("RaceFile.lease", "reissue_after", reissue_after, least=0)
-        now = time.time() if now is None else now
         with self._writing():
             race = self._current_race()
             known = self._leases.find(request, worker, most)
@@ -278,20 +250,13 @@ class RaceFile(LeasedFile[None]):
         Returns True, or False if the same answer was recorded before; ConflictError if another one was, FeedbackError
         if the call was not issued or the answer is not valid.
 
-        ticket: number of the call, `Call.ticket`.
         loss: in [0, 1]; None if the call failed.
-        cost: of the call, at least 0, in the unit of the limit `max_cost`.
-        failed: whether the call failed; the setting on_failure of the race decides how it counts.
+        cost: at least 0, in the unit of the limit `max_cost`.
         """
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, all or none, and return how many are new.
-
-        The new ones are on the disk on return. ConflictError if a call has another answer already.
-
-        answers: events of kind "answer", each with ticket, loss, cost and failed.
-        """
+        """Record many answers, all or none, and return how many are new."""
         count = 0
         with self._writing():
             race = self._current_race()
@@ -302,12 +267,7 @@ class RaceFile(LeasedFile[None]):
         return count
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise the limits of the race, which goes on; ParameterError for a lower one.
-
-        The log keeps the earlier limits.
-
-        max_calls, max_cost: the new largest number of calls and total cost; None keeps the present one.
-        """
+        """Raise limits of the race, which goes on; ParameterError for a lower one. None keeps it."""
         with self._writing():
             before = self.settings
             changed = before.with_limits(max_calls, max_cost)
@@ -320,8 +280,6 @@ class RaceFile(LeasedFile[None]):
         """Store an event of a running race; it is on the disk on return.
 
         An answer that another process has recorded meanwhile is ignored if it is the same, else ConflictError.
-
-        event: an issued call, or an answer.
         """
         with self._writing():
             before = self._answers.get(event.ticket)
@@ -342,20 +300,14 @@ class RaceFile(LeasedFile[None]):
             return self._current_race().pending
 
     def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
-        """Return the row of each call: its cells in the user's list, column by column.
-
-        calls: calls issued by this race.
-        """
+        """Return the row of each call: its cells in the user's list, column by column."""
         if self._log.about.get("list") is None:
             return [(call.row,) for call in calls]
         with self._locked(), self._log.reading():
             return [tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])]
 
     def replay(self) -> tuple[Event, ...]:
-        """Return all events "call" and "answer" of the file in order, of all processes.
-
-        An `Event` has kind, ticket and, for answers, loss, cost and failed. Nothing is issued or recorded.
-        """
+        """Return all calls and answers of the file in order, of all processes."""
         with self._reading():
             return tuple(self._events)
 
@@ -435,9 +387,7 @@ def _is_of_candidate(name: str, candidates: Sequence[str]) -> bool:
 
 
 def _to_event(stored: LogEvent) -> Event | None:
-    """Return a stored call or answer; None if it is malformed.
-
-    Only types are checked; `Race.apply` checks the values.
+    """Return a stored call or answer; None if it is malformed. `Race.apply` checks the values.
 
     >>> _to_event(LogEvent(1, "answer", 3, [0.5])) is None
     True
@@ -452,11 +402,7 @@ def _to_event(stored: LogEvent) -> Event | None:
 
 
 def is_race_file(path: Path) -> bool:
-    """Return whether a file may be a race file: whether it is an SQLite database.
-
-    Only the first bytes are read, to distinguish race files from lists of rows; `RaceFile.open` checks the content.
-    False if there is no file at the path.
-    """
+    """Return whether a file may be a race file, by the first bytes of an SQLite database."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -472,12 +418,7 @@ def open_log(
 ) -> tuple[RaceSettings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
 
-    log: an event log is returned as it is, a path opens or starts a race file (see `RaceFile.at`), None stands for a
-        log in memory.
-    settings: settings of the race; a missing seed is that of the race file, or drawn.
-    rows: names of the rows.
-    side: losses known before the race, and other numbers known of each row; None without.
-    strata: groups of the rows; None without.
+    log: an event log is returned as it is, a path opens or starts a race file (`RaceFile.at`), None is one in memory.
     """
     if isinstance(log, str | PathLike):
         file = RaceFile.at(log, settings, rows, side=side, strata=strata)

@@ -49,17 +49,12 @@ class ResultCache(NamedTuple):
 
     The result with key `claim/hash` is in the file `claim/hash.result`. A result that cannot be written (read-only or
     full disk) is not cached, which costs time only.
-
-    folder: path of the folder; created when the first result is written.
     """
 
     folder: Path
 
     def read(self, key: str) -> bytes | None:
-        """Return the bytes stored by `write` under a key; None if missing or damaged.
-
-        key: path of the file below the folder, without suffix, such as "claim/hash".
-        """
+        """Return the bytes stored under a key; None if missing or damaged."""
         try:
             content = read_bytes(self.path(key))
         except OSError:
@@ -68,23 +63,14 @@ class ResultCache(NamedTuple):
         return payload if checksum == _checksum(key, payload) else None
 
     def write(self, key: str, payload: bytes) -> None:
-        """Store bytes under a key, atomically; an error of the disk is ignored.
-
-        key: path below the folder, without suffix.
-        payload: the bytes to store.
-        """
+        """Store bytes under a key, atomically; an error of the disk is ignored."""
         path = self.path(key)
         with suppress(OSError):
             make_folder(path.parent)
             write_atomic(path, _checksum(key, payload) + payload)
 
     def read_json(self, key: str) -> Any:
-        """Return the value stored by `write_json` under a key; None if missing or damaged.
-
-        A stored None is not distinguishable from a missing value.
-
-        key: path of the file below the folder, without suffix, such as "claim/hash".
-        """
+        """Return the JSON value stored under a key; None if missing or damaged."""
         payload = self.read(key)
         try:
             return None if payload is None else json.loads(payload)
@@ -92,29 +78,18 @@ class ResultCache(NamedTuple):
             return None
 
     def write_json(self, key: str, value: Any) -> Any:
-        """Store a JSON value under a key; return it as `read_json` will (tuples as lists).
-
-        An error of the disk is ignored; a value that is not JSON raises TypeError.
-
-        key: path of the file below the folder, without suffix, such as "claim/hash".
-        value: dicts with text keys, lists, tuples, texts, numbers, booleans and None.
-        """
+        """Store a JSON value under a key; return it as `read_json` will (tuples as lists)."""
         payload = json.dumps(value).encode()
         self.write(key, payload)
         return json.loads(payload)
 
     def path(self, key: str) -> Path:
-        """Return the path of the file of a result, whether or not it exists.
-
-        key: path below the folder, without suffix.
-        """
+        """Return the path of the file of a result, whether or not it exists."""
         return self.folder / f"{key}.result"
 
 
 def result_key(*parts: Any) -> str:
     """Hash arrays and JSON values to a key of 32 hexadecimal digits.
-
-    parts: everything that the result depends on, in a fixed order: NumPy arrays and JSON values.
 
     >>> result_key({"a": 1, "b": 2}, np.zeros(2)) == result_key({"b": 2, "a": 1}, np.zeros(2))
     True
@@ -133,11 +108,7 @@ def result_key(*parts: Any) -> str:
 
 
 def default_cache_dir(name: str) -> Path:
-    """Return the path of the cache folder of a command; it need not exist.
-
-    It is below the folder in the environment variable TOMBOLA_CACHE, or else below the user's cache folder.
-
-    name: name of the folder, such as "compare".
+    """Return the cache folder of a command, below TOMBOLA_CACHE or the user's cache folder.
 
     >>> default_cache_dir("compare").name
     'compare'
@@ -146,16 +117,10 @@ def default_cache_dir(name: str) -> Path:
 
 
 def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
-    """Play the repetitions that are not cached; return all runs and a number.
+    """Play the repetitions that are not cached; return all runs, and the number of cached ones.
 
-    The number is that of repetitions read from the cache. Repetitions are played and stored in blocks. Every block is
-    stored as soon as it is played, so that an interrupted comparison continues, and one with more repetitions plays
-    only the new ones.
-
-    play: function that takes a list of blocks (first repetition, number of repetitions), and yields the `Runs` of each.
-    repetitions: number of repetitions in all.
-    cache: the cache; None plays everything.
-    key: key of the comparison, from `result_key`.
+    Every block of repetitions is stored as soon as it is played, so that an interrupted comparison continues, and one
+    with more repetitions plays only the new ones.
     """
     blocks = [
         (first, min(_BLOCK_REPETITIONS, repetitions - first)) for first in range(0, repetitions, _BLOCK_REPETITIONS)
@@ -172,12 +137,7 @@ def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, 
 
 
 def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
-    """Return the cached runs of one block of repetitions; None if missing or damaged.
-
-    cache: the cache.
-    key: key of the comparison, from `result_key`.
-    block: first repetition, and number of repetitions.
-    """
+    """Return the cached runs of one block of repetitions; None if missing or damaged."""
     payload = cache.read(_block_key(key, block))
     try:
         return None if payload is None else _decode(payload)
@@ -186,13 +146,7 @@ def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
 
 
 def write_runs(cache: ResultCache, key: str, block: _Block, runs: Runs) -> None:
-    """Store the runs of one block of repetitions of a comparison, for `read_runs`.
-
-    cache: the cache.
-    key: key of the comparison, from `result_key`.
-    block: first repetition, and number of repetitions.
-    runs: the runs of this block only.
-    """
+    """Store the runs of one block of repetitions of a comparison, for `read_runs`."""
     cache.write(_block_key(key, block), _encode(runs))
 
 

@@ -41,11 +41,7 @@ _Columns = list[list[Any]]
 
 
 def cost_columns(budget: Budget | None) -> tuple[str, ...]:
-    """Return the names of the cost columns in tables of outcomes.
-
-    They are `cost`, or `cost:1`, `cost:2`, ... for several resources; none without a budget.
-
-    budget: budget of the session, or None.
+    """Return the cost columns of tables of outcomes: none, `cost`, or `cost:1`, `cost:2`, ...
 
     >>> cost_columns(Budget([5.0, 2.0], worst=1.0))
     ('cost:1', 'cost:2')
@@ -70,15 +66,14 @@ def read_outcomes(
 
     TableError or FeedbackError names the line of a malformed row.
 
-    - `path`: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`.
-    - `actions`: with full feedback: the names of the actions, one column each; else None.
-    - `round_of`: returns the ticket number of a row id (`SessionFile.round_of`).
-    - `assignment`: returns the ticket with a number (`SessionFile.assignment`); columns of ids and `action` must agree
-      with it. None: no check.
-    - `costs`: names of the cost columns, read if present (`cost_columns`).
-    - `unit`: returns the unit of a column by its name. None: losses in [0, 1], scores in the column `score`.
-    - `outcome`: the column of outcomes, if it has another name.
-    - `id_column`, `own_columns`: the columns of the list itself, which hold no outcomes.
+    path: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`.
+    actions: with full feedback: the names of the actions, one column each; else None.
+    round_of: returns the ticket number of a row id (`SessionFile.round_of`).
+    assignment: returns the ticket with a number, with which ids and actions must agree; None: no check.
+    costs: names of the cost columns, read if present (`cost_columns`).
+    unit: returns the unit of a column by its name. None: losses in [0, 1], scores in the column `score`.
+    outcome: the column of outcomes, if it has another name.
+    id_column, own_columns: the columns of the list itself, which hold no outcomes.
     """
     table = read_cells(path)
     header = [name if name in own_columns else name.lower() for name in table.names]
@@ -116,13 +111,7 @@ def read_outcomes(
 
 
 class _ListSource(Protocol):
-    """A session that knows the list's own columns: a `SessionFile` or one behind HTTP.
-
-    names: of the actions.
-    columns: names of the list's own columns.
-    delimiter: separates the columns of a daily list.
-    feedback_model: of the learner; it decides which columns are blank.
-    """
+    """A session that knows the list's own columns: a `SessionFile` or one behind HTTP."""
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
@@ -138,12 +127,7 @@ class _ListSource(Protocol):
 
 
 def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[list[str]]:
-    """Return the rows of tickets as lines of cells, with blank cells for outcomes.
-
-    The columns are the list's own ones, ticket, action and outcome (with full feedback, one per action); the first line
-    has their names. A column of the list that is called ticket or action gets the prefix `list:`; one called outcome is
-    used for the outcomes.
-    """
+    """Return the rows of tickets as lines of cells, with blank cells for outcomes."""
     own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
     if file.feedback_model.full_feedback:
         blank = [name for name in file.names[: file.feedback_model.n_listed_actions] if name not in own]
@@ -156,14 +140,9 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
 
 
 def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write tickets with their rows to a table for a person to fill in.
+    """Write tickets with their rows to a table with blank outcomes, which `read_outcomes` reads.
 
-    Columns: those of the user's list, ticket, action, and a blank column `outcome` (with full feedback, a blank one per
-    action). `read_outcomes` reads the filled table. A CSV file has the delimiter of the user's list.
-
-    file: a `SessionFile`, or a session at a server; it has the columns of the user's list.
-    assignments: the tickets, one line each.
-    path: a new file that ends in .csv or .xlsx, else TableError.
+    A column of the list called ticket or action gets the prefix `list:`; one called outcome is used for the outcomes.
     """
     write_work_list(path, _daily_list(file, assignments), file.delimiter, file.path)
 
@@ -172,11 +151,6 @@ def write_work_list(path: Path, lines: list[list[str]], delimiter: str, *inputs:
     """Write a table for a person to fill in, as a new CSV or Excel file.
 
     CSV gets a byte order mark, without which Excel misreads letters outside ASCII.
-
-    path: a new file that ends in .csv or .xlsx, else TableError.
-    lines: the cells of each line, a header first.
-    delimiter: character between the cells of a CSV file.
-    inputs: files that must not be overwritten.
     """
     check_daily_list(path, *inputs)
     if path.suffix.lower() == ".csv":
@@ -187,12 +161,9 @@ def write_work_list(path: Path, lines: list[list[str]], delimiter: str, *inputs:
 
 
 def check_daily_list(path: Path, *inputs: Path) -> None:
-    """Raise TableError if `write_daily_list` could not write to a path.
+    """Raise TableError unless a path is new and ends in .csv or .xlsx.
 
     Called before tickets are issued, so that none is lost.
-
-    path: must end in .csv or .xlsx, and not exist.
-    inputs: files that must not be overwritten.
     """
     if path.suffix.lower() not in (".csv", ".xlsx"):
         raise TableError(f"next: expected a table that ends in .csv or .xlsx, got {path}; write --out today.csv.")
@@ -205,26 +176,15 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
 
 
 def export_tickets(file: "SessionFile", path: Path) -> int:
-    """Write all tickets with their outcomes to a table; return their number.
-
-    Columns: ticket, id, action, probability, the outcome in the unit of the session (named "loss", "score" or the
-    unit), amended, cancelled; for routers, budgets and full feedback also decisions, costs and the outcomes of all
-    actions. An existing table is replaced.
-
-    file: an open session file.
-    path: ends in .csv or .parquet, else TableError.
-    """
-    return write_columns(path, _column_types(file), lambda: _column_chunks(file), file.path)
+    """Write all tickets, in the unit of the session, to .csv or .parquet; return their number."""
+    return write_columns(path, export_columns(file), lambda: _column_chunks(file), file.path)
 
 
 def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[_Columns]], *inputs: Path) -> int:
     """Write chunks of columns to a .csv or .parquet table; return the number of rows.
 
-    - `path`: the table to write; TableError if it has another ending.
-    - `types`: Arrow types by column name, such as {"ticket": "int64"}.
-    - `chunks`: called without arguments after the path was checked; yields the next rows as a list of columns, each a
-      list of cells, in the order of `types`.
-    - `inputs`: files that must not be overwritten.
+    types: Arrow types by column name, such as {"ticket": "int64"}.
+    chunks: yields the next rows as a list of columns, in the order of `types`; called after the path was checked.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise TableError(f"export: expected a path that ends in .csv or .parquet, got {path}; write --out run.csv.")
@@ -233,7 +193,7 @@ def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterat
         return write(out, types, chunks())
 
 
-def _column_types(file: "SessionFile") -> dict[str, str]:
+def export_columns(file: "SessionFile") -> dict[str, str]:
     """Return the names of the columns of `export_tickets` with their Arrow types."""
     types = {"ticket": "int64", "id": "string", "action": "string", "probability": "float64"}
     types |= {file.units.quantity: "float64"}
@@ -246,10 +206,7 @@ def _column_types(file: "SessionFile") -> dict[str, str]:
 
 
 def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
-    """Yield the columns of `export_tickets`, 20,000 tickets at a time.
-
-    They are in the order of `_column_types`, outcomes in the unit of the session. Unknown values are None.
-    """
+    """Yield the columns of `export_columns`, 20,000 tickets at a time; None if unknown."""
     view = file.view()
     # Index of each ticket among the answered ones, -1 if it has no outcome.
     index = np.full(view.round, -1)
@@ -350,10 +307,7 @@ def _check_agreement(
 
 
 def _outcome_place(table: CellTable, header: list[str], outcome: str, own_columns: Sequence[str]) -> int:
-    """Return the column of outcomes.
-
-    It is the named one, or the only one with a usual name that is not blank.
-    """
+    """Return the named column of outcomes, or the only one with a usual name that is not blank."""
     if outcome:
         return _column(table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME")
     own = {name.lower() for name in own_columns} - {"outcome"}

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tombola.engine.tickets import ACTION, PROBABILITY, Ticket
+from tombola.engine.tickets import ACTION, PROBABILITY, ROUNDS, Ticket
 from tombola.errors import FeedbackError
 from tombola.readers.units import Units
 
@@ -27,12 +27,9 @@ Losses = float | tuple[float, ...]
 
 
 class Outcome(NamedTuple):
-    """Feedback for a ticket, as given to `SessionFile.record_all`.
+    """Feedback for a ticket, with the parameters of `SessionFile.record`.
 
-    round: number of the ticket.
-    loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
-    cost: under a budget, one number per resource; None without a budget, or if the action has a fixed price.
-    source: file and line that the outcome was read from, for error messages; "" if it was not read from a table.
+    source: file and line that it was read from, for error messages; "" if it was not read from a table.
     units: unit of the numbers in error messages; None: the unit of the session.
     """
 
@@ -45,17 +42,12 @@ class Outcome(NamedTuple):
 
 
 class ReplayError(ValueError):
-    """Raised if the learner, on replay, issues another ticket than the log has.
-
-    Then the learner or the version of tombola has changed since the log was written.
-    """
+    """Raised if the learner, on replay, issues another ticket than the log has."""
 
 
 def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
     """Return the value of a ticket event: a list of JSON data, with None for NaN.
 
-    ticket: the ticket; its action and probability are stored.
-    features: features of the row, for learners of labels, and for routers in a saved session; else empty.
     decision: stake, choice, safe choice and capital of a router (`Session.decision_of`); None without a router.
 
     >>> ticket_value(Ticket(3, 1, math.nan)), ticket_value(Ticket(3, 1, 0.5), [0.25])
@@ -76,8 +68,6 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
 
     ValueError if the event is malformed, ReplayError if the tickets differ in any bit.
 
-    session: the session, changed in place.
-    round, value: key and value of the event, from `ticket_value`.
     features: features of the row; None if the event has them, or there are none.
     check: False replaces a different ticket by that of the event: after an amendment the learner would have acted
         otherwise, but the ticket was issued.
@@ -87,25 +77,31 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
     width = n_features if features is None else 0
     if not (type(value) is list and len(value) == 2 + decides + width and type(value[0]) is int):
         raise ValueError("malformed ticket")
-    action, probability, *rest = value
-    is_probability = probability is None or (type(probability) is float and math.isfinite(probability))
-    if not (0 <= action < len(session.names) and is_probability and round == session.round + 1):
-        raise ValueError("malformed ticket")
+    action, probability = value[0], value[1]
     same = True
     if decides:
-        decision = rest.pop(0)
+        decision, shown = value[2], value[3:] if features is None else features
         if not (type(decision) is list and all(type(number) is float for number in decision)):
             raise ValueError("malformed decision")
         # A router acts by the record of its decision.
-        ticket = session._repeat(rest if features is None else features, decision, force=not check)
-        same = session.decision_of(round) == decision
+        ticket = session._repeat(shown, decision, force=not check)
+        same = session.decision_of(ticket.round) == decision
     elif n_features:
-        ticket = session.act(rest if features is None else features)
+        ticket = session.act(value[2:] if features is None else features)
     else:
         ticket = session.act()
-    same &= ticket.probability == probability or (probability is None and math.isnan(ticket.probability))
-    if same and ticket.action == action:
+    repeated, drawn, chance = ticket
+    if type(probability) is float:
+        same &= chance == probability
+    elif probability is None:
+        same &= math.isnan(chance)
+    else:
+        raise ValueError("malformed ticket")
+    if same and drawn == action and repeated == round:
         return
+    is_finite = probability is None or math.isfinite(probability)
+    if not (is_finite and 0 <= action < len(session.names) and repeated == round):
+        raise ValueError("malformed ticket")
     if check:
         raise ReplayError(f"ticket {round}")
     cells = session.ticket_table.cells
@@ -113,21 +109,16 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
-    """Replay an outcome event: pass the outcome of a pending ticket to the learner.
-
-    ValueError if the event is malformed or the ticket is not pending.
-
-    session: the session, changed in place.
-    round, value: key and value of the event, the list of floats of `encode_outcome`.
-    """
-    if not (type(value) is list and len(value) == session.feedback_model.outcome_width):
+    """Pass the outcome of an event to the learner; ValueError if malformed or not pending."""
+    model, cells = session.feedback_model, session.ticket_table.cells
+    if not (type(value) is list and len(value) == model.outcome_width):
         raise ValueError("malformed outcome")
     for number in value:
         if type(number) is not float:
             raise ValueError("malformed outcome")
-    if not (type(round) is int and 1 <= round <= session.round):
+    if not (type(round) is int and 1 <= round <= cells[0, ROUNDS]):
         raise ValueError("outcome of an unknown ticket")
-    outcome, model, cells = tuple(value), session.feedback_model, session.ticket_table.cells
+    outcome = tuple(value)
     # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
     if model.default_actions is not None and model.validate(int(cells[round, ACTION]), outcome) != outcome:
         raise ValueError("malformed outcome")
@@ -135,14 +126,7 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
-    """Validate an outcome and encode it as floats; FeedbackError if it is invalid.
-
-    The result has `session.feedback_model.outcome_width` floats, as the learner gets them and events store them.
-
-    session: the session that issued the ticket.
-    outcome: the outcome as given by the user.
-    owner: name of the caller, for the error message.
-    """
+    """Validate an outcome and encode it as `outcome_width` floats; FeedbackError if invalid."""
     action = int(session.ticket_table.cells[outcome.round, ACTION])
     given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
     try:

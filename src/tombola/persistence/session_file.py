@@ -15,13 +15,13 @@ never answered       `cancel` removes the ticket from `pending`; its worst cost 
 damaged, replaced    SessionError
 """
 
+import gc
 import math
 import secrets
 import shlex
-import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -43,18 +43,11 @@ from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
-from tombola.errors import (
-    ConflictError,
-    ExhaustedError,
-    FeedbackError,
-    LearnerError,
-    ParameterError,
-    SessionError,
-)
+from tombola.errors import ConflictError, ExhaustedError, FeedbackError, LearnerError, ParameterError, SessionError
 from tombola.learners.spec import from_spec, to_spec
 from tombola.order import draw_order
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import Lease, LeasedFile, LeaseTable, check_request
+from tombola.persistence.leases import Lease, LeasedFile, LeaseTable, check_lease
 from tombola.persistence.session_events import (
     Losses,
     Outcome,
@@ -98,12 +91,9 @@ VIEWS = (
 
 
 class Assignment(NamedTuple):
-    """A ticket with names: the learner's action for one row.
+    """A ticket with names: the action to play on the row with this id.
 
-    round: number of the ticket, from 1.
-    id: id of the row.
-    action: name of the action to play on the row.
-    probability: probability with which the learner chose the action; NaN if the learner cannot compute it.
+    probability: with which the learner chose the action; NaN if the learner cannot compute it.
     """
 
     round: int
@@ -116,24 +106,21 @@ class Assignment(NamedTuple):
         probability = None if math.isnan(self.probability) else self.probability
         return {"ticket": self.round, "id": self.id, "action": self.action, "probability": probability}
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Assignment":
+        """Return the ticket that `to_json` wrote; other keys are ignored."""
+        probability = data["probability"]
+        return cls(data["ticket"], data["id"], data["action"], math.nan if probability is None else probability)
+
 
 class SessionFile(LeasedFile[Session]):
     """A session on a list of rows, in a file that several processes may open.
 
     Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file. `next` issues tickets,
-    `record` takes their outcomes.
-
-    log: the open event log of the file.
-    path: the file.
-    learner, budget, seed: the learner with its parameters, its budget (None without one), and the seed.
-    names, horizon: names of the actions, with an added null action last; number of rows.
-    columns, id_column, delimiter: names of the columns of the user's list, name of its column of row ids, and
-        delimiter of its CSV file.
-    kind, range, units: "losses", "scores" or None, and smallest and largest outcome, as given to `start`; and the
-        conversion between such outcomes and losses in [0, 1].
-    feature_names: names of the features; empty without features.
-    feedback_model: encodes and checks outcomes, by the kind of feedback of the learner.
-    interpreted: whether a short file is replayed without loading the compiler; False, and set by commands.
+    `record` takes their outcomes. Attributes beside the parameters of `start`: names and horizon (actions, with an
+    added null action last, and number of rows), units (conversion between outcomes and losses), feedback_model
+    (encodes and checks outcomes), and interpreted (whether a short file is replayed without loading the compiler;
+    False, and set by commands).
 
     >>> import tempfile
     >>> from tombola import UCB1
@@ -198,21 +185,15 @@ class SessionFile(LeasedFile[Session]):
     ) -> "SessionFile":
         """Shuffle the rows and write a new file; SessionError if it exists already.
 
-        - `path`: the file to write.
-        - `ids`: one id per row, all different.
-        - `actions`: names of the actions.
-        - `learner`: any learner but one of labels.
-        - `budget`: for a learner with a budget: amounts with worst costs, or prices; else None.
-        - `seed`: determines the order of the rows and the learner's random choices; drawn and stored if None.
-        - `features`: for a router: table (rows, features), NaN for a missing value; None: no features.
-        - `feature_names`: names of the features, for reports; None: default names.
-        - `columns`: columns of the user's list by name, one text per row, which tables of tickets show; None: only the
-          ids.
-        - `id_column`: the name of the column of ids.
-        - `kind`: outcomes in tables, texts and pages are "losses" (smaller is better) or "scores" (larger is better);
-          None: losses in texts, and in tables by the name of the column.
-        - `range`: the smallest and the largest possible outcome in tables, texts and pages.
-        - `delimiter`: character between the cells of CSV tables of tickets.
+        ids: one per row, all different.
+        learner: any learner but one of labels.
+        budget: for a learner with a budget: amounts with worst costs, or prices; else None.
+        seed: determines the order of the rows and the learner's random choices; drawn and stored if None.
+        features, feature_names: for a router: table (rows, features), NaN for a missing value; None: no features.
+        columns, id_column: columns of the user's list by name, one text per row, which tables of tickets show.
+        kind, range: outcomes in tables, texts and pages are "losses" or "scores" from `range`; None: losses in texts,
+            and in tables by the name of the column.
+        delimiter: character between the cells of CSV tables of tickets.
         """
         _validate.not_text("SessionFile.start", "ids", ids)
         _validate.not_text("SessionFile.start", "actions", actions)
@@ -258,8 +239,7 @@ class SessionFile(LeasedFile[Session]):
     def open(cls, path: str | Path, learner: "Learner | None" = None) -> "SessionFile":
         """Open an existing session file; SessionError if it is missing or damaged.
 
-        path: the file.
-        learner: the learner of the session, needed if it is not a learner of tombola; None: restored from the file.
+        learner: needed if it is not a learner of tombola; None: restored from the file.
         """
         log = EventLog.open(Path(path), "SessionFile", "session")
         try:
@@ -270,12 +250,7 @@ class SessionFile(LeasedFile[Session]):
             raise
 
     def next(self, count: int = 1) -> list[Assignment]:
-        """Issue the next tickets and return them; they are on the disk on return.
-
-        A ticket is a row of the list with the action to play. ExhaustedError if no row is left.
-
-        count: number of tickets; fewer are issued if fewer rows are left.
-        """
+        """Issue the next tickets, on the disk on return; ExhaustedError if no row is left."""
         count = _validate.integer("SessionFile.next", "count", count, least=1)
         with self._writing() as session:
             return self._assignments(self._issue_next(session, count))
@@ -295,17 +270,14 @@ class SessionFile(LeasedFile[Session]):
         ConflictError if the key belongs to a request of another worker, or for more tickets; ExhaustedError if no row
         is left.
 
-        - `request`: the idempotency key, stored with the tickets; it survives a kill.
-        - `count`: the number of tickets; fewer if fewer rows are left.
-        - `worker`: the name of the worker who gets them.
-        - `reissue_after`: offer pending tickets leased this many seconds ago before new ones; None: never.
-        - `now`: present time in Unix seconds; None: the system clock.
+        request: the idempotency key, stored with the tickets; it survives a kill.
+        count: number of tickets; fewer if fewer rows are left.
+        worker: name of the worker who gets them.
+        reissue_after: offer pending tickets leased this many seconds ago before new ones; None: never.
+        now: present time in Unix seconds; None: the system clock.
         """
-        check_request("SessionFile.lease", request, worker)
+        reissue_after, now = check_lease("SessionFile.lease", request, worker, reissue_after, now)
         count = _validate.integer("SessionFile.lease", "count", count, least=1)
-        if reissue_after is not None:
-            reissue_after = _validate.real("SessionFile.lease", "reissue_after", reissue_after, least=0)
-        now = time.time() if now is None else now
         with self._writing() as session:
             known = self._leases.find(request, worker, count)
             if known is not None:
@@ -321,10 +293,7 @@ class SessionFile(LeasedFile[Session]):
 
     @property
     def leases(self) -> list[Lease]:
-        """All leases of the file, the oldest first.
-
-        A `Lease` has the tickets of one call of `lease`, with its request, worker and time.
-        """
+        """All leases of the file, the oldest first."""
         with self._reading():
             return list(self._leases.by_request.values())
 
@@ -334,30 +303,22 @@ class SessionFile(LeasedFile[Session]):
         Returns True, or False if the same outcome was recorded before. ConflictError if the ticket has another outcome
         or was cancelled; FeedbackError if the outcome is malformed.
 
-        round: number of the ticket.
         loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
         cost: under a budget, one number per resource; None without a budget, or if the action has a fixed price.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record many outcomes, all or none; return how many are new.
-
-        Raises ConflictError if a ticket has another outcome or was cancelled, FeedbackError if one is malformed.
-
-        outcomes: each with the number of its ticket, loss or reward, and cost.
-        """
+        """Record many outcomes, all or none, as `record`; return how many are new."""
         with self._writing() as session:
             return sum([self._record_from(session, outcome) for outcome in outcomes])
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
         """Replace a wrong outcome; return the wrong loss, or losses with full feedback.
 
-        The learner replays the session with the new outcome. Tickets issued since stay as they are, and the wrong
-        outcome stays in the log. FeedbackError under a budget, ConflictError if the ticket has no outcome yet.
-
-        round: number of the ticket.
-        loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
+        The learner replays the session with the new outcome, given as to `record`. Tickets issued since stay as they
+        are, and the wrong outcome stays in the log. FeedbackError under a budget, ConflictError if the ticket has no
+        outcome yet.
         """
         with self._writing() as session:
             if not self.feedback_model.supports_amend:
@@ -381,13 +342,10 @@ class SessionFile(LeasedFile[Session]):
             return losses
 
     def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never have an outcome.
+        """Cancel a ticket that will never have an outcome; return False if it was cancelled before.
 
-        Returns True, or False if it was cancelled before; ConflictError if it has an outcome. Its row is not issued
-        again, and the confidence interval of its action uses no loss of later tickets. If the action failed, record the
-        worst loss instead.
-
-        round: number of the ticket.
+        ConflictError if it has an outcome. Its row is not issued again, and the interval of its action uses no loss of
+        later tickets. If the action failed, record the worst loss instead.
         """
         with self._writing() as session:
             number = self._issued(session, "SessionFile.cancel", round)
@@ -412,10 +370,7 @@ class SessionFile(LeasedFile[Session]):
             return self._assignments(self._pending(session))
 
     def round_of(self, id: str) -> int:
-        """Return the number of the ticket of the row with this id, issued or not.
-
-        FeedbackError if no row has this id.
-        """
+        """Return the ticket number of a row id, issued or not; FeedbackError if unknown."""
         name = str(id)
         with self._locked(), self._log.reading():
             place = self._log.place_of(name) if is_encodable(name) else None
@@ -426,21 +381,13 @@ class SessionFile(LeasedFile[Session]):
         return place
 
     def assignment(self, round: int) -> Assignment:
-        """Return the ticket with this number: row id, action and probability.
-
-        round: number of the ticket, from 1; FeedbackError if it was not issued.
-        """
+        """Return the ticket with this number, from 1; FeedbackError if it was not issued."""
         with self._reading() as session:
             number = self._issued(session, "SessionFile.assignment", round)
             return self._assignments([session.ticket_table.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the row of each ticket: its cells in the user's list.
-
-        Cells are texts in the order of `columns`.
-
-        assignments: the tickets.
-        """
+        """Return the row of each ticket: its cells in the user's list, in the order of `columns`."""
         with self._locked(), self._log.reading():
             cells = [iter(row) for row in self._log.cells_of([task.round for task in assignments])]
         return [
@@ -449,12 +396,7 @@ class SessionFile(LeasedFile[Session]):
         ]
 
     def status(self, level: float = 0.05) -> "Status":
-        """Return progress, pending tickets, and the mean loss of each action.
-
-        Means have confidence intervals. The result has the fields of `tombola.persistence.session_status.Status`.
-
-        level: all confidence intervals hold simultaneously with probability 1 - level.
-        """
+        """Return progress, pending tickets, and mean losses with intervals at this level."""
         from tombola.persistence.session_status import status_of
 
         with self._reading() as session:
@@ -463,10 +405,7 @@ class SessionFile(LeasedFile[Session]):
             return replace(status, router=_router_text(session, level), units=self.units)
 
     def view(self) -> "TicketView":
-        """Return a read-only snapshot of all tickets and outcomes, as arrays.
-
-        Later changes of the file do not appear in it.
-        """
+        """Return a read-only snapshot of all tickets and outcomes, as arrays."""
         with self._reading() as session:
             return self._view(session)
 
@@ -477,7 +416,7 @@ class SessionFile(LeasedFile[Session]):
     def each_id(self) -> Generator[str, None, None]:
         """Yield the row ids in the order of play, without a list of all in memory.
 
-        The file is locked for writers until the last id was read or the generator is closed.
+        The file is locked for writers until the generator is exhausted or closed.
         """
         with self._locked(), self._log.reading():
             yield from self._log.ids()
@@ -499,9 +438,7 @@ class SessionFile(LeasedFile[Session]):
 
         ParameterError if there is nothing to draw yet.
 
-        curve: "shares" of the actions, or mean "loss".
-        ax: axes to draw on; None: a new figure.
-        size: width and height of a new figure, in inches; None: the default.
+        ax: axes to draw on; None: a new figure, of `size` in inches.
         """
         from tombola.persistence.session_page import plot_view
 
@@ -551,9 +488,7 @@ class SessionFile(LeasedFile[Session]):
         return session
 
     def _new_session(self) -> Session:
-        return _new_session(
-            self.learner, self.names, self.horizon, self.budget, self.seed, len(self.feature_names)
-        )  # fmt: skip
+        return _new_session(self.learner, self.names, self.horizon, self.budget, self.seed, len(self.feature_names))
 
     def _features_of(self, round_: Any) -> list[float] | None:
         """Return the features of the row of a round; None without any."""
@@ -578,18 +513,16 @@ class SessionFile(LeasedFile[Session]):
         session = self._session
         assert session is not None
         before = session.round
-        for event in self._log.unread():
-            if event.kind == "amend":
-                return self._replay_amended()
-            self._apply(session, event)
+        with _without_collector():
+            for event in self._log.unread():
+                if event.kind == "amend":
+                    return self._replay_amended()
+                self._apply(session, event)
         self._check_null_tickets(session, before)
         return session
 
     def _check_null_tickets(self, session: Session, before: int) -> None:
-        """Raise SessionError if a ticket of the added null action after round `before` has no outcome.
-
-        `next` writes both in one transaction, so a file without the outcome was changed.
-        """
+        """Raise SessionError if a ticket of the added null action has no outcome: `next` writes both."""
         if not self._adds_null:
             return
         for round_ in range(before + 1, session.round + 1):
@@ -651,9 +584,9 @@ class SessionFile(LeasedFile[Session]):
             ) from None
 
     def _replay_cancel(self, session: Session, round_: Any) -> None:
-        if type(round_) is not int or not 1 <= round_ <= session.round:
-            raise ValueError("unknown ticket")
-        if round_ in self._cancelled or session.ticket_table.outcome(round_) is not None:
+        if type(round_) is not int or not 1 <= round_ <= session.round or round_ in self._cancelled:
+            raise ValueError("ticket is not pending")
+        if session.ticket_table.outcome(round_) is not None:
             raise ValueError("ticket is not pending")
         self._cancelled.add(round_)
 
@@ -764,6 +697,18 @@ class SessionFile(LeasedFile[Session]):
         from tombola.persistence.session_status import TicketView
 
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Suspend the cyclic garbage collector: a replay makes many objects and no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _router_text(session: Session, level: float) -> str:

@@ -28,13 +28,7 @@ _FORMAT = 3
 
 
 def save(session: "Session", path: str | os.PathLike[str]) -> None:
-    """Write configuration and events of a session to a JSON file, atomically.
-
-    An existing file is replaced. `load` reads it.
-
-    session: the session, which is not changed.
-    path: the file to write.
-    """
+    """Write configuration and events of a session to a JSON file, atomically."""
     budget = session.budget
     about: dict[str, Any] = {
         "tombola session": "written by tombola.Session.save",
@@ -77,9 +71,8 @@ def load(path: str | os.PathLike[str], learner: AnyLearner | None, session_class
 
     SessionError if the file is damaged, of another format, or the learner does not repeat its tickets.
 
-    path: a file that `save` has written.
-    learner: the learner of the session, needed if it is not a learner of tombola; None: restored from the file.
-    session_class: the class `Session`, which this module cannot import, because it imports this module.
+    learner: needed if it is not a learner of tombola; None: restored from the file.
+    session_class: `Session`, which imports this module.
     """
     try:
         data = json.loads(read_bytes(path).decode("utf-8"))

@@ -27,12 +27,7 @@ _LISTED_ACTIONS = 8
 
 
 def session_page(file: "SessionFile") -> str:
-    """Return an HTML page about a session: progress, estimates, charts, pending tickets.
-
-    The page needs no other files.
-
-    file: an open session file.
-    """
+    """Return a self-contained HTML page: progress, estimates, charts, pending tickets."""
     now, view = file.status(), file.view()
     units = file.units
     charts = (_share_chart(view), _loss_chart(view, units)) if now.answered else ()
@@ -130,15 +125,9 @@ def plot_view(
     size: tuple[float, float] | None = None,
     units: Units = UNIT_LOSSES,
 ) -> "Figure":
-    """Draw the share of each action, or the mean loss, over the rounds so far.
+    """Draw the share of each action, or the mean loss in these units, over the rounds so far.
 
-    Returns the figure; ParameterError if there is nothing to draw yet.
-
-    view: tickets and outcomes of the session.
-    curve: "shares" of the actions, or mean "loss".
-    axes: axes to draw on; None: a new figure.
-    size: width and height of a new figure, in inches; None: the default.
-    units: unit of the mean loss in the figure.
+    ParameterError if there is nothing to draw yet. Without axes, a new figure of `size` in inches.
     """
     if curve not in ("shares", "loss"):
         raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")

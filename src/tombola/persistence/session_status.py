@@ -1,7 +1,7 @@
 """Status of a session file: progress, and confidence intervals of mean losses."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,18 +31,11 @@ _MAX_ADVICE = 3
 
 
 class TicketView:
-    """Read-only snapshot of the tickets and outcomes of a session.
+    """Read-only snapshot of the tickets and outcomes of a session, from `SessionFile.view`.
 
-    Made by `SessionFile.view`. Later tickets and outcomes do not appear in it. An amended ticket has its new outcome.
-
-    session: the session.
-    seed: seed of the session.
-    amended: numbers of the tickets whose outcome was replaced.
-    cancelled: numbers of the cancelled tickets.
-
-    Further attributes: `learner`, `feedback_model` and `names` (of the actions) of the session; `target`, the mean loss
-    to reach under a budget, or None; `horizon`, number of rows; `n_actions`, number of actions without an added null
-    action; `round`, number of tickets.
+    Later tickets and outcomes do not appear in it. An amended ticket has its new outcome. Its amended and cancelled are
+    numbers of tickets, n_actions counts the actions without an added null action, round the tickets; target is
+    the mean loss to reach under a budget, or None.
     """
 
     def __init__(self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]) -> None:
@@ -77,10 +70,7 @@ class TicketView:
 
     @property
     def outcomes(self) -> list[Any]:
-        """Loss in [0, 1] of each ticket, in order; None without an outcome.
-
-        With full feedback a loss is a tuple: the losses of all actions.
-        """
+        """Loss in [0, 1] of each ticket, a tuple with full feedback; None without an outcome."""
         rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
         found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
         return [losses if known else None for losses, known in zip(found, self._answered.tolist(), strict=True)]
@@ -92,44 +82,31 @@ class TicketView:
 
     @property
     def losses(self) -> Floats:
-        """Losses in [0, 1] of the actions played, one per ticket with an outcome.
-
-        In order of ticket numbers, which are `answered_rounds`.
-        """
+        """Losses in [0, 1] of the actions played, one per ticket of `answered_rounds`."""
         return self.losses_of(self.answered_rounds)
 
     def losses_of(self, rounds: Integers) -> Floats:
-        """Return the losses of the actions played on given tickets, shape (tickets,).
-
-        rounds: numbers of tickets that have an outcome, from 1.
-        """
+        """Return the losses of the actions played on tickets that have an outcome."""
         model = self.feedback_model
         losses: Floats = self._per_action(rounds, lambda action, outcome: (model.loss(action, outcome),))[0]
         return losses
 
     @property
     def costs(self) -> Floats:
-        """Costs of the actions played, shape (resources, tickets with an outcome).
-
-        In cost units, in order of ticket numbers; no resources without a budget.
-        """
+        """Costs of the actions played, shape (resources, tickets with an outcome)."""
         return self._per_action(self.answered_rounds, self.feedback_model.costs)
 
     @property
     def rows(self) -> Floats:
-        """Outcomes as a table of losses, one row per ticket with an outcome.
-
-        With full feedback there is one column per action, else one column: the loss of the played action.
-        """
+        """Losses, one row per ticket with an outcome; with full feedback one column per action."""
         return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
 
     @property
     def decisions(self) -> Floats:
         """Decisions of a router, shape (tickets, 4); (tickets, 0) without a router.
 
-        Columns: stake, the probability with which the choice of the router is played; choice, the action index of the
-        router, -1 for none; safe choice, the action index of the learner without features; capital, the loss that the
-        guard of the router may still risk, in rows.
+        Columns: stake (probability that the router's choice is played), action of the router (-1: none), action of the
+        safe learner, and capital (loss that the guard may still risk, in rows).
         """
         start = OUTCOME_START + self.feedback_model.outcome_width
         return self._cells[:, start : start + min(self.feedback_model.n_decision, _N_LOGGED)]
@@ -164,15 +141,11 @@ class TicketView:
 
 
 class ActionStatus(NamedTuple):
-    """Plays and losses of one action, with a confidence interval.
+    """Plays and losses of one action, with the confidence interval of its mean over all rows.
 
-    name: name of the action.
-    plays: number of tickets with this action.
-    known: number of its known losses.
-    used: number of losses that the interval is computed from: those before the first ticket without an outcome, because
-        late outcomes may differ from early ones. Later losses only cut the interval to the range that is certain.
-    mean: mean of the known losses; NaN without any.
-    low, high: ends of the confidence interval of the mean loss over all rows.
+    plays, known: numbers of its tickets, and of its known losses; `mean` is theirs, NaN without any.
+    used: losses that the interval is computed from: those before the first ticket without an outcome, because late
+        outcomes may differ from early ones. Later losses only cut the interval to the range that is certain.
     open_ticket: number of the first ticket without an outcome if `used` is less than `known`; else 0.
     """
 
@@ -188,27 +161,21 @@ class ActionStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """Progress and estimates of a session at one moment.
+    """Progress and estimates of a session at one moment; losses are in [0, 1].
 
     With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
 
-    learner, seed: learner with its parameters as text, and seed of the session.
-    rows, played, answered, cancelled, amended: numbers of rows, and of tickets issued, answered, cancelled and amended.
+    played, answered, cancelled, amended: numbers of tickets; `pending` has those without an outcome.
     switches: number of tickets whose action differs from that of the ticket before.
     loss: total loss of the answered tickets.
-    actions: plays, mean loss and confidence interval of each action.
-    pending: the tickets without an outcome that were not cancelled.
-    level: probability that an interval or bound fails.
-    best: name of the best action so far.
-    within: upper bound on the mean loss of `best` minus the smallest mean loss of any action.
-    regret: upper bound on the total loss of the n answered tickets minus n times the mean loss of the best action, the
-        mean being over all rows.
+    best, within: best action so far, and a bound on its mean loss minus the smallest mean loss of any action.
+    regret: bound on the total loss of the n answered tickets minus n times the mean loss of the best action over all
+        rows.
     worst_regret: the same bound over all tickets, if those without an outcome have loss 1.
-    balance: amounts of the budget, spent and reserved; empty without a budget.
     mix: under a budget, (action, share of the rows) of the current plan, largest share first; else empty.
     left_out: number of tickets of the null action, which leaves a row alone.
     target: mean loss to reach under a budget; None without a target.
-    units: unit of the outcomes, for texts and JSON; the fields themselves are losses in [0, 1].
+    units: unit of the outcomes, for texts and JSON.
     router: sentence about the router of a session with features; "" without a router.
     """
 
@@ -237,10 +204,7 @@ class Status:
 
     @property
     def balance_text(self) -> str:
-        """Spent, reserved and left amounts by resource, as text; "" without a budget.
-
-        Such as "3 spent, 1 reserved, 6 left of 10".
-        """
+        """Spent, reserved and left amounts by resource, as text; "" without a budget."""
         amounts = zip(self.balance.amounts, self.balance.spent, self.balance.reserved, self.balance.left, strict=True)
         parts = [f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}" for a, s, r, left in amounts]
         if len(parts) > 1:
@@ -249,10 +213,7 @@ class Status:
 
     @property
     def target_text(self) -> str:
-        """Mean loss so far and target as text; "" without a target or outcomes.
-
-        Such as "mean loss 0.12 so far, target 0.1 over all rows", in the unit of the outcomes.
-        """
+        """Mean loss so far and target as text, in the unit of the outcomes; "" without either."""
         if self.target is None or not self.answered:
             return ""
         mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
@@ -260,19 +221,13 @@ class Status:
 
     @property
     def mix_text(self) -> str:
-        """Share of the rows by action in the current plan, as text; "" without a budget.
-
-        Such as "current plan: small on 57 %, large on 43 % of the rows".
-        """
+        """Share of the rows by action in the current plan, as text; "" without a budget."""
         shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
         return f"current plan: {', '.join(shares)} of the rows" if shares else ""
 
     @property
     def estimate(self) -> str:
-        """Sentence on the best action so far, with bounds on its mean and the regret.
-
-        The numbers are `within`, `regret` and, if tickets are pending, `worst_regret`, in the unit of the outcomes.
-        """
+        """Sentence on the best action so far, with bounds on its mean and the regret."""
         open_, units = " and cancelled" if self.cancelled else "", self.units
         within, regret, worst = (units.gap(number) for number in (self.within, self.regret, self.worst_regret))
         more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""
@@ -284,10 +239,7 @@ class Status:
 
     @property
     def advice(self) -> str:
-        """Sentence on tickets without an outcome that make an interval wide; "" if none.
-
-        It names these tickets and the remedy.
-        """
+        """Sentence on tickets without an outcome that make an interval wide; "" if none."""
         waiting: dict[int, list[ActionStatus]] = {}
         for action in self.actions:
             if action.open_ticket:
@@ -310,13 +262,10 @@ class Status:
         return f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do not cancel"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields of `Status` as JSON data, in the unit of the outcomes.
+        """Return the fields as JSON data, in the unit of the outcomes.
 
-        Keys are the names of the fields, except `loss` and `units`: the total of the answered tickets has the key
-        "loss", "score" or the unit, which is also the value of "quantity". `within`, `regret` and `worst_regret` are
-        differences in the same unit. "actions" is a list of dicts with the fields of `ActionStatus` (None for NaN),
-        "pending" one of dicts with ticket, id, action and probability, "balance" a dict with amounts, spent, reserved
-        and left, "mix" a dict of shares by action. Further keys: "estimate" and "advice", sentences.
+        The total loss has the key "loss", "score" or the unit, which is also the value of "quantity". Further keys are
+        the sentences "estimate" and "advice".
         """
         units, fields = self.units, dict(vars(self))
         total = fields.pop("loss")
@@ -340,17 +289,42 @@ class Status:
             "advice": self.advice,
         }
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], units: Units) -> "Status":
+        """Return the status that `to_json` wrote, up to rounding; other keys are ignored."""
+        from tombola.persistence.session_file import Assignment
+
+        def action(one: Mapping[str, Any]) -> ActionStatus:
+            low, high = sorted(units.loss(one[end]) for end in ("low", "high"))
+            mean = math.nan if one["mean"] is None else units.loss(one["mean"])
+            return ActionStatus(**{**one, "mean": mean, "low": low, "high": high})
+
+        fields = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        # JSON has no infinity.
+        gaps = {
+            name: math.inf if data[name] is None else data[name] / units.gap(1.0)
+            for name in ("within", "regret", "worst_regret")
+        }
+        balance, mean = data["balance"], data[data["quantity"]] / max(data["answered"], 1)
+        others = {
+            "loss": data["answered"] * units.loss(mean),
+            "units": units,
+            "mix": tuple(data["mix"].items()),
+            "target": None if data["target"] is None else units.loss(data["target"]),
+            "balance": Balance(*(tuple(balance[name]) for name in ("amounts", "spent", "reserved"))),
+            "actions": tuple(map(action, data["actions"])),
+            "pending": tuple(map(Assignment.from_json, data["pending"])),
+        }
+        return cls(**fields | gaps | others)
+
 
 def status_of(
     view: TicketView, pending: Sequence["Assignment"], level: float, balance: Balance, mix: Floats | None
 ) -> Status:
     """Compute the status of a session from a snapshot of its tickets.
 
-    - `view`: snapshot of tickets and outcomes.
-    - `pending`: the tickets without an outcome that were not cancelled.
-    - `level`: probability that an interval or bound fails.
-    - `balance`: the balance of the budget; without amounts if there is none.
-    - `mix`: the mix of the last ticket, one probability per action; None without a budget.
+    balance: without amounts if there is no budget.
+    mix: probability of each action in the last ticket; None without a budget.
     """
     certificate = _certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))
@@ -400,11 +374,7 @@ def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, floa
 
 
 def _certificate_of(view: TicketView, level: float) -> Certificate:
-    """Return the certificate of all outcomes of a view.
-
-    It bounds the mean loss of every action, and equals that of an `ActionMonitor` or `RowMonitor` that followed the
-    session.
-    """
+    """Return the certificate of a view; a monitor that followed the session has the same."""
     names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
     if view.feedback_model.full_feedback:
         monitor = RowMonitor(names, view.horizon, level)
@@ -418,10 +388,7 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
 
 
 def _first_open(view: TicketView, action: int) -> int:
-    """Return the number of the first ticket of an action without an outcome.
-
-    With full feedback every ticket is one of every action. One of them must have no outcome.
-    """
+    """Return the first ticket of an action without an outcome; there must be one."""
     mine = np.ones(view.round, bool) if view.feedback_model.full_feedback else view.actions == action
     rounds = np.flatnonzero(mine) + 1
     return int(rounds[view._until_unanswered(rounds).size])

@@ -76,14 +76,7 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Check the task; return the name "tombola race", which inspect_ai logs.
-
-        Called by inspect_ai. Raises ParameterError unless the task has the samples of this race in one epoch.
-
-        task: unused.
-        samples: of the task: those of the race in their order, or the first ones.
-        epochs: must be 1.
-        """
+        """Check that the task has the samples of this race in one epoch. Called by inspect_ai."""
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(
@@ -95,10 +88,7 @@ class EarlyStoppingRace:
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
         """Return a stop with its reason if the sample is not needed, else None.
 
-        Called by inspect_ai before each sample. It is not needed if its candidate is dropped, the race is decided or at
-        its limit of calls, or the sample was answered before.
-
-        id, epoch: of the sample.
+        Called by inspect_ai. It is not needed if its candidate is dropped, the race is over, or it was answered before.
         """
         ticket, race = _ticket(id), self.race
         call = race.call(ticket)
@@ -114,24 +104,13 @@ class EarlyStoppingRace:
         return None
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
-        """Record the score of a sample. Called by inspect_ai.
-
-        Raises ParameterError if it is not in [0, 1], or if there are several and `scorer` names none.
-
-        id, epoch: of the sample; the epoch is unused.
-        scores: scores of the sample, by name of the scorer.
-        """
+        """Record the score, in [0, 1], of a sample. Called by inspect_ai."""
         answer = Event("answer", _ticket(id), loss=1.0 - self._score(scores))
         self.race.apply(answer)
         self._log.append(answer)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return the result of the race for the log of the task. Called by inspect_ai.
-
-        A coroutine. Keys: verdict (a sentence), answer (names of the candidates that are possible answers), proved
-        (True, False if refuted, None while undecided), calls (number of calls made), calls_saved (number of pairs of a
-        row and a candidate neither evaluated nor known before), settings (of the race, as JSON data).
-        """
+        """Return the result of the race for the log of the task. Called by inspect_ai."""
         race = self.race
         return {
             "verdict": race.verdict,
@@ -163,10 +142,7 @@ class EarlyStoppingRace:
 
 
 def candidate_of(state: TaskState) -> str:
-    """Return the candidate of the sample that a solver works on, from its metadata.
-
-    state: state of the sample, as inspect_ai passes it to a solver.
-    """
+    """Return the candidate of the sample that a solver works on, from its metadata."""
     return str(state.metadata[_CANDIDATE_KEY])
 
 

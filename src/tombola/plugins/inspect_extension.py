@@ -24,26 +24,14 @@ _OFF, _ON = ("", "0"), "1"
 
 @hooks(name="ranks", description=f"Print the ranks that each model may have, if {_VARIABLE} is 1 or names a score.")
 class RanksOfRun(Hooks):
-    """Hook of inspect_ai: print the rank sets of the models of every task of a run.
-
-    A rank set has the ranks that a model may have, at one error probability for all models.
-    """
+    """Hook of inspect_ai: print the rank sets of the models of every task of a run."""
 
     def enabled(self) -> bool:
-        """Return whether the environment variable TOMBOLA_RANKS is set, and not 0.
-
-        Called by inspect_ai, which calls the hook only if it is True.
-        """
+        """Return whether TOMBOLA_RANKS is set, and not 0. Called by inspect_ai."""
         return os.environ.get(_VARIABLE, "") not in _OFF
 
     async def on_run_end(self, data: RunEnd) -> None:
-        """Print the rank sets of each task of the run that several models have finished.
-
-        Called by inspect_ai. A rank set has the ranks that a model may have. Prints to standard output; if a task
-        cannot be ranked, prints the reason.
-
-        data: event of inspect_ai, with the logs of the run.
-        """
+        """Print the ranks of each task that several models have finished. Called by inspect_ai."""
         for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, _ON)):
             sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()

@@ -35,10 +35,8 @@ class _LoggedAnswer(NamedTuple):
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     """Read evaluation logs as one pool: a row per sample, a column per candidate.
 
-    Logs are those of inspect_ai, lm-eval or promptfoo, or a CSV file with a line per answer. Raises TableError if a
-    file is malformed, or a candidate lacks a row.
+    TableError if a file is malformed, or a candidate lacks a row.
 
-    paths: of the log files; their formats may differ.
     metric: name of the score to use; None if there is only one.
     """
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
@@ -50,9 +48,6 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
 
     Both are in the order of first occurrence. Raises TableError unless every candidate has exactly one answer per row,
     with a loss in [0, 1].
-
-    answers: (name of the candidate, row id, loss) each.
-    source: name of the input in error messages.
 
     >>> pool_of([_LoggedAnswer("a", "x", 0.5), _LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
@@ -128,12 +123,7 @@ def _inspect(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
 def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> Iterator[_LoggedAnswer]:
     """Yield (model, sample id, loss in [0, 1]) of each sample of an inspect_ai log.
 
-    Samples that are not loaded are read from its file. Raises TableError if there are several scores and `metric` names
-    none of them.
-
-    log: an `EvalLog`.
-    metric: name of the score to use; None if there is only one.
-    source: name of the log in error messages; None for its location.
+    TableError if there are several scores and `metric` names none of them.
     """
     from inspect_ai.log import read_eval_log
     from inspect_ai.scorer import value_to_float

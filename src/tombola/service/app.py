@@ -59,15 +59,11 @@ _Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class Service:
-    """Files and tokens of a service, and the checks of every request.
+    """Files and tokens of a service, and the checks of every request; from `open_service`.
 
-    `open_service` builds one from paths; `create_app` makes an ASGI application of it.
-
-    - `sessions`, `races`: open files by name; no path of a request reaches the disk.
-    - `tokens`: without any token every caller is an admin, so the server must listen on this machine only.
-    - `outcomes`: text of each button of an outcome -> its value, in the unit of the session; None or empty: yes and no.
-    - `document`: the OpenAPI document of the API.
-    - `streams`: number of open event streams.
+    sessions, races: open files by name; no path of a request reaches the disk.
+    tokens: without any token every caller is an admin, so the server must listen on this machine only.
+    outcomes: text of each button of an outcome -> its value, in the unit of the session; None or empty: yes and no.
     """
 
     def __init__(
@@ -88,17 +84,11 @@ class Service:
         return [*self.sessions.values(), *self.races.values()]
 
     def session(self, request: Request) -> HostedFile[SessionFile]:
-        """Return the session named in the path of a request; ProblemError 404 if unknown.
-
-        The result has the open `SessionFile` as attribute `file`.
-        """
+        """Return the session named in the path of a request; ProblemError 404 if unknown."""
         return _named(self.sessions, request, "session")
 
     def race(self, request: Request) -> HostedFile[RaceFile]:
-        """Return the race named in the path of a request; ProblemError 404 if unknown.
-
-        The result has the open `RaceFile` as attribute `file`.
-        """
+        """Return the race named in the path of a request; ProblemError 404 if unknown."""
         return _named(self.races, request, "race")
 
     def file_at(self, request: Request) -> HostedFile[Any]:
@@ -106,12 +96,7 @@ class Service:
         return _named({**self.sessions, **self.races}, request, "session or race")
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function on a thread, to keep the event loop free; return its result.
-
-        A coroutine. A TombolaError becomes a ProblemError, which is sent as the reply.
-
-        function, arguments: called as function(*arguments).
-        """
+        """Call a function on a thread; a TombolaError becomes a ProblemError, which is the reply."""
         try:
             return await asyncio.to_thread(function, *arguments)
         except TombolaError as error:
@@ -120,9 +105,8 @@ class Service:
     def identify(self, request: Request, token: str | None = None) -> Identity:
         """Return the owner of a token; a local admin if the service has no tokens.
 
-        Raises ProblemError 401 if the token is missing or unknown, 429 after too many wrong ones from the same address.
+        ProblemError 401 if it is missing or unknown, 429 after too many wrong ones from the same address.
 
-        request: gives the token, and the address of the caller.
         token: None for that of the request, from its bearer header or its cookie.
         """
         try:
@@ -148,11 +132,7 @@ class Service:
         )
 
     def _check_origin(self, request: Request) -> None:
-        """Reject requests that a page of another site makes with the browser of a user.
-
-        Raises ProblemError 421 for a foreign host name while there are no tokens (DNS rebinding), and 403 for a
-        changing request from another origin.
-        """
+        """Reject requests that a page of another site makes with the browser of a user."""
         host = request.headers.get("host", "")
         if not len(self.tokens) and urlsplit(f"//{host}").hostname not in _LOCAL_HOSTS:
             raise ProblemError(
@@ -173,7 +153,6 @@ class Service:
         """Return an endpoint that checks origin, token and role, then calls the handler.
 
         role: least role that may call it: "reader", "worker" or "admin"; None for everybody, without a token.
-        handler: gets the service, the request and the identity of the caller.
         """
 
         async def run(request: Request) -> Response:
@@ -210,10 +189,7 @@ class Service:
 
 
 def create_app(service: Service) -> ASGIApp:
-    """Return the ASGI application of a service: JSON API, pages, headers and log.
-
-    It closes the files when the server stops.
-    """
+    """Return the ASGI application of a service; it closes the files when the server stops."""
     table = [Route(one.path, service.endpoint(one.role, one.handler), methods=[one.method]) for one in API]
 
     @asynccontextmanager

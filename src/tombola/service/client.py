@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar, cast
 from urllib.parse import quote
 
 from tombola._files import write_atomic
@@ -44,18 +44,12 @@ _ERRORS: dict[str, type[SessionError]] = {
 _READ_TIMEOUT = 30.0
 # Result of a request.
 _T = TypeVar("_T")
-# Class of an async client.
-_Class = TypeVar("_Class", bound=type)
+# Parameters of a method.
+_P = ParamSpec("_P")
 
 
 class IssuedCalls(NamedTuple):
-    """Calls of a race to make, and whether the race is done.
-
-    No call and not done: other answers must come first.
-
-    calls: to be made now; a call is a candidate to evaluate on a row.
-    done: whether the race has ended.
-    """
+    """Calls of a race to make, and whether it is done. No call and not done: it waits for answers."""
 
     calls: list[Call]
     done: bool
@@ -65,8 +59,7 @@ class IssuedCalls(NamedTuple):
 class _ApiRequest(Generic[_T]):
     """One request of the JSON API, with the parser of its reply; the clients send it.
 
-    path: appended to the path of the session or race, see `_path_of`; absolute for `overview`.
-    parse: returns the result from a successful reply.
+    path: below that of the session or race, see `_path_of`; absolute for `overview`.
     body: plain data, sent as JSON; None for no body.
     key: idempotency key. All repetitions of the request carry it, so the server acts once. "" for none.
     """
@@ -166,13 +159,6 @@ def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _assignment(found: dict[str, Any]) -> Assignment:
-    probability = found["probability"]
-    return Assignment(
-        found["ticket"], found["id"], found["action"], float("nan") if probability is None else probability
-    )
-
-
 def _call(found: dict[str, Any]) -> Call:
     return Call(found["ticket"], found["candidate"], found["row"], found["row_index"])
 
@@ -182,7 +168,9 @@ _OVERVIEW = _ApiRequest("GET", "/v1", _json)
 _STATUS = _ApiRequest("GET", "status", _json)
 _RANKING = _ApiRequest("GET", "ranking", _json)
 _VERDICT = _ApiRequest("GET", "verdict", _json)
-_PENDING_TICKETS = _ApiRequest("GET", "status", lambda reply: [_assignment(one) for one in reply.json()["pending"]])
+_PENDING_TICKETS = _ApiRequest(
+    "GET", "status", lambda reply: [Assignment.from_json(one) for one in reply.json()["pending"]]
+)
 _PENDING_CALLS = _ApiRequest("GET", "status", lambda reply: [_call(one) for one in reply.json()["pending"]])
 _SETTINGS = _ApiRequest("GET", "status", lambda reply: RaceSettings.from_json(reply.json()["settings"]))
 
@@ -190,64 +178,40 @@ _SETTINGS = _ApiRequest("GET", "status", lambda reply: RaceSettings.from_json(re
 def _next_tickets(count: int, reissue_after: float | None) -> _ApiRequest[list[Assignment]]:
     body = {"count": count} | _without_none(reissue_after=reissue_after)
     return _ApiRequest(
-        "POST", "next", lambda reply: [_assignment(one) for one in reply.json()["tickets"]], body, _new_key()
+        "POST", "next", lambda reply: [Assignment.from_json(one) for one in reply.json()["tickets"]], body, _new_key()
     )
 
 
-def _record_outcomes(outcomes: Iterable[Outcome]) -> _ApiRequest[int]:
+def _record_outcomes(outcomes: Iterable[Outcome], result: Callable[[int], _T]) -> _ApiRequest[_T]:
     rows = [{"ticket": o.round} | _without_none(loss=o.loss, reward=o.reward, cost=o.cost) for o in outcomes]
-    return _ApiRequest("POST", "record", lambda reply: int(reply.json()["recorded"]), {"outcomes": rows})
+    return _ApiRequest("POST", "record", lambda reply: result(reply.json()["recorded"]), {"outcomes": rows})
 
 
-def _amend(round: int, loss: Any, reward: Any) -> _ApiRequest[Any]:
-    body = {"ticket": round} | _without_none(loss=loss, reward=reward)
-    return _ApiRequest("POST", "amend", lambda reply: reply.json()["loss_before"], body)
-
-
-def _cancel(round: int) -> _ApiRequest[bool]:
-    return _ApiRequest("POST", "cancel", lambda reply: bool(reply.json()["new"]), {"ticket": round})
-
-
-def _ticket(round: int) -> _ApiRequest[Assignment]:
-    return _ApiRequest("GET", f"tickets/{int(round)}", lambda reply: _assignment(reply.json()))
-
-
-def _columns(round: int) -> _ApiRequest[dict[str, str]]:
-    return _ApiRequest("GET", f"tickets/{int(round)}", lambda reply: dict(reply.json()["columns"]))
-
-
-def _export(path: str | Path) -> _ApiRequest[bytes]:
+def _export(path: str | Path) -> _ApiRequest[None]:
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise ParameterError(f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it.")
-    return _ApiRequest("GET", f"export{suffix}", lambda reply: bytes(reply.content))
+    return _ApiRequest("GET", f"export{suffix}", lambda reply: write_atomic(path, reply.content))
 
 
-def _next_calls(count: int | None, reissue_after: float | None) -> _ApiRequest[IssuedCalls]:
-    def parse(reply: "httpx.Response") -> IssuedCalls:
+def _next_calls(count: int | None, reissue_after: float | None, result: Callable[[IssuedCalls], _T]) -> _ApiRequest[_T]:
+    def parse(reply: "httpx.Response") -> _T:
         found = reply.json()
-        return IssuedCalls([_call(one) for one in found["calls"]], bool(found["done"]))
+        return result(IssuedCalls([_call(one) for one in found["calls"]], bool(found["done"])))
 
     return _ApiRequest("POST", "next", parse, _without_none(count=count, reissue_after=reissue_after), _new_key())
 
 
-def _record_answers(answers: Iterable[Event]) -> _ApiRequest[int]:
+def _record_answers(answers: Iterable[Event], result: Callable[[int], _T]) -> _ApiRequest[_T]:
     rows = [
         {"ticket": one.ticket, "cost": one.cost, "failed": one.failed} | _without_none(loss=one.loss) for one in answers
     ]
-    return _ApiRequest("POST", "record", lambda reply: int(reply.json()["recorded"]), {"answers": rows})
+    return _ApiRequest("POST", "record", lambda reply: result(reply.json()["recorded"]), {"answers": rows})
 
 
-def _documented_as(sync: type) -> Callable[[_Class], _Class]:
-    """Copy the docstrings of a blocking client to the methods of its async twin."""
-
-    def copy(twin: _Class) -> _Class:
-        for name, member in vars(twin).items():
-            if not name.startswith("_") and hasattr(sync, name) and not member.__doc__:
-                member.__doc__ = getattr(sync, name).__doc__
-        return twin
-
-    return copy
+def _awaited(method: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Awaitable[_T]]:
+    """Return a method of a blocking client for its async twin, where `_run` returns a coroutine."""
+    return cast("Callable[Concatenate[Any, _P], Awaitable[_T]]", method)
 
 
 class _Connection:
@@ -302,17 +266,13 @@ class _SyncConnection(_Connection):
     def status(self) -> dict[str, Any]:
         """Return progress, pending tickets or calls, and estimates as plain data.
 
-        Keys are those of `Status.to_json` for a session, of `RaceReport.to_json` for a race; further ones are "pending"
-        and "paused".
+        Keys are those of `Status.to_json` or `RaceReport.to_json`, "pending" and "paused".
         """
         return self._run(_STATUS)
 
     def export(self, path: str | Path) -> None:
-        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file.
-
-        An existing file is replaced.
-        """
-        write_atomic(path, self._run(_export(path)))
+        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file."""
+        return self._run(_export(path))
 
     def close(self) -> None:
         """Close the connections."""
@@ -345,7 +305,6 @@ class _SyncConnection(_Connection):
             time.sleep(retries.next_delay(problem))
 
 
-@_documented_as(_SyncConnection)
 class _AsyncConnection(_Connection):
     """Requests of async functions, with retries."""
 
@@ -357,17 +316,12 @@ class _AsyncConnection(_Connection):
             self._name = _only_name(self.kind, await self.overview())
         return self._name
 
-    async def overview(self) -> dict[str, Any]:
-        return await self._send(_OVERVIEW)
-
-    async def status(self) -> dict[str, Any]:
-        return await self._run(_STATUS)
-
-    async def export(self, path: str | Path) -> None:
-        content: bytes = await self._run(_export(path))
-        write_atomic(path, content)
+    overview = _awaited(_SyncConnection.overview)
+    status = _awaited(_SyncConnection.status)
+    export = _awaited(_SyncConnection.export)
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -400,14 +354,14 @@ class _AsyncConnection(_Connection):
 class Client(_SyncConnection):
     """A session behind `tombola serve`, with the methods of `SessionFile`.
 
-    - `url`: address of the server, such as "http://127.0.0.1:8787".
-    - `token`: token of a worker; empty if the server has none.
-    - `name`: name of the session; may be empty if the server has only one.
-    - `patience`: seconds for which a request is repeated while the server does not reply.
-    - `transport`: transport of httpx, for tests.
+    url: address of the server, such as "http://127.0.0.1:8787".
+    token: token of a worker; empty if the server has none.
+    name: name of the session; may be empty if the server has only one.
+    patience: seconds for which a request is repeated while the server does not reply.
+    transport: transport of httpx, for tests.
 
-    Every request may be repeated safely: `next` sends an idempotency key, which is the same in all repetitions, and
-    the same outcome twice is ignored. So a lost reply loses no ticket and doubles none.
+    Every request may be repeated safely: `next` sends an idempotency key, which is the same in all repetitions, and the
+    same outcome twice is ignored. So a lost reply loses no ticket and doubles none.
 
         with tombola.Client("http://127.0.0.1:8787", token) as client:
             for ticket in client.next(10):
@@ -419,54 +373,30 @@ class Client(_SyncConnection):
     def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
         """Issue the next tickets and return them; ExhaustedError if no row is left.
 
-        A ticket is a row of the list with the action to play: fields round (its number), id, action, probability.
-
-        count: number of tickets; fewer are issued if fewer rows are left.
-        reissue_after: first offer tickets without an outcome issued at least this many seconds ago, to any
-            worker; None for never.
+        count: fewer are issued if fewer rows are left.
+        reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for never.
         """
         return self._run(_next_tickets(count, reissue_after))
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        """Record the outcome of a ticket; return whether it is new.
+        """Record the outcome of a ticket, as `SessionFile.record`; return whether it is new.
 
-        False may also mean that a first attempt succeeded and its reply was lost. A different outcome of the same
-        ticket raises ConflictError.
-
-        round: number of the ticket.
-        loss, reward: one of them (reward = 1 - loss), in [0, 1]; with full feedback a list with one number per action.
-        cost: under a budget, one number per resource; None if the budget states its price, or without a budget.
+        False may also mean that a first attempt succeeded and its reply was lost.
         """
-        return self.record_all([Outcome(round, loss, reward, cost)]) == 1
+        return self._run(_record_outcomes([Outcome(round, loss, reward, cost)], bool))
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        """Record many outcomes, all or none; return how many are new.
-
-        A different outcome of an answered ticket raises ConflictError.
-
-        outcomes: each with the ticket number, loss or reward, and cost.
-        """
-        return self._run(_record_outcomes(outcomes))
+        """Record many outcomes, all or none; return how many are new."""
+        return self._run(_record_outcomes(outcomes, int))
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome and return its old loss, or list of losses.
-
-        FeedbackError under a budget, ConflictError if the ticket has no outcome yet.
-
-        round: number of the ticket.
-        loss, reward: the right outcome, one of them (reward = 1 - loss), in [0, 1]; with full feedback a list with one
-            number per action.
-        """
-        return self._run(_amend(round, loss, reward))
+        """Replace a wrong outcome, as `SessionFile.amend`; return its old loss, or list of losses."""
+        body = {"ticket": round} | _without_none(loss=loss, reward=reward)
+        return self._run(_ApiRequest("POST", "amend", lambda reply: reply.json()["loss_before"], body))
 
     def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never be answered; return whether that is new.
-
-        False if it was cancelled before; ConflictError if it has an outcome.
-
-        round: number of the ticket.
-        """
-        return self._run(_cancel(round))
+        """Cancel a ticket that will never be answered; return whether that is new."""
+        return self._run(_ApiRequest("POST", "cancel", lambda reply: bool(reply.json()["new"]), {"ticket": round}))
 
     @property
     def pending(self) -> list[Assignment]:
@@ -476,39 +406,23 @@ class Client(_SyncConnection):
     def ranking(self) -> dict[str, Any]:
         """Return the actions, the best first, with intervals of their mean losses.
 
-        Keys: actions (list of dicts with name, plays, known, the number of known losses, mean, and low and high, the
-        ends of the interval), best (name), within (bound on its distance from the best mean), level (error
-        probability), estimate (a sentence). Numbers are in the unit of the session.
+        Keys: actions, best, within (bound on its distance from the best mean), level and estimate (a sentence).
         """
         return self._run(_RANKING)
 
     def assignment(self, round: int) -> Assignment:
-        """Return the issued ticket with this number: row id, action and probability.
-
-        FeedbackError if it was not issued.
-        """
-        return self._run(_ticket(round))
+        """Return the issued ticket with this number; FeedbackError if it was not issued."""
+        return self._run(_ApiRequest("GET", f"tickets/{int(round)}", lambda reply: Assignment.from_json(reply.json())))
 
     def columns(self, round: int) -> dict[str, str]:
-        """Return the cells of a ticket's row in the user's list, by column name.
-
-        Without blank cells and the id.
-
-        round: number of the ticket.
-        """
-        return self._run(_columns(round))
+        """Return the filled cells of a ticket's row in the user's list, by column, without its id."""
+        return self._run(_ApiRequest("GET", f"tickets/{int(round)}", lambda reply: dict(reply.json()["columns"])))
 
 
-@_documented_as(Client)
 class AsyncClient(_AsyncConnection):
     """A session behind `tombola serve`; `Client` for async functions.
 
-    Methods are coroutines with the parameters and results of those of `Client`; `pending` and `name()` are awaited too.
-
-    url: address of the server. token: token of a worker, or "".
-    name: name of the session; may be empty if the server has only one.
-    patience: seconds for which a request is repeated while the server does not reply.
-    transport: transport of httpx, for tests.
+    Parameters and methods are those of `Client`; every result is awaited, also `pending` and `name()`.
 
         async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
             for ticket in await client.next(10):
@@ -517,93 +431,53 @@ class AsyncClient(_AsyncConnection):
 
     kind = "sessions"
 
-    async def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        return await self._run(_next_tickets(count, reissue_after))
-
-    async def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        return await self.record_all([Outcome(round, loss, reward, cost)]) == 1
-
-    async def record_all(self, outcomes: Iterable[Outcome]) -> int:
-        return await self._run(_record_outcomes(outcomes))
-
-    async def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        return await self._run(_amend(round, loss, reward))
-
-    async def cancel(self, round: int) -> bool:
-        return await self._run(_cancel(round))
+    next = _awaited(Client.next)
+    record = _awaited(Client.record)
+    record_all = _awaited(Client.record_all)
+    amend = _awaited(Client.amend)
+    cancel = _awaited(Client.cancel)
+    ranking = _awaited(Client.ranking)
+    assignment = _awaited(Client.assignment)
+    columns = _awaited(Client.columns)
 
     @property
     def pending(self) -> Awaitable[list[Assignment]]:
+        """The issued tickets without an outcome that were not cancelled, of all workers."""
         return self._run(_PENDING_TICKETS)
-
-    async def ranking(self) -> dict[str, Any]:
-        return await self._run(_RANKING)
-
-    async def assignment(self, round: int) -> Assignment:
-        return await self._run(_ticket(round))
-
-    async def columns(self, round: int) -> dict[str, str]:
-        return await self._run(_columns(round))
 
 
 class RaceClient(_SyncConnection):
-    """A race behind `tombola serve`, with the methods of `RaceFile`.
+    """A race behind `tombola serve`, with the methods of `RaceFile`; parameters as of `Client`.
 
-    url: address of the server. token: token of a worker, or "".
-    name: name of the race; may be empty if the server has only one.
-    patience: seconds for which a request is repeated while the server does not reply.
-    transport: transport of httpx, for tests.
-
-        with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
-            for call in race.calls():
-                race.record(call.ticket, loss=evaluate(call.candidate, call.row))
+    with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
+        for call in race.calls():
+            race.record(call.ticket, loss=evaluate(call.candidate, call.row))
     """
 
     kind = "races"
 
     def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        """Issue the next calls: candidates to evaluate on rows.
-
-        The list is empty if the race is done, or waits for answers.
-
-        count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for
-            never.
-        """
-        return self.next(count, reissue_after=reissue_after).calls
+        """Issue the next calls, as `next`; none if the race is done, or waits for answers."""
+        return self._run(_next_calls(count, reissue_after, lambda issued: issued.calls))
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue the next calls; return them, and whether the race is done.
-
-        A call is a candidate to evaluate on a row. No calls and not done: the race waits for answers.
+        """Issue the next calls, candidates to evaluate on rows; return whether the race is done too.
 
         count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for
-            never.
+        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for never.
         """
-        return self._run(_next_calls(count, reissue_after))
+        return self._run(_next_calls(count, reissue_after, lambda issued: issued))
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        """Record the answer to a call; return whether it is new.
+        """Record the answer to a call, as `RaceFile.record`; return whether it is new.
 
-        False may also mean that a first attempt succeeded and its reply was lost. A different answer to the same call
-        raises ConflictError.
-
-        ticket: number of the call.
-        loss: in [0, 1]; None if the call failed.
-        cost: of the call, at least 0, in the unit of the cost limit.
-        failed: whether the call failed.
+        False may also mean that a first attempt succeeded and its reply was lost.
         """
-        return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
+        return self._run(_record_answers([Event("answer", ticket, loss, cost, failed)], bool))
 
     def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, all or none; return how many are new.
-
-        A different answer to an answered call raises ConflictError.
-
-        answers: events of the kind "answer", each with ticket, loss (None if failed), cost and failed.
-        """
-        return self._run(_record_answers(answers))
+        """Record many answers, events of the kind "answer", all or none; return how many are new."""
+        return self._run(_record_answers(answers, int))
 
     @property
     def settings(self) -> RaceSettings:
@@ -618,48 +492,32 @@ class RaceClient(_SyncConnection):
     def verdict(self) -> dict[str, Any]:
         """Return the answer of the race so far, as plain data.
 
-        Keys: verdict and progress (sentences), proved (True, False if refuted, None while undecided), answer (names of
-        the candidates that are possible answers), done (whether the race has ended), active (candidates left), leader
-        (name), calls (number of calls made) and calls_saved (number of pairs of a row and a candidate that were neither
-        evaluated nor known before).
+        Keys: verdict and progress (sentences), proved (None while undecided), answer, done, active, leader, calls,
+        calls_saved.
         """
         return self._run(_VERDICT)
 
 
-@_documented_as(RaceClient)
 class AsyncRaceClient(_AsyncConnection):
     """A race behind `tombola serve`; `RaceClient` for async functions.
 
-    Methods are coroutines with the parameters and results of those of `RaceClient`; `pending`, `settings` and `name()`
-    are awaited too.
-
-    url: address of the server. token: token of a worker, or "".
-    name: name of the race; may be empty if the server has only one.
-    patience: seconds for which a request is repeated while the server does not reply.
-    transport: transport of httpx, for tests.
+    Every result is awaited, also `pending`, `settings` and `name()`.
     """
 
     kind = "races"
 
-    async def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        return (await self.next(count, reissue_after=reissue_after)).calls
-
-    async def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        return await self._run(_next_calls(count, reissue_after))
-
-    async def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
-        return await self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
-
-    async def record_all(self, answers: Iterable[Event]) -> int:
-        return await self._run(_record_answers(answers))
+    calls = _awaited(RaceClient.calls)
+    next = _awaited(RaceClient.next)
+    record = _awaited(RaceClient.record)
+    record_all = _awaited(RaceClient.record_all)
+    verdict = _awaited(RaceClient.verdict)
 
     @property
     def settings(self) -> Awaitable[RaceSettings]:
+        """The settings of the race: candidates, level, range of the values, limits."""
         return self._run(_SETTINGS)
 
     @property
     def pending(self) -> Awaitable[list[Call]]:
+        """The issued calls without an answer whose candidates are still in the race."""
         return self._run(_PENDING_CALLS)
-
-    async def verdict(self) -> dict[str, Any]:
-        return await self._run(_VERDICT)

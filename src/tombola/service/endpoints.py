@@ -37,11 +37,7 @@ _MAX_STREAMS = 200
 
 
 def json_reply(content: Any, status: int = 200) -> Response:
-    """Return a JSON reply; numbers that are not finite become null.
-
-    content: dicts, lists, tuples, texts, numbers, booleans and None.
-    status: HTTP status.
-    """
+    """Return a JSON reply; numbers that are not finite become null."""
     return Response(json.dumps(_finite(content), allow_nan=False), status, media_type="application/json")
 
 
@@ -58,7 +54,7 @@ def _finite(value: Any) -> Any:
 async def health(service: "Service", request: Request, identity: Identity) -> Response:
     """Return status "ok" and the version of tombola; the process runs.
 
-    Reply: status and version. Callers: everyone, without a token.
+    Reply: status and version.
     """
     return json_reply({"status": "ok", "version": __version__})
 
@@ -66,7 +62,7 @@ async def health(service: "Service", request: Request, identity: Identity) -> Re
 async def ready(service: "Service", request: Request, identity: Identity) -> Response:
     """Return status "ready" and the number of files; 503 if one cannot be read.
 
-    Reply: status and files. Callers: everyone, without a token.
+    Reply: status and files.
     """
     for hosted in service.files():
         await hosted.read(lambda file: file.path.stat().st_size, hosted.file)
@@ -77,27 +73,16 @@ async def overview(service: "Service", request: Request, identity: Identity) -> 
     """Return name and role of the caller, and the sessions and races with settings.
 
     Reply: a JSON object with the keys you (name and role of the caller), sessions (each with name, rows, actions,
-    learner and further settings) and races (each with name, rows, candidates and evaluator). Callers: role reader or
-    above.
+    learner and further settings) and races (each with name, rows, candidates and evaluator).
     """
-    sessions = [
-        {
-            "name": name,
-            "rows": hosted.file.horizon,
-            "actions": list(hosted.file.names),
-            "learner": repr(hosted.file.learner),
-            "full_feedback": bool(hosted.file.feedback_model.full_feedback),
-            "n_listed_actions": int(hosted.file.feedback_model.n_listed_actions),
-            "budget": None if hosted.file.budget is None else hosted.file.budget.to_json(),
-            "columns": list(hosted.file.columns),
-            "id_column": hosted.file.id_column,
-            "delimiter": hosted.file.delimiter,
-            "direction": hosted.file.kind,
-            "range": list(hosted.file.range),
-            "paused": hosted.paused,
-        }
-        for name, hosted in service.sessions.items()
-    ]
+    sessions = []
+    for name, hosted in service.sessions.items():
+        file, model = hosted.file, hosted.file.feedback_model
+        found = {"name": name, "rows": file.horizon, "actions": list(file.names), "learner": repr(file.learner)}
+        found |= {"full_feedback": bool(model.full_feedback), "n_listed_actions": int(model.n_listed_actions)}
+        found |= {"columns": list(file.columns), "id_column": file.id_column, "delimiter": file.delimiter}
+        found |= {"direction": file.kind, "range": list(file.range), "paused": hosted.paused}
+        sessions.append(found | {"budget": None if file.budget is None else file.budget.to_json()})
     races = [
         {
             "name": name,
@@ -114,7 +99,7 @@ async def overview(service: "Service", request: Request, identity: Identity) -> 
 async def openapi(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the OpenAPI document of this API.
 
-    Reply: a JSON object. Callers: everyone, without a token.
+    Reply: a JSON object.
     """
     return json_reply(service.document)
 
@@ -124,8 +109,7 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
 
     A ticket is a row of the list with the action to play. Body: count (default 1) and reissue_after, both optional.
     Tickets without an outcome that were issued at least reissue_after seconds ago are offered first. Reply: tickets,
-    each with ticket (number), id, action, probability and columns (cells of its row), and key. Callers: role worker or
-    above.
+    each with ticket (number), id, action, probability and columns (cells of its row), and key.
     """
     hosted = service.session(request)
     count, reissue_after, key = await read_issue_request(request, default=1)
@@ -138,13 +122,9 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
 
 
 async def read_issue_request(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
-    """Return count, reissue_after and key of a request for tickets or calls.
+    """Return count, reissue_after (seconds or None) and key of a request for tickets or calls.
 
-    A coroutine. count: how many to issue; None for all that the next row of a race needs. reissue_after: in seconds,
-    None if the body has none. key: header Idempotency-Key, random without one. Raises ProblemError 422 if one is
-    invalid.
-
-    default: count if the body has none.
+    Without the header Idempotency-Key the key is random. ProblemError 422 if one is invalid.
     """
     fields = await parsing.read_json(request, optional=["count", "reissue_after"])
     count = None if "count" not in fields else parsing.parse_integer("count", fields["count"], 1, parsing.MAX_COUNT)
@@ -165,11 +145,7 @@ def _tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str
 
 
 def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
-    """Return the cells of a row by column name, without its id and blank cells.
-
-    file: the session file of the row.
-    row: cells in the order of the columns of the file.
-    """
+    """Return the cells of a row by column name, without its id and blank cells."""
     return {name: cell for name, cell in zip(file.columns, row, strict=True) if cell and name != file.id_column}
 
 
@@ -177,8 +153,7 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
     """Record outcomes of tickets, all or none.
 
     Body: outcomes, a list of objects with ticket, loss or reward, and cost. The same outcome again is ignored, a
-    different one is a conflict (409). Reply: recorded and known, the numbers of new and repeated outcomes. Callers:
-    role worker or above.
+    different one is a conflict (409). Reply: recorded and known, the numbers of new and repeated outcomes.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["outcomes"])
@@ -191,7 +166,7 @@ async def amend(service: "Service", request: Request, identity: Identity) -> Res
     """Replace a wrong outcome of a ticket.
 
     Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old loss, or the list of old losses
-    with full feedback. Callers: role worker or above.
+    with full feedback.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"], optional=["loss", "reward"])
@@ -203,7 +178,7 @@ async def amend(service: "Service", request: Request, identity: Identity) -> Res
 async def cancel(service: "Service", request: Request, identity: Identity) -> Response:
     """Cancel a ticket that will never be answered.
 
-    Body: ticket. Reply: ticket, and new, which is false if it was cancelled before. Callers: role worker or above.
+    Body: ticket. Reply: ticket, and new, which is false if it was cancelled before.
     """
     hosted = service.session(request)
     fields = await parsing.read_json(request, required=["ticket"])
@@ -214,12 +189,14 @@ async def cancel(service: "Service", request: Request, identity: Identity) -> Re
 async def status(service: "Service", request: Request, identity: Identity) -> Response:
     """Return progress, pending tickets and estimates of a session.
 
-    Reply: the fields of `Status.to_json`, and paused, which is true while the session is paused. Callers: role reader
-    or above.
+    Reply: the fields of `Status.to_json`, and paused, which is true while the session is paused.
     """
     hosted = service.session(request)
     now = await hosted.read_cached("status", hosted.file.status)
-    return json_reply({**now.to_json(), "paused": hosted.paused})
+    times = await hosted.read(hosted.file.lease_times)
+    found = now.to_json()
+    pending = [{**one, "since": times.get(one["ticket"])} for one in found["pending"]]
+    return json_reply({**found, "pending": pending, "paused": hosted.paused})
 
 
 async def ranking(service: "Service", request: Request, identity: Identity) -> Response:
@@ -227,7 +204,7 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
 
     Actions without an outcome come last. Reply: actions (each with name, plays, known, the number of known losses,
     mean, and low and high, the ends of the interval), best (name), within (bound on its distance from the best
-    mean), level (error probability) and estimate (a sentence). Callers: role reader or above.
+    mean), level (error probability) and estimate (a sentence).
     """
     hosted = service.session(request)
     now = await hosted.read_cached("status", hosted.file.status)
@@ -240,8 +217,7 @@ async def ranking(service: "Service", request: Request, identity: Identity) -> R
 async def ticket(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the ticket numbered in the path: row id, action, probability, cells.
 
-    Reply: ticket (number), id, action, probability and columns (cells of its row by column). Callers: role reader or
-    above.
+    Reply: ticket (number), id, action, probability and columns (cells of its row by column).
     """
     hosted = service.session(request)
     try:
@@ -259,7 +235,7 @@ async def ticket(service: "Service", request: Request, identity: Identity) -> Re
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
     """Return all tickets and outcomes of a session as a CSV or Parquet file.
 
-    The end of the path states which. Reply: the file as a download. Callers: role reader or above.
+    The end of the path states which. Reply: the file as a download.
     """
     return await table_reply(service.session(request), request.path_params["kind"], export_tickets)
 
@@ -267,11 +243,7 @@ async def export_table(service: "Service", request: Request, identity: Identity)
 async def table_reply(hosted: HostedFile[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
     """Return the table that `write` makes of a file, as a download.
 
-    A coroutine. Raises ProblemError 404 for another kind.
-
-    hosted: the session or race.
-    kind: "csv" or "parquet".
-    write: writes the table of an open file to a path with that suffix.
+    ProblemError 404 for another kind than "csv" and "parquet".
     """
     if kind not in ("csv", "parquet"):
         raise ProblemError(404, "not-found", f"export: expected csv or parquet, got {kind!r:.100}; change the path.")
@@ -288,7 +260,7 @@ async def table_reply(hosted: HostedFile[Any], kind: str, write: Callable[[Any, 
 async def backup(service: "Service", request: Request, identity: Identity) -> Response:
     """Return a copy of a session or race file, made by SQLite while it is in use.
 
-    Reply: the SQLite file as a download. Callers: role admin.
+    Reply: the SQLite file as a download.
     """
     hosted = service.file_at(request)
     path = _temporary_path(".backup")
@@ -306,19 +278,15 @@ async def backup(service: "Service", request: Request, identity: Identity) -> Re
 async def events(service: "Service", request: Request, identity: Identity) -> Response:
     """Stream the counts of a session as server-sent events, one at each change.
 
-    Counts: rows, and tickets issued, answered, pending and cancelled. Callers: role reader or above.
+    Counts: rows, and tickets issued, answered, pending and cancelled.
     """
     return event_reply(service, service.session(request), _session_counts)
 
 
 def event_reply(service: "Service", hosted: HostedFile[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return a stream of the counts of a file: server-sent events, one per change.
+    """Return a stream of the counts of a file: server-sent events with JSON, one per change.
 
-    Each event has the counts as a JSON object. Raises ProblemError 503 if 200 streams are open already.
-
-    service: counts the open streams.
-    hosted: the session or race.
-    counts: returns the numbers to stream, from the open file.
+    ProblemError 503 if 200 streams are open already.
     """
     if service.streams >= _MAX_STREAMS:
         detail = f"events: expected at most {_MAX_STREAMS} open streams, got one more; poll the status instead."
@@ -364,7 +332,7 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
     """Pause a session or race, or resume it.
 
     While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body: paused (true or false).
-    Reply: name and paused. Callers: role admin.
+    Reply: name and paused.
     """
     hosted = service.file_at(request)
     fields = await parsing.read_json(request, required=["paused"])
@@ -377,7 +345,7 @@ async def pause(service: "Service", request: Request, identity: Identity) -> Res
 async def list_tokens(service: "Service", request: Request, identity: Identity) -> Response:
     """Return the names and roles of all owners of tokens, without the tokens.
 
-    Reply: tokens, a list of objects with name and role. Callers: role admin.
+    Reply: tokens, a list of objects with name and role.
     """
     return json_reply({"tokens": [found._asdict() for found in service.tokens.owners()]})
 
@@ -385,8 +353,7 @@ async def list_tokens(service: "Service", request: Request, identity: Identity) 
 async def add_token(service: "Service", request: Request, identity: Identity) -> Response:
     """Create a token for a name and a role; it is shown only in this reply.
 
-    Body: name and role ("reader", "worker" or "admin"). Reply: name, role and token, with status 201. Callers: role
-    admin.
+    Body: name and role ("reader", "worker" or "admin"). Reply: name, role and token, with status 201.
     """
     fields = await parsing.read_json(request, required=["name", "role"])
     name = parsing.parse_text("name", fields["name"], MAX_NAME_LENGTH)
@@ -398,7 +365,7 @@ async def add_token(service: "Service", request: Request, identity: Identity) ->
 async def remove_token(service: "Service", request: Request, identity: Identity) -> Response:
     """Remove the token of the owner named in the path; 404 if there is none.
 
-    Reply: name, and removed, which is true. Callers: role admin.
+    Reply: name, and removed, which is true.
     """
     name = parsing.parse_text("name", request.path_params["owner"], MAX_NAME_LENGTH)
     if not await service.call(service.tokens.remove, name):

@@ -27,10 +27,8 @@ class HostedFile(Generic[_File]):
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
 
-    name: under which the file is served.
-    file: the open session or race file.
-    on_close: called without arguments after the file was closed, for example to release a lock; None: nothing.
-    paused: whether nothing is issued or recorded.
+    on_close: called after the file was closed, for example to release a lock; None: nothing.
+    paused: whether nothing is issued or recorded. It ends with the server.
     changes: number of `write` calls so far.
     """
 
@@ -48,25 +46,14 @@ class HostedFile(Generic[_File]):
         return self.file.path
 
     async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        """Call a function on the thread of the file and return its result.
-
-        A coroutine. A TombolaError becomes a ProblemError, which is sent as the reply.
-
-        function, arguments: called as function(*arguments).
-        """
+        """Call a function on the thread of the file; a TombolaError becomes a ProblemError."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*arguments))
         except TombolaError as error:
             raise problem_from(error, self.path) from None
 
     async def write(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        """Call a function that changes the file, on its thread; return its result.
-
-        A coroutine. Wakes those who wait in `next_change`. Raises ProblemError 423 while the file is paused, and errors
-        as `read`.
-
-        function, arguments: called as function(*arguments).
-        """
+        """Call a function that changes the file, as `read`; ProblemError 423 while it is paused."""
         if self.paused:
             raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
         result = await self.read(function, *arguments)
@@ -77,19 +64,13 @@ class HostedFile(Generic[_File]):
         return result
 
     def pause(self, *, paused: bool) -> None:
-        """Stop issuing and recording (True), or resume (False).
-
-        While paused, `write` raises ProblemError 423. A pause is not stored: it ends with the server.
-        """
+        """Stop issuing and recording, or resume."""
         self.paused = paused
 
     async def read_cached(self, key: str, function: Callable[[], _T]) -> _T:
-        """Return the cached result of `key`; if it is outdated, compute it by `read`.
+        """Return the cached result of `key`; compute it if it is outdated.
 
-        A coroutine. A result is outdated one second after it was computed, and after every `write`.
-
-        key: identifies the result, such as "status"; always with the same function.
-        function: computes the result from the file, on the thread of the file. No arguments.
+        It is outdated after a second, and after every `write`. A key always has the same function.
         """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
         if changes == self.changes and time.monotonic() - at < _STATUS_LIFETIME:
@@ -101,10 +82,7 @@ class HostedFile(Generic[_File]):
         return fresh
 
     async def next_change(self, timeout: float) -> bool:
-        """Wait for the next `write`; return False if none came in `timeout` seconds.
-
-        A coroutine. Only calls of `write` of this object count, not changes by other processes.
-        """
+        """Wait for the next `write` here; return False if none came in `timeout` seconds."""
         if self._changed is None:
             self._changed = asyncio.Event()
         try:
@@ -114,10 +92,7 @@ class HostedFile(Generic[_File]):
         return True
 
     def close(self) -> None:
-        """Wait for the functions under way on the thread, then close the file.
-
-        Then `on_close` is called.
-        """
+        """Wait for the functions under way, then close the file and call `on_close`."""
         self._writer.shutdown(wait=True)
         self.file.close()
         if self._on_close is not None:

@@ -18,14 +18,11 @@ _Schema = dict[str, Any]
 class Operation(NamedTuple):
     """One operation of the JSON API: a method of a path, its handler and its schemas.
 
-    - `method`: HTTP method, such as "GET".
-    - `path`: may have parameters in braces, such as /v1/sessions/{name}/next.
-    - `role`: the least role that may call it: "reader", "worker" or "admin"; None: public.
-    - `handler`: called with the service, the request and the identity of the caller. Its docstring is the description.
-    - `reply`: the schema of the JSON reply, or the media types of another one.
-    - `body`: the schema of the JSON body; None: no body.
-    - `status`: the HTTP status of a successful reply.
-    - `takes_key`: whether the header Idempotency-Key is read.
+    path: may have parameters in braces, such as /v1/sessions/{name}/next.
+    role: the least role that may call it: "reader", "worker" or "admin"; None: public.
+    handler: called with the service, the request and the identity of the caller. Its docstring is the description.
+    reply, body: JSON schemas, or the media types of another reply; None: no body.
+    takes_key: whether the header Idempotency-Key is read.
     """
 
     method: str
@@ -92,10 +89,7 @@ def _reply(reply: _Schema | tuple[str, ...]) -> dict[str, Any]:
 
 
 def _object(required: _Schema, optional: _Schema | None = None, *, closed: bool = True) -> _Schema:
-    """Return the schema of an object.
-
-    Replies are open, so that fields may be added in a later version.
-    """
+    """Return the schema of an object; replies are open, so that fields may be added."""
     properties = {**required, **(optional or {})}
     return {
         "type": "object",
@@ -181,7 +175,9 @@ _SESSION_STATUS = _reply_object(
     amended=_COUNT,
     quantity={"enum": ["loss", "score"]},
     actions=_list(_ACTION),
-    pending=_list(_reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER))),
+    pending=_list(
+        _reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), since=_nullable(_NUMBER))
+    ),
     best=_TEXT,
     paused=_BOOLEAN,
 )
@@ -214,7 +210,7 @@ _RACE_STATUS = _reply_object(
     **_VERDICT_FIELDS,
     quantity=_TEXT,
     candidates=_list(_STANDING),
-    pending=_list(_CALL),
+    pending=_list(_reply_object(**_CALL["properties"], since=_nullable(_NUMBER))),
     rows=_COUNT,
     rows_counted=_COUNT,
     failures=_COUNT,

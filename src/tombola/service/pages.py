@@ -54,10 +54,8 @@ _PageHandler = Callable[["Service", Request, Identity], Awaitable[Response]]
 class _WorkerView(NamedTuple):
     """Tickets of one worker, for the page on which outcomes are entered.
 
-    current: the oldest ticket without an outcome; None if there is none.
-    columns: cells of its row, by column.
+    current, columns: the oldest ticket without an outcome, None without any, and the cells of its row.
     answered: today's last answered tickets with their losses, the newest first.
-    n_today: number of tickets answered today.
     workers: name and number of answers of each worker, the most active first.
     """
 
@@ -187,10 +185,7 @@ async def _progress(service: "Service", request: Request, identity: Identity) ->
 
 
 def unit_of(file: SessionFile) -> Units:
-    """Return the unit in which outcomes of a session are entered and shown.
-
-    Its direction is "scores" (higher is better) if the session states none.
-    """
+    """Return the unit in which outcomes are entered and shown; scores if the session states none."""
     return Units(*file.range, scores=file.kind != "losses")
 
 

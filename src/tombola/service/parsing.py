@@ -25,10 +25,7 @@ MAX_TICKET = 2**53
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request.
-
-    A coroutine. Raises ProblemError 413 if it is larger than a megabyte, 400 if the connection ends early.
-    """
+    """Return the body of a request; ProblemError 413 beyond a megabyte, 400 if it is cut."""
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -50,10 +47,7 @@ async def read_body(request: Request) -> bytes:
 async def read_json(request: Request, *, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Any]:
     """Return the JSON object of a body with these fields and no others.
 
-    A coroutine. Raises ProblemError: 415 for another content type, 400 for malformed JSON, 422 for missing or unknown
-    fields.
-
-    required, optional: names of fields that must, and that may, occur.
+    ProblemError: 415 for another content type, 400 for malformed JSON, 422 for missing or unknown fields.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await read_body(request)
@@ -90,44 +84,21 @@ def _checked_fields(owner: str, found: Any, required: Iterable[str], optional: I
 
 
 def parse_integer(owner: str, value: Any, least: int, most: int) -> int:
-    """Return a JSON value if it is an integer in [least, most]; else ProblemError 422.
-
-    owner: name of the field in the error message.
-    value: parsed JSON.
-
-    >>> parse_integer("count", 3, 1, 10)
-    3
-    """
+    """Return a JSON value if it is an integer in [least, most]; else ProblemError 422."""
     if type(value) is not int or not least <= value <= most:
         raise invalid_value(owner, f"an integer in {least}..{most}", f"{value!r:.100}", "change it")
     return value
 
 
 def parse_seconds(owner: str, value: Any) -> float:
-    """Return a JSON value if it is a number of seconds from 0 to a year.
-
-    Raises ProblemError 422 otherwise.
-
-    owner: name of the field in the error message.
-    value: parsed JSON, a number of seconds.
-    """
+    """Return a JSON value if it is a number of seconds up to a year; else ProblemError 422."""
     if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
         raise invalid_value(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
     return float(value)
 
 
 def parse_text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
-    """Return a JSON value if it is a string of printable characters.
-
-    Raises ProblemError 422 if it is not a string, is empty, is too long, or has a character that is not printable.
-
-    owner: name of the field in the error message.
-    value: parsed JSON, or a field of a form.
-    most: largest number of characters.
-
-    >>> parse_text("name", "Ann")
-    'Ann'
-    """
+    """Return a JSON value if it is a printable string of 1 to `most` characters; else 422."""
     if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
         raise invalid_value(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
     return value
@@ -136,9 +107,7 @@ def parse_text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
 def parse_outcome(value: Any) -> Outcome:
     """Convert a JSON object with ticket, loss or reward, and cost to an outcome.
 
-    Absent numbers are None. Only types are checked (ProblemError 422); the session checks ranges and lengths.
-
-    value: parsed JSON.
+    Only types are checked (ProblemError 422); the session checks ranges and lengths.
 
     >>> parse_outcome({"ticket": 3, "loss": 0.5})[:4]
     (3, 0.5, None, None)
@@ -149,13 +118,7 @@ def parse_outcome(value: Any) -> Outcome:
 
 
 def parse_outcomes(value: Any) -> list[Outcome]:
-    """Convert a JSON list of 1 to 10,000 objects to outcomes.
-
-    Each object has ticket, loss or reward, and cost. Raises ProblemError 422 for another length, and if a field is
-    missing, unknown or of another type.
-
-    value: parsed JSON.
-    """
+    """Convert a JSON list of 1 to 10,000 objects to outcomes; else ProblemError 422."""
     return [parse_outcome(item) for item in _checked_list("outcomes", value)]
 
 
@@ -167,12 +130,7 @@ def _checked_list(owner: str, found: Any) -> list[Any]:
 
 
 def parse_answers(value: Any) -> list[Event]:
-    """Convert a JSON list of 1 to 10,000 objects to answers of a race.
-
-    An object has ticket, loss or failed, and optionally cost. Answers are events of the kind "answer". Raises
-    ProblemError 422 if one is invalid; the race checks the range of losses.
-
-    value: parsed JSON.
+    """Convert a JSON list of 1 to 10,000 objects to answers of a race; else ProblemError 422.
 
     >>> parse_answers([{"ticket": 3, "loss": 0.5}])
     [Event(kind='answer', ticket=3, loss=0.5, cost=0.0, failed=False)]
@@ -193,8 +151,6 @@ def _answer(found: Any) -> Event:
 
 def invalid_value(owner: str, expected: str, got: str, fix: str) -> ProblemError:
     """Return a ProblemError 422 (invalid value) for the caller to raise.
-
-    owner: name of the field. expected, got: valid values, and the value received. fix: advice, as an imperative.
 
     >>> invalid_value("count", "an integer", "'x'", "change it").detail
     "count: expected an integer, got 'x'; change it."

@@ -32,10 +32,8 @@ TITLES = {
 class ProblemError(Exception):
     """An error that is sent as the reply to a request (RFC 9457).
 
-    status: HTTP status.
     kind: short name of the problem; its type is urn:tombola:KIND.
     detail: a sentence for the caller.
-    headers: further headers of the reply.
 
     >>> ProblemError(404, "not-found", "GET /x: expected a known path, got /x; see the how-to on tombola serve.").status
     404
@@ -55,7 +53,7 @@ class ProblemError(Exception):
 def problem_from(error: TombolaError, path: Path | None = None) -> ProblemError:
     """Return the problem reply of an error: 409 conflict, 422 invalid, else 503.
 
-    path: file of the service. Its folder is removed from the text, because clients must not learn it.
+    path: file of the service, whose folder clients must not learn.
 
     >>> problem_from(ConflictError("a: b, got c; d.")).status, problem_from(ParameterError("a: b; c.")).status
     (409, 422)

@@ -23,7 +23,7 @@ async def next_calls(service: "Service", request: Request, identity: Identity) -
 
     A call is a candidate to evaluate on a row. Body: count (default: all that the next row needs) and reissue_after,
     both optional. Reply: calls (each with ticket, candidate, row and row_index, from 0), key, and done (true or false).
-    No calls and not done: the race waits for answers. Callers: role worker or above.
+    No calls and not done: the race waits for answers.
     """
     hosted = service.race(request)
     count, reissue_after, key = await read_issue_request(request, default=None)
@@ -41,7 +41,6 @@ async def record(service: "Service", request: Request, identity: Identity) -> Re
 
     Body: answers, a list of objects with ticket, loss or failed, and cost. The same answer again is ignored, a
     different one is a conflict (409). Reply: recorded and known (numbers of new and repeated answers), and done.
-    Callers: role worker or above.
     """
     hosted = service.race(request)
     fields = await parsing.read_json(request, required=["answers"])
@@ -58,7 +57,7 @@ async def status(service: "Service", request: Request, identity: Identity) -> Re
     """Return verdict, standings, pending calls and settings of a race.
 
     Reply: the fields of `RaceReport.to_json`, pending (calls), active (candidates left), leader, progress (a line), and
-    paused, which is true while the race is paused. Callers: role reader or above.
+    paused, which is true while the race is paused.
     """
     hosted = service.race(request)
     now = await hosted.read_cached("status", lambda: race_status(hosted.file))
@@ -69,8 +68,7 @@ async def verdict(service: "Service", request: Request, identity: Identity) -> R
     """Return the answer of a race so far, whether it is proved, and the calls made.
 
     Reply: verdict and progress (sentences), proved (null while undecided), answer (names of the candidates that are
-    possible answers), done, active (candidates left), leader, calls and calls_saved (their numbers). Callers: role
-    reader or above.
+    possible answers), done, active (candidates left), leader, calls and calls_saved (their numbers).
     """
     hosted = service.race(request)
     now = await hosted.read_cached("status", lambda: race_status(hosted.file))
@@ -81,7 +79,7 @@ async def verdict(service: "Service", request: Request, identity: Identity) -> R
 async def export_table(service: "Service", request: Request, identity: Identity) -> Response:
     """Return all answers of a race as a CSV or Parquet file.
 
-    The end of the path states which. Reply: the file as a download. Callers: role reader or above.
+    The end of the path states which. Reply: the file as a download.
     """
     return await table_reply(service.race(request), request.path_params["kind"], export_answers)
 
@@ -90,24 +88,17 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
     """Stream the counts of a race as server-sent events, one at each change.
 
     Counts: rows, rows_counted (rows that the race has used), calls (made), answered, saved (pairs of a row and a
-    candidate neither evaluated nor known before), active (number of candidates left) and done (true or false). Callers:
-    role reader or above.
+    candidate neither evaluated nor known before), active (number of candidates left) and done (true or false).
     """
     return event_reply(service, service.race(request), _race_counts)
 
 
 def race_status(file: RaceFile) -> dict[str, Any]:
-    """Return the report of a race as plain data, with pending calls and progress.
-
-    Keys beside those of `RaceReport.to_json`: pending (issued calls without an answer, dicts with ticket, candidate,
-    row and row_index), active (names of the candidates left), leader (name), progress (a line of text).
-
-    file: an open race file.
-    """
-    race = file.race
+    """Return the report of a race as plain data, with pending calls and progress."""
+    race, times = file.race, file.lease_times()
     return {
         **RaceReport.from_file(file, race).to_json(),
-        "pending": [call._asdict() for call in race.pending],
+        "pending": [{**call._asdict(), "since": times.get(call.ticket)} for call in race.pending],
         "active": list(race.active),
         "leader": race.leader,
         "progress": progress_line(race),

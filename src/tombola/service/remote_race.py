@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from tombola._formatting import plural
+from tombola._formatting import plural, since_text
 from tombola.errors import ConflictError, ParameterError, SessionError
 from tombola.racing.driver import Log, loss_and_cost
 from tombola.racing.events import Call, Event
@@ -31,7 +31,7 @@ async def run_remote_race(
 ) -> dict[str, Any]:
     """Run commands until the race is done, here or elsewhere, and return its verdict.
 
-    A coroutine. The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not
+    The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not
     those of the race, SessionError if all first calls fail, and OutOfRangeError if a command prints a number outside of
     the range of the race.
 
@@ -57,11 +57,10 @@ async def run_remote_race(
 
 
 class _RemoteWorker:
-    """Make calls of a served race, a limited number at a time.
+    """Make calls of a served race, a limited number at a time; see `run_remote_race`.
 
-    While every answer of this machine is a failure, answers are held back: its set-up is probably broken. `drive`
-    raises SessionError after as many failures as candidates without a success; those calls stay pending for other
-    machines. Parameters as of `run_remote_race`.
+    While every answer of this machine is a failure, answers are held back: its set-up is probably broken. After as many
+    failures as candidates without a success `drive` raises SessionError; those calls stay pending for other machines.
     """
 
     def __init__(
@@ -71,14 +70,10 @@ class _RemoteWorker:
         # By ticket: a call that was offered again keeps its last answer.
         self._held: dict[int, Event] = {}
         self._has_succeeded = False
-        self._last_line, self._next_look = "", 0.0
+        self._last_line, self._next_look, self._has_waited = "", 0.0, False
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make calls until the race is done, and record their answers.
-
-        ask: makes a call and returns its loss, or loss and cost; an error counts as a failed call.
-        workers: calls at a time.
-        """
+        """Make calls until the race is done, and record their answers."""
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
             while not await self._is_done(tasks, ask, workers):
@@ -89,6 +84,7 @@ class _RemoteWorker:
                 else:
                     # Only answers of other machines make new calls possible, or those held back here.
                     await self._flush()
+                    await self._log_open_calls()
                     await asyncio.sleep(_POLL_SECONDS)
             await self._flush()
         finally:
@@ -114,6 +110,18 @@ class _RemoteWorker:
             self._last_line = now["progress"]
             self._log(self._last_line)
         return bool(now["done"])
+
+    async def _log_open_calls(self) -> None:
+        """Log, once, the calls of other machines that this one waits for."""
+        pending = (await self._client.status())["pending"] if self._log is not None and not self._has_waited else []
+        if self._log is not None and pending:
+            self._has_waited = True
+            first = pending[0]
+            self._log(
+                f"waits for {plural(len(pending), 'call')} without an answer, the first is ticket {first['ticket']} "
+                f"({first['candidate']} on {first['row']}{since_text(first['since'])}); to take them over, run with "
+                "--reissue-after 600"
+            )
 
     async def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()

@@ -29,11 +29,7 @@ _BACKLOG = 2048
 def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[str, str] | None = None) -> Service:
     """Open session and race files; each is served under its name without the suffix.
 
-    Raises ParameterError for equal names and for invalid `outcomes`. Race files are locked until the service closes.
-
-    paths: of the files.
-    tokens: of the callers.
-    outcomes: text of each button of an outcome -> its value; None for yes and no.
+    ParameterError for equal names and for invalid `outcomes`. Race files are locked until the service closes.
     """
     sessions: dict[str, HostedFile[SessionFile]] = {}
     races: dict[str, HostedFile[RaceFile]] = {}
@@ -79,9 +75,6 @@ def _is_race(path: Path) -> bool:
 def check_host(host: str, n_tokens: int) -> None:
     """Raise ParameterError if other machines reach an address and there is no token.
 
-    host: address to listen on, such as "127.0.0.1".
-    n_tokens: number of tokens.
-
     >>> check_host("127.0.0.1", 0)
     """
     try:
@@ -96,11 +89,7 @@ def check_host(host: str, n_tokens: int) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening TCP socket; FileError if the port is not free.
-
-    host: IPv4 or IPv6 address.
-    port: 0 takes a free one.
-    """
+    """Return a listening TCP socket; FileError if the port is not free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -114,18 +103,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def run(
-    service: Service,
-    listener: socket.socket,
-    *,
-    proxy_headers: bool = False,
-    on_start: Callable[[], Any] | None = None,
+    service: Service, listener: socket.socket, *, proxy_headers: bool = False, on_start: Callable[[], Any] | None = None
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are finished first.
 
-    - `service`: from `open_service`; its files are closed at the end.
-    - `listener`: from `bind`.
-    - `proxy_headers`: trust X-Forwarded headers; only behind a reverse proxy on this machine.
-    - `on_start`: called without arguments before the first request is accepted; None: nothing.
+    proxy_headers: trust X-Forwarded headers; only behind a reverse proxy on this machine.
+    on_start: called before the first request is accepted; None: nothing.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))

@@ -24,10 +24,7 @@ MAX_NAME_LENGTH = 60
 
 
 class Identity(NamedTuple):
-    """The owner of a token.
-
-    name: name of the owner.
-    role: "reader", "worker" or "admin"; each includes the rights of those before it.
+    """The owner of a token, with the role "reader", "worker" or "admin".
 
     >>> Identity("Ann", "worker").may("reader"), Identity("Ann", "worker").may("admin")
     (True, False)
@@ -37,7 +34,7 @@ class Identity(NamedTuple):
     role: str
 
     def may(self, role: str) -> bool:
-        """Return whether the owner has the rights of `role`: "reader", "worker" or "admin"."""
+        """Return whether the owner has the rights of this role: each includes those before it."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
@@ -81,10 +78,7 @@ class TokenStore:
     def add(self, name: str, role: str) -> str:
         """Create a token and return it; only its hash is stored.
 
-        Raises ParameterError for an unknown role, a malformed or used name, and a first token that is not an admin's.
-
-        name: of the owner, unique.
-        role: "reader", "worker" or "admin".
+        ParameterError for an unknown role, a malformed or used name, and a first token that is not an admin's.
         """
         if role not in ROLES:
             raise ParameterError(f"token: expected a role of {', '.join(ROLES)}, got {role!r}; write one of them.")
@@ -108,10 +102,7 @@ class TokenStore:
         return token
 
     def remove(self, name: str) -> bool:
-        """Remove the token of a name; return whether there was one.
-
-        The file is rewritten. Raises ParameterError if it is the last token of an admin.
-        """
+        """Remove the token of a name; return whether there was one. An admin must stay."""
         with self._lock:
             self._reload()
             kept = {key: found for key, found in self._by_hash.items() if found.name != name}
@@ -126,10 +117,7 @@ class TokenStore:
             return True
 
     def find(self, token: str) -> Identity | None:
-        """Return name and role of the owner of a token, None if it is unknown.
-
-        token: the text that `add` returned.
-        """
+        """Return name and role of the owner of a token, None if it is unknown."""
         if len(token) > _MAX_TOKEN_LENGTH:
             return None
         with self._lock:
