@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -251,29 +251,12 @@ def _type_key(argument: Any) -> Any:
     return type(argument)
 
 
-@cache
-def _load_njit() -> Any:
-    """Import Numba without scipy.linalg, a third of its import, and return `njit`.
-
-    Numba only checks that the module exists, which a dependency of tombola does; a kernel with np.dot imports it later.
-    """
-    import numba
-    from numba.np import linalg
-
-    check = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        from numba.np import arraymath
-    finally:
-        linalg.ensure_blas = check
-    arraymath.ensure_blas = check
-    return numba.njit
-
-
 def _dispatcher(
     function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, *, nrt: bool, hold_gil: bool
 ) -> Any:
-    njit = _load_njit()
+    import numba
+
+    njit: Any = numba.njit  # its types lack `_nrt`
     options: dict[str, Any] = {"nogil": not hold_gil, "_nrt": nrt}
     done: dict[int, Kernel] = {}
 
