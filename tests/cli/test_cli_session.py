@@ -187,18 +187,6 @@ def test_short_session_loads_no_compiler(
         assert compiled.view().tickets == slow.view().tickets
 
 
-def test_long_session_loads_the_compiler_without_linear_algebra(tmp_path: Path, run_python: Callable[..., Any]) -> None:
-    """scipy.linalg takes a third of the import of Numba, which only checks that it exists."""
-    SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=3).close()
-    code = (
-        "import sys; from tombola import SessionFile; from tombola.engine.compiler import compiled\n"
-        "with compiled(), SessionFile.open('r') as file: file.next(2); file.pending\n"
-        "print('numba' in sys.modules, 'scipy.linalg' in sys.modules)"
-    )
-    done = run_python("-c", code, cwd=tmp_path)
-    assert done.stdout == "True False\n", done.stderr
-
-
 def test_record_checks_id_and_action(
     session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:

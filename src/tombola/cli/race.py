@@ -649,10 +649,11 @@ def table_(
 
     The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is better.
     """
-    from tombola._files import write_atomic
+    from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
     from tombola.plugins.logs import read_logs
 
+    check_output_path(out, *files)
     pool = read_logs(files, metric or None)
     rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
     check_output(out, *files, columns=["id", *pool.actions])
