@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Beliefs(NamedTuple):
-    """Centre and spread of the means, actions tried, and posterior mean, posterior variance and noise by action."""
+    """Centre and spread of the means, actions tried, posterior mean, variance and noise by action, and noise ratio."""
 
     centre: float
     spread: float
@@ -16,6 +16,7 @@ class Beliefs(NamedTuple):
     guess: Any
     doubt: Any
     noise: Any
+    share: float
 
 
 def beliefs(
@@ -55,7 +56,7 @@ def beliefs(
         spread = min(spread, max(1e-8, float((surplus + own * widest) / (w[off].sum() + own))))
     guess, doubt = np.full(k, centre), np.full(k, spread)
     guess[tried], doubt[tried] = centre + kept * (m - centre), kept * error
-    return Beliefs(centre, spread, len(tried), guess, doubt, noise)
+    return Beliefs(centre, spread, len(tried), guess, doubt, noise, share)
 
 
 def beta_beliefs(losses: Sequence[Sequence[float]], least: float) -> Beliefs:

@@ -1,9 +1,10 @@
 """Naive twins of the learners for switching costs: straight from spec.md and the formulas, from the whole history."""
 
+import functools
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import interpolate, stats
 
 from naive.bandit import UCB2, BlockTwin, Twin, exponential_weights, lowest_mean, tsallis_weights
 from naive.prior import beliefs
@@ -184,6 +185,35 @@ class FrugalUCB(BlockTwin):
         return max(self.shortest, math.ceil(self.plays.count(action) / 2))
 
 
+@functools.cache
+def stopping_table() -> interpolate.RegularGridInterpolator:
+    """Return sqrt(t) V as a function of log(1/t) and z: the backward induction of the page, point by point in t."""
+    z = np.linspace(-6, 6, 241)
+    nodes, weights = np.polynomial.hermite.hermgauss(11)
+    after, value, rows = 1.0, np.zeros(241), [np.zeros(241)]
+    for i in range(1, 333):
+        t = 1.05**-i
+        going_on = z / np.sqrt(t) * (after - t)
+        for x, weight in zip(nodes, weights, strict=True):
+            mean = z / np.sqrt(t) + np.sqrt(2) * x * np.sqrt(1 / t - 1 / after)
+            inside = np.interp(mean * np.sqrt(after), z, value)
+            below, above = mean * np.sqrt(after) < -6, mean * np.sqrt(after) > 6
+            going_on += weight / np.sqrt(np.pi) * np.where(below, mean * (1 - after), np.where(above, 0.0, inside))
+        after, value = t, np.minimum(0.0, going_on)
+        rows += [np.sqrt(t) * value] if i % 4 == 0 else []
+    grid = 4 * np.log(1.05) * np.arange(84)
+    return interpolate.RegularGridInterpolator((grid, z[::2]), np.array(rows)[:, ::2])
+
+
+def stopping_value(gap: float, variance: float, noise: float, rounds: float) -> float:
+    """Return the value of playing an action as long as that pays, beside an alternative."""
+    z, known = gap / math.sqrt(variance), noise / variance
+    if abs(z) >= 6:
+        return gap * rounds if z < 0 else 0.0
+    far = min(math.log((known + rounds) / known), 332 * math.log(1.05))
+    return math.sqrt(variance) * (known + rounds) * float(stopping_table()((far, z)))
+
+
 class Thrifty(FrugalUCB):
     """The formulas of docs/theory/thrifty.md, with the normal distribution of scipy."""
 
@@ -200,10 +230,11 @@ class Thrifty(FrugalUCB):
         found = beliefs(
             [self.losses(a) for a in range(self.k)],
             0.15 / (1 + 0.4 * self.price),
-            0.07,
+            0.07 + 0.08 * self.weight(),
             math.inf if self.k == 2 else 3 / max(1.0, self.price),
         )
         self.tried, self.guess, self.doubt, self.noise = found.tried, found.guess, found.doubt, found.noise
+        self.unlike = (1 - self.weight() + self.weight() * found.share) / (found.tried + 4)
 
     def saving(self, a: int, plays: float, bar: float) -> float:
         """Return E max(0, bar - M) for the guess M of action a after so many more answers."""
@@ -212,7 +243,7 @@ class Thrifty(FrugalUCB):
         deviation = math.sqrt(self.doubt[a] ** 2 / (self.doubt[a] + self.noise[a] / plays))
         z = (bar - self.guess[a]) / deviation
         normal = deviation * max(0.0, float(stats.norm.pdf(z) + z * stats.norm.cdf(z)))
-        unlike = 0.0 if self.n(a) > 0 else 1 / (self.tried + 4)
+        unlike = 0.0 if self.n(a) > 0 else self.unlike
         return (1 - unlike) * normal + unlike * bar**2 / 2 * plays / (plays + 2)
 
     def outlook(self, a: int) -> tuple[float, float]:
@@ -227,7 +258,30 @@ class Thrifty(FrugalUCB):
             spent = min(n, self.noise[a] / gap**2) if gap > 0 else n
             news = self.saving(a, n + pending, bar) - self.saving(a, pending, bar) + max(0.0, -gap)
             choices.append((toll + spent * self.guess[a] + (R - spent) * bar - (R - n) * news, n))
-        return min(choices)
+        loss, length = min(choices)
+        weight = self.weight()
+        return (weight * self.stopping(a) + (1 - weight) * loss if weight else loss, length)
+
+    def weight(self) -> float:
+        """Return the weight of the best stopping rule."""
+        return 0.0 if self.is_pair() else min(1.0, self.price)
+
+    def stopping(self, a: int) -> float:
+        """Return the expected loss of a visit that ends when leaving is better."""
+        R, w = self.T - len(self.plays), self.plays.count(a) - self.n(a)
+        toll = self.price if self.plays and self.plays[-1] != a else 0.0
+        bar = min(self.guess[x] for x in range(self.k) if x != a) + self.price / R
+        gap, untried = float(self.guess[a] - bar), self.n(a) == 0
+        doubt = 1 / (1 / self.doubt[a] + w / self.noise[a])
+        value = stopping_value(gap, (0.7 if untried else 0.85) * doubt, self.noise[a], R)
+        if untried:
+            visits = [
+                n * max(0.0, gap) - (R - n) * bar**2 / 2 * ((n + w) / (n + w + 2) - w / (w + 2))
+                for n in (2.0**i for i in range(40) if 2**i < R)
+            ]
+            value = (1 - self.unlike) * value + self.unlike * min([0.0, *visits])
+        going = toll + R * float(self.guess[a])
+        return going if value > -1e-7 else min(going, toll + R * bar + value)
 
     def best(self) -> set[int]:
         """Return the action of the stretch, or those most valuable that can be paid for, else the most promising."""

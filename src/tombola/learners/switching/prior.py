@@ -39,10 +39,12 @@ def add_loss(state: Any, action: int, loss: float) -> None:
     state.within[0] += off * (loss - state.means[action])
 
 
-def update_posterior(state: Any, initial_spread: float, least_spread: float, one_sided_from: float) -> None:
-    """Estimate the prior, and the posterior mean and variance of every action.
+def update_posterior(state: Any, initial_spread: float, least_spread: float, one_sided_from: float) -> float:
+    """Estimate prior and posterior of every action; return the noise ratio.
 
-    A kernel. It writes the estimates into `state`: `prior` (shape (3,): mean and variance of the mean losses of all
+    A kernel. The noise ratio is the noise of all losses relative to that of coins, at most 1.
+
+    It writes the estimates into `state`: `prior` (shape (3,): mean and variance of the mean losses of all
     actions, at CENTRE and SPREAD, and the number of actions with feedback, at TRIED), and for each action `noise_var`
     (variance of one loss), `errors` (variance of the observed mean), `posterior_mean` and `posterior_var`. The two
     spreads below are multiples of c (1 - c), the variance of a coin with the centre c as its mean.
@@ -54,7 +56,7 @@ def update_posterior(state: Any, initial_spread: float, least_spread: float, one
     one_sided_from: number of actions with feedback from which on the prior variance of an action without feedback is
         estimated only from the actions better than the centre; infinite for never.
     """
-    _estimate_noises(state)
+    share = _estimate_noises(state)
     prior = state.prior
     coin = prior[CENTRE] * (1.0 - prior[CENTRE])
     prior[SPREAD] = initial_spread * coin
@@ -70,12 +72,14 @@ def update_posterior(state: Any, initial_spread: float, least_spread: float, one
             kept = wide / (wide + state.errors[action])
             state.posterior_mean[action] += kept * (state.means[action] - prior[CENTRE])
             state.posterior_var[action] = kept * state.errors[action]
+    return share
 
 
-def _estimate_noises(state: Any) -> None:
+def _estimate_noises(state: Any) -> float:
     """Estimate the first centre, and the variances of losses and of means; a kernel.
 
-    They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its mean).
+    They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its mean). The noise ratio
+    is returned.
 
     state: of a learner with the fields of `thrifty._State` for answers, prior and posterior; changed in place.
     """
@@ -96,6 +100,7 @@ def _estimate_noises(state: Any) -> None:
         state.noise_var[action] = share * mean * (1.0 - mean)
         state.errors[action] = state.noise_var[action] / max(1.0, state.seen[action])
     state.prior[CENTRE], state.prior[TRIED] = centre, tried
+    return float(share)
 
 
 def _damped_mean(state: Any, action: int, centre: float) -> float:

@@ -5,7 +5,8 @@ the plays by that index, so the bound is twice this sum.
 
 The rule is the knowledge gradient: the value of the information from the next plays of one action (Frazier, Powell and
 Dayanik 2008), for the most valuable number of plays (Frazier and Powell 2010), in online play (Ryzhov, Powell and
-Frazier 2012). The price of a switch, and a prior estimated from the actions already tried, are added here.
+Frazier 2012). With a price of 1 or more, a visit is worth what the best stopping rule obtains (Chernoff and Ray 1965).
+The price of a switch, and a prior estimated from the actions already tried, are added here.
 """
 
 import math
@@ -28,14 +29,18 @@ from tombola.learners.bandit.counts import argmin, least_tried_action
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.switching.frugal_ucb import lower_index, most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, add_loss, update_posterior
+from tombola.learners.switching.stopping import stopping_value
 
 # Longest first visit to an action, in switching prices: a longer one could cost more than it saves.
 _VISIT_PRICES = 12.0
 # Pseudo-actions of the rule of succession for "an untried action is unlike all others": one unlike, three alike.
 _PRIOR_ACTIONS = 4.0
-# The two spreads of `update_posterior`, and how much a price narrows the first: it is divided by 1 + 0.4 price. Chosen
-# on nine tables (docs/theory/thrifty.md, section 4).
-_FIRST_SPREAD, _TRIED_SPREAD, _SPREAD_BY_PRICE = 0.15, 0.07, 0.4
+# The two spreads of `update_posterior`, and how much a price narrows the first: it is divided by 1 + 0.4 price. The
+# second grows by the last number up to a price of 1. Chosen on nine tables (docs/theory/thrifty.md, section 4).
+_FIRST_SPREAD, _TRIED_SPREAD, _SPREAD_BY_PRICE, _TRIED_SPREAD_BY_PRICE = 0.15, 0.07, 0.4, 0.08
+# Factors of the posterior variance in the value of a visit, untried and tried actions: less exploration than the best
+# stopping rule, which would know the prior.
+_UNTRIED_FACTOR, _TRIED_FACTOR = 0.7, 0.85
 # Number of tried actions, times max(1, price), from which on the prior of an untried action uses only the better ones.
 _ONE_SIDED_FROM = 3.0
 # With two actions: scale of the index that checks the worse one, losses seen of each before it does, and longest
@@ -46,6 +51,8 @@ _PAIR_SCALE_BY_PRICE = 0.2
 # Factor of the remaining rounds in that index. It has little weight at first and much weight late in the list, where
 # most wrong choices that last are made.
 _PAIR_ROUNDS = 4.0
+# Value of a visit that counts as 0, in losses.
+_NO_VALUE = 1e-7
 # Largest ratio of the plays of two actions begun and not answered yet: with two actions a share of 60 %.
 _PENDING_RATIO = 1.5
 
@@ -104,29 +111,33 @@ def _learnt(doubt: float, noise: float, plays: float) -> float:
     return doubt * doubt / (doubt + noise / plays)
 
 
+def _revealed(plays: float) -> float:
+    """Return the share of the mean of an action unlike all others that plays reveal."""
+    return plays / (plays + 2.0)
+
+
 @no_inline
-def _expected_saving(state: _State, action: int, plays: float, bar: float) -> float:
+def _expected_saving(state: _State, action: int, plays: float, bar: float, unlike: float) -> float:
     """Return the expected amount by which an action is below `bar` after some plays.
 
     It is E max(0, bar - posterior mean after `plays` more answers). An action never answered may also be unlike all
-    others, with the probability 1 / (tried + 4); then its mean is uniform on [0, 1]: the rule of succession, after one
-    action unlike the others and three alike.
+    others; then its mean is uniform on [0, 1].
 
     plays: number of further answers; 0 for the posterior mean now.
     bar: mean loss to compare with.
+    unlike: probability that an action never answered is unlike all others.
     """
     if plays == 0.0:
         return float(max(0.0, bar - state.posterior_mean[action]))
     noise = state.noise_var[action]
     if state.seen[action] > 0.0:
         return _expected_excess(bar - state.posterior_mean[action], _learnt(state.posterior_var[action], noise, plays))
-    unlike = 1.0 / (state.prior[TRIED] + _PRIOR_ACTIONS)
     alike = _expected_excess(bar - state.prior[CENTRE], _learnt(state.prior[SPREAD], noise, plays))
-    return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * plays / (plays + 2.0))
+    return float((1.0 - unlike) * alike + unlike * 0.5 * bar * bar * _revealed(plays))
 
 
-def _visit_loss(state: _State, action: int, other: int, remaining: float) -> tuple[float, float]:
-    """Return the smallest expected loss of a visit to an action, and its plays.
+def _visit_loss(state: _State, action: int, other: int, remaining: float, unlike: float) -> tuple[float, float]:
+    """Return the smallest expected loss of a visit of fixed length, and its plays.
 
     The loss is that of all remaining rounds: the visit, then the better one of both actions, and the switches. Visits
     of 1, 2, 4, .. plays are tried. An action worse by g is left after noise / g^2 of them on average, so no more are
@@ -134,6 +145,7 @@ def _visit_loss(state: _State, action: int, other: int, remaining: float) -> tup
 
     action, other: the action to visit, and the one to return to.
     remaining: number of remaining rounds.
+    unlike: probability that an action never answered is unlike all others.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
     guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
@@ -143,8 +155,8 @@ def _visit_loss(state: _State, action: int, other: int, remaining: float) -> tup
         gap = guess - bar
         spent = min(plays, state.noise_var[action] / (gap * gap)) if gap > 0.0 else plays
         news = (
-            _expected_saving(state, action, plays + waiting, bar)
-            - _expected_saving(state, action, waiting, bar)
+            _expected_saving(state, action, plays + waiting, bar, unlike)
+            - _expected_saving(state, action, waiting, bar, unlike)
             + max(0.0, -gap)
         )
         loss = toll + spent * guess + (remaining - spent) * bar - (remaining - plays) * news
@@ -152,6 +164,35 @@ def _visit_loss(state: _State, action: int, other: int, remaining: float) -> tup
             least, best = loss, plays
         plays *= 2.0
     return least, best
+
+
+@no_inline
+def _stopping_loss(state: _State, action: int, other: int, remaining: float, unlike: float) -> float:
+    """Return the expected loss of a visit to an action that ends when leaving is better.
+
+    The loss is that of all remaining rounds, with the switches. Plays not answered yet have been paid for: the variance
+    is that after their answers.
+
+    action, other: the action to visit, and the one to return to.
+    remaining: number of remaining rounds.
+    unlike: probability that an action never answered is unlike all others.
+    """
+    toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
+    guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
+    bar, noise = state.posterior_mean[other] + state.price / remaining, state.noise_var[action]
+    tried = state.seen[action] > 0.0
+    doubt = state.posterior_var[action] * noise / (noise + waiting * state.posterior_var[action])
+    value = stopping_value(guess - bar, (_TRIED_FACTOR if tried else _UNTRIED_FACTOR) * doubt, noise, remaining)
+    if not tried:
+        best, plays = 0.0, 1.0
+        while plays < remaining:
+            news = 0.5 * bar * bar * (_revealed(plays + waiting) - _revealed(waiting))
+            best = min(best, plays * max(0.0, guess - bar) - (remaining - plays) * news)
+            plays *= 2.0
+        value = (1.0 - unlike) * value + unlike * best
+    commit = toll + remaining * guess
+    # A visit without value is not begun; rounding must not make it the best one.
+    return float(commit if value > -_NO_VALUE else min(commit, toll + remaining * bar + value))
 
 
 def _spread_pending(state: _State, action: int) -> int:
@@ -179,7 +220,12 @@ def _most_valuable(state: _State) -> int:
     first = _FIRST_SPREAD / (1.0 + _SPREAD_BY_PRICE * state.price)
     # Of two actions the one tried first shows no spread.
     one_sided_from = math.inf if state.seen.size == _PAIR else _ONE_SIDED_FROM / max(1.0, state.price)
-    update_posterior(state, first, _TRIED_SPREAD, one_sided_from)
+    # Weight of the best stopping rule. Without a price it has more wrong choices that last, and with two actions the
+    # index is more careful than both.
+    weight = 0.0 if _is_short_pair(state) else min(1.0, state.price)
+    share = update_posterior(state, first, _TRIED_SPREAD + weight * _TRIED_SPREAD_BY_PRICE, one_sided_from)
+    # Rule of succession: one action unlike the others and three alike. With little noise there are fewer such actions.
+    unlike = (1.0 - weight * (1.0 - share)) / (state.prior[TRIED] + _PRIOR_ACTIONS)
     remaining, current = state.horizon - state.acted[0], int(state.current[0])
     fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
@@ -189,7 +235,10 @@ def _most_valuable(state: _State) -> int:
     best, least, visit, stay = first, math.inf, 1.0, math.inf
     for action in range(state.seen.size):
         if state.seen[action] > 0.0 or action in (fresh, current):
-            loss, plays = _visit_loss(state, action, second if action == first else first, remaining)
+            other = second if action == first else first
+            loss, plays = _visit_loss(state, action, other, remaining, unlike)
+            if weight > 0.0:
+                loss = (1.0 - weight) * loss + weight * _stopping_loss(state, action, other, remaining, unlike)
             stay = loss if action == current else stay
             if loss < least:
                 best, least, visit = action, loss, plays
@@ -204,6 +253,11 @@ def _most_valuable(state: _State) -> int:
 def _stretch_of(state: _State, action: int) -> float:
     """Return the rounds until the next decision: 1/8 of the plays of the action."""
     return max(1.0, float(math.ceil(state.chosen[action] / THRIFTY_GROWTH_DIVISOR)))
+
+
+def _is_short_pair(state: _State) -> bool:
+    """Return whether there are two actions and a short horizon."""
+    return state.seen.size == _PAIR and state.horizon <= _PAIR_HORIZON
 
 
 def _smaller_index_of_two(state: _State, scale: float) -> int:
@@ -252,7 +306,7 @@ def _next_action(state: _State) -> int:
     """
     promising = most_promising(state, THRIFTY_TOLL, state.scale)
     valuable = int(state.current[0]) if state.hold[0] > 0.0 else _most_valuable(state)
-    if state.seen.size == _PAIR and state.horizon <= _PAIR_HORIZON and state.hold[0] <= 0.0:
+    if _is_short_pair(state) and state.hold[0] <= 0.0:
         valuable = _choose_of_two(state, valuable)
     toll = state.price if valuable != state.current[0] and state.current[0] >= 0.0 else 0.0
     state.exploring[0] = 0.0
@@ -273,9 +327,10 @@ class Thrifty(Learner):
     A visit is a run of consecutive rounds with one action. With R rounds left, a visit of n = 1, 2, 4, .. rounds to
     action a, followed by the better one of a and b, is expected to cost n m(a) + (R - n) E min(M, m(b) +
     price / (R - n)), plus the switch to a. Here m are posterior mean losses, M is the posterior mean of a after the
-    visit, and b is the best other action. The learner begins the cheapest visit. The prior has the centre and spread of
-    the means of the actions tried so far; for an action never tried, the spread of the better ones. For at most 12
-    price rounds, or as many as the action had before, a visit is not ended in favour of another visit.
+    visit, and b is the best other action. At a price of 1 or more the visit ends when leaving is better, by the best
+    stopping rule; below 1 both costs are mixed. The learner begins the cheapest visit. The prior has the centre and
+    spread of the means of the actions tried so far; for an action never tried, the spread of the better ones. For at
+    most 12 price rounds, or as many as the action had before, a visit is not ended in favour of another visit.
 
     Where FrugalUCB's index with scale .7 prefers another action, losses and switch are charged to an exploration
     budget; once that is spent, the index decides. So for every pool in random order without delay its regret, with the
