@@ -53,7 +53,7 @@ def test_the_prior_learns_centre_and_spread() -> None:
     for action, mean in enumerate(means):
         for loss in generator.random(50) < mean:
             add_loss(state, action, float(loss))
-    update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE, math.inf)
+    update_posterior(state, UNIFORM_VARIANCE, 0.0, UNIFORM_VARIANCE, math.inf)
     centre, spread, tried = state.prior
     assert centre == pytest.approx(0.4, abs=0.05)
     assert np.sqrt(spread) == pytest.approx(means.std(), rel=0.25)

@@ -20,12 +20,17 @@ class Beliefs(NamedTuple):
 
 
 def beliefs(
-    losses: Sequence[Sequence[float]], first: float = 1 / 3, least: float = 1 / 3, sided: float = math.inf
+    losses: Sequence[Sequence[float]],
+    first: float = 1 / 3,
+    least: float = 1 / 3,
+    sided: float = math.inf,
+    power: float = 0.0,
 ) -> Beliefs:
     """Estimate the prior from the losses of every action, and the posterior of every action.
 
-    `first` is the first spread and `least` the least variance of the prior of an action tried, over c0 (1 - c0). With
-    `sided` actions tried or more, the spread of the others is that of the actions below the centre.
+    `first`, times the noise ratio to this `power`, is the first spread, and `least` the least variance of the prior of
+    an action tried, both over c0 (1 - c0). With `sided` actions tried or more, the spread of the others is that of the
+    actions below the centre.
     """
     k, tried = len(losses), [a for a, seen in enumerate(losses) if seen]
     n = np.array([len(losses[a]) for a in tried], dtype=float)
@@ -38,7 +43,7 @@ def beliefs(
     between = (2 * min(damped[tried], default=centre) + damped) / 3
     noise = share * between * (1 - between)
     error = noise[tried] / n
-    widest = spread = first * centre * (1 - centre)
+    widest = spread = first * share**power * centre * (1 - centre)
     prior_variance = least * centre * (1 - centre)
     for _ in range(3 if tried else 0):
         w = 1 / (spread + error)

@@ -230,11 +230,13 @@ class Thrifty(FrugalUCB):
         found = beliefs(
             [self.losses(a) for a in range(self.k)],
             0.15 / (1 + 0.4 * self.price),
-            0.07 + 0.08 * self.weight(),
+            0.07 if self.is_pair() else 0.15,
             math.inf if self.k == 2 else 3 / max(1.0, self.price),
+            0.0 if self.price < 1 else (self.price - 1) / (self.price + 1),
         )
         self.tried, self.guess, self.doubt, self.noise = found.tried, found.guess, found.doubt, found.noise
-        self.unlike = (1 - self.weight() + self.weight() * found.share) / (found.tried + 4)
+        whole = 0.0 if self.is_pair() else min(1.0, self.price)
+        self.unlike = (1 - whole + whole * found.share) / (found.tried + 4)
 
     def saving(self, a: int, plays: float, bar: float) -> float:
         """Return E max(0, bar - M) for the guess M of action a after so many more answers."""
@@ -264,7 +266,7 @@ class Thrifty(FrugalUCB):
 
     def weight(self) -> float:
         """Return the weight of the best stopping rule."""
-        return 0.0 if self.is_pair() else min(1.0, self.price)
+        return 0.0 if self.is_pair() else 0.3 + 0.7 * min(1.0, self.price) * (self.k - 2) / self.k
 
     def stopping(self, a: int) -> float:
         """Return the expected loss of a visit that ends when leaving is better."""

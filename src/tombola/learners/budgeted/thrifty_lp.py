@@ -145,7 +145,7 @@ class ThriftyLP(BudgetedBanditLearner):
         if not plan_is_due(state, state.answered[0], fits):
             return False
         # In this kernel, because kernels are compiled.
-        update_posterior(state, UNIFORM_VARIANCE, UNIFORM_VARIANCE, math.inf)
+        update_posterior(state, UNIFORM_VARIANCE, 0.0, UNIFORM_VARIANCE, math.inf)
         return True
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:

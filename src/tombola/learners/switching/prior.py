@@ -6,6 +6,7 @@ mean, times the share of that noise seen in all losses so far. The mean is taken
 the actions tried to the action's own: there the second-order form of kl(own, lowest) is closest to it.
 """
 
+import math
 from typing import Any
 
 from tombola.learners.bandit.counts import update_mean
@@ -39,7 +40,9 @@ def add_loss(state: Any, action: int, loss: float) -> None:
     state.within[0] += off * (loss - state.means[action])
 
 
-def update_posterior(state: Any, initial_spread: float, least_spread: float, one_sided_from: float) -> float:
+def update_posterior(
+    state: Any, initial_spread: float, noise_exponent: float, least_spread: float, one_sided_from: float
+) -> float:
     """Estimate prior and posterior of every action; return the noise ratio.
 
     A kernel. The noise ratio is the noise of all losses relative to that of coins, at most 1.
@@ -51,6 +54,7 @@ def update_posterior(state: Any, initial_spread: float, least_spread: float, one
 
     state: with these fields, and `seen`, `means` and `within` as for `add_loss`; changed in place.
     initial_spread: variance of the mean losses before any difference between actions is observed.
+    noise_exponent: power of the noise ratio by which the initial spread is multiplied; 0 for none.
     least_spread: smallest prior variance of an action with feedback. A smaller one would shrink an action that is
         unlike the others too close to them.
     one_sided_from: number of actions with feedback from which on the prior variance of an action without feedback is
@@ -59,13 +63,14 @@ def update_posterior(state: Any, initial_spread: float, least_spread: float, one
     share = _estimate_noises(state)
     prior = state.prior
     coin = prior[CENTRE] * (1.0 - prior[CENTRE])
-    prior[SPREAD] = initial_spread * coin
+    widest = initial_spread * math.pow(share, noise_exponent) * coin
+    prior[SPREAD] = widest
     if prior[TRIED] > 0.0:
         for _ in range(_PASSES):
-            _estimate_spread(state, initial_spread * coin)
+            _estimate_spread(state, widest)
     wide = max(least_spread * coin, prior[SPREAD])
     if prior[TRIED] >= one_sided_from:
-        _narrow_spread(state, initial_spread * coin)
+        _narrow_spread(state, widest)
     for action in range(state.seen.size):
         state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]
         if state.seen[action] > 0.0:

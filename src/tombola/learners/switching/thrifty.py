@@ -5,7 +5,7 @@ the plays by that index, so the bound is twice this sum.
 
 The rule is the knowledge gradient: the value of the information from the next plays of one action (Frazier, Powell and
 Dayanik 2008), for the most valuable number of plays (Frazier and Powell 2010), in online play (Ryzhov, Powell and
-Frazier 2012). With a price of 1 or more, a visit is worth what the best stopping rule obtains (Chernoff and Ray 1965).
+Frazier 2012), averaged with the value of the best stopping rule (Chernoff and Ray 1965).
 The price of a switch, and a prior estimated from the actions already tried, are added here.
 """
 
@@ -35,9 +35,11 @@ from tombola.learners.switching.stopping import stopping_value
 _VISIT_PRICES = 12.0
 # Pseudo-actions of the rule of succession for "an untried action is unlike all others": one unlike, three alike.
 _PRIOR_ACTIONS = 4.0
-# The two spreads of `update_posterior`, and how much a price narrows the first: it is divided by 1 + 0.4 price. The
-# second grows by the last number up to a price of 1. Chosen on nine tables (docs/theory/thrifty.md, section 4).
-_FIRST_SPREAD, _TRIED_SPREAD, _SPREAD_BY_PRICE, _TRIED_SPREAD_BY_PRICE = 0.15, 0.07, 0.4, 0.08
+# The two spreads of `update_posterior`, and how much a price narrows the first: it is divided by 1 + 0.4 price. Chosen
+# on nine tables (docs/theory/thrifty.md, section 4).
+_FIRST_SPREAD, _TRIED_SPREAD, _SPREAD_BY_PRICE = 0.15, 0.15, 0.4
+# Weight of the best stopping rule without a price, and for two actions. Alone it abandons some good actions for good.
+_STOPPING_WEIGHT = 0.3
 # Factors of the posterior variance in the value of a visit, untried and tried actions: less exploration than the best
 # stopping rule, which would know the prior.
 _UNTRIED_FACTOR, _TRIED_FACTOR = 0.7, 0.85
@@ -46,6 +48,8 @@ _ONE_SIDED_FROM = 3.0
 # With two actions: scale of the index that checks the worse one, losses seen of each before it does, and longest
 # horizon. With more rounds the value of information is as careful by itself.
 _PAIR, _PAIR_SCALE, _PAIR_PLAYS, _PAIR_HORIZON = 2, 1.0, 20.0, 5000.0
+# The spread of tried actions there.
+_PAIR_SPREAD = 0.07
 # Less of that scale at a price of 1 or more, where a check costs two switches.
 _PAIR_SCALE_BY_PRICE = 0.2
 # Factor of the remaining rounds in that index. It has little weight at first and much weight late in the list, where
@@ -220,12 +224,14 @@ def _most_valuable(state: _State) -> int:
     first = _FIRST_SPREAD / (1.0 + _SPREAD_BY_PRICE * state.price)
     # Of two actions the one tried first shows no spread.
     one_sided_from = math.inf if state.seen.size == _PAIR else _ONE_SIDED_FROM / max(1.0, state.price)
-    # Weight of the best stopping rule. Without a price it has more wrong choices that last, and with two actions the
-    # index is more careful than both.
-    weight = 0.0 if _is_short_pair(state) else min(1.0, state.price)
-    share = update_posterior(state, first, _TRIED_SPREAD + weight * _TRIED_SPREAD_BY_PRICE, one_sided_from)
+    is_pair, whole = _is_short_pair(state), min(1.0, state.price)
+    # The index of two actions is more careful than the values of their visits.
+    weight = 0.0 if is_pair else _STOPPING_WEIGHT + (1.0 - _STOPPING_WEIGHT) * whole * (1.0 - 2.0 / state.seen.size)
+    # The dearer a switch, the more the noise of the losses tells how far actions may be apart.
+    exponent = max(0.0, (state.price - 1.0) / (state.price + 1.0))
+    share = update_posterior(state, first, exponent, _PAIR_SPREAD if is_pair else _TRIED_SPREAD, one_sided_from)
     # Rule of succession: one action unlike the others and three alike. With little noise there are fewer such actions.
-    unlike = (1.0 - weight * (1.0 - share)) / (state.prior[TRIED] + _PRIOR_ACTIONS)
+    unlike = (1.0 if is_pair else 1.0 - whole * (1.0 - share)) / (state.prior[TRIED] + _PRIOR_ACTIONS)
     remaining, current = state.horizon - state.acted[0], int(state.current[0])
     fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
@@ -327,10 +333,11 @@ class Thrifty(Learner):
     A visit is a run of consecutive rounds with one action. With R rounds left, a visit of n = 1, 2, 4, .. rounds to
     action a, followed by the better one of a and b, is expected to cost n m(a) + (R - n) E min(M, m(b) +
     price / (R - n)), plus the switch to a. Here m are posterior mean losses, M is the posterior mean of a after the
-    visit, and b is the best other action. At a price of 1 or more the visit ends when leaving is better, by the best
-    stopping rule; below 1 both costs are mixed. The learner begins the cheapest visit. The prior has the centre and
-    spread of the means of the actions tried so far; for an action never tried, the spread of the better ones. For at
-    most 12 price rounds, or as many as the action had before, a visit is not ended in favour of another visit.
+    visit, and b is the best other action. This is averaged with the cost of a visit that ends when leaving is better,
+    by the best stopping rule; its weight is .3, and more with a price and with more actions. The learner begins the
+    cheapest visit. The prior has the centre and spread of the means of the actions tried so far; for an action never
+    tried, the spread of the better ones. For at most 12 price rounds, or as many as the action had before, a visit is
+    not ended in favour of another visit.
 
     Where FrugalUCB's index with scale .7 prefers another action, losses and switch are charged to an exploration
     budget; once that is spent, the index decides. So for every pool in random order without delay its regret, with the
@@ -343,7 +350,6 @@ class Thrifty(Learner):
     for tuning: docs/theory/thrifty.md.
 
     price: cost of a switch, in losses; 0 if a switch is free.
-    feedback: "bandit", the learner observes the loss of the action played.
 
     >>> from tombola import instances, play
     >>> pool = instances.gap(500, 50, 0.2, seed=0)
