@@ -118,7 +118,10 @@ def cite(name: str = "") -> Citation:
 
 
 def _is_statement(key: str, source: str) -> bool:
-    """Return whether `key`, such as "theorem 4.2" or "4.2", is a statement of the paper in `source`."""
+    """Return whether `source` has the statement `key`, as "theorem 4.2" or "4.2".
+
+    Only statements of the paper count.
+    """
     places = re.findall(r"(?:Theorem|Lemma|Corollary) [A-C\d]\.\d+", source) if not source.startswith("our ") else []
     return any(key in (place.lower(), place.lower().partition(" ")[2]) for place in places)
 
@@ -140,7 +143,7 @@ def _claim_citation(claim: Any) -> Citation:
 
 
 def _errata_of(claim: Any) -> list[int]:
-    """Return the numbers of the errata between the statement of a claim and the next statement of the paper."""
+    """Return the numbers of the errata between a claim's statement and the next one."""
     claims, errata = import_module("tombola.paper.registry").CLAIMS, import_module("tombola.paper.errata").ERRATA
     # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of them.
     starts = {one.name: [int(line) for line in re.findall(r"\bL(\d+)", one.source)] for one in claims}

@@ -79,7 +79,10 @@ class _DistinctRows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class _LossRows(_DistinctRows):
-    """Rows of losses and costs; the comparator is the best action, or the best mix within the budget."""
+    """Rows of losses and costs.
+
+    The comparator is the best action, or the best mix within the budget.
+    """
 
     distinct_pool: Pool
     budget: Budget | None
@@ -101,7 +104,10 @@ class _LossRows(_DistinctRows):
 
 @dataclass(frozen=True, eq=False)
 class _LabelRows(_DistinctRows):
-    """Rows of features, label and weight; the comparator is the best hypothesis of the learner's class."""
+    """Rows of features, label and weight.
+
+    The comparator is the best hypothesis of the learner's class.
+    """
 
     distinct_pool: LabelledPool
     learner: LabelLearner
@@ -117,7 +123,10 @@ class _LabelRows(_DistinctRows):
 
 
 def _distinct_rows(owner: str, learner: Any, rows: _Input, budget: Budget | None) -> _DistinctRows:
-    """Return the distinct rows of an input; ParameterError if input, learner and budget do not fit."""
+    """Return the distinct rows of an input.
+
+    ParameterError if input, learner and budget do not fit.
+    """
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(
@@ -191,7 +200,10 @@ class _EnumerableLearner(ABC):
 
     @abstractmethod
     def choices(self, snapshot: _Snapshot, kind: int) -> list[_Choice]:
-        """Return the possible plays in a state; `kind`, the row to be played, is ignored unless `sees_features`."""
+        """Return the possible plays in a state.
+
+        kind: the row to be played; ignored unless `sees_features`.
+        """
 
     @abstractmethod
     def observe(self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int) -> _Snapshot:
@@ -508,7 +520,7 @@ def worst_case(
 
 
 class _AllSequences(NamedTuple):
-    """Expected losses of all sequences: the mean for each multiset of rows, and the worst sequence."""
+    """Expected losses of all sequences: mean by multiset of rows, worst sequence."""
 
     distinct: _DistinctRows
     horizon: int
@@ -574,7 +586,7 @@ def _unused_rows(counts: list[int]) -> Callable[[_Path], list[int]]:
 
 
 class _Branch(NamedTuple):
-    """One outcome of the learner's rng: probability, state, and actions with pending feedback."""
+    """Outcome of the learner's rng: probability, state, actions without feedback."""
 
     weight: float
     snapshot: _Snapshot

@@ -102,7 +102,10 @@ def _draw(result: ClaimResult, out: Path) -> Drawing:
 
 
 def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tuple[str, str]]:
-    """Return the facts of the run for the page, without the number of workers: no page may depend on it."""
+    """Return the facts of the run for the page.
+
+    The number of workers is not among them: no page may depend on it.
+    """
     alpha = sum(result.claim.alpha for result in results)
     return [
         ("seed", str(options.seed)),

@@ -31,7 +31,10 @@ class SourceFault(NamedTuple):
 
 
 def _function_of(name: str) -> FunctionType:
-    """Return the function of a name "module:qualified name", relative to `tombola`, decorators removed."""
+    """Return the function of a name "module:qualified name", decorators removed.
+
+    The module is relative to `tombola`.
+    """
     module, path = name.split(":")
     found: Any = import_module(f"tombola.{module}")
     for part in path.split("."):

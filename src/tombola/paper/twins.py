@@ -58,7 +58,7 @@ class Twin(ABC):
         return self.sums[a] / self.counts[a]
 
     def _survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
-        """Return the actions with mean - radius at most the least mean + radius, or without answers."""
+        """Return the actions with mean - radius <= min(mean + radius), or no answers."""
         known = [a for a in active if self.counts[a] > 0]
         least = min((self._mean(a) + radii[a] for a in known), default=math.inf)
         return [a for a in active if self.counts[a] == 0 or self._mean(a) - radii[a] <= least + _TIE]
@@ -358,7 +358,9 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 def _linear_program_spending(
     losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
 ) -> Floats:
-    """Return the costs, shape (T,), of solving the linear program of the rows seen, with the strict stop.
+    """Return the costs, shape (T,), of solving the linear program of the rows seen.
+
+    The stop is strict.
 
     plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
     """
@@ -378,7 +380,10 @@ def _linear_program_spending(
 
 
 def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the best mix of at most two actions with mean cost at most `rate`: a vertex of the linear program."""
+    """Return the best mix of at most two actions with mean cost at most `rate`.
+
+    It is a vertex of the linear program.
+    """
     k = rewards.size
     mixes = [np.eye(k)[a] for a in range(k) if costs[a] <= rate]
     for a in range(k):
@@ -390,9 +395,9 @@ def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the average mix, shape (k,), of PrimalDual with the strict stop; action 0 is null.
+    """Return the average mix, shape (k,), of PrimalDual with the strict stop.
 
-    Actions and prices are two exponential weights.
+    Action 0 is null. Actions and prices are two exponential weights.
     """
     n, k, m = costs.shape
     eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)

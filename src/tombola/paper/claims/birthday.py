@@ -169,7 +169,9 @@ _ZERO = "zero"
 
 
 def _iid_input(T: int, lead: float | str) -> Pool:
-    """Return an i.i.d. input as a pool to draw from: losses 1/T, .., T/T of action 0, and 0 or 1 of action 1.
+    """Return an i.i.d. input as a pool to draw from.
+
+    Action 0 has the losses 1/T, .., T/T; action 1 has losses of 0 or 1.
 
     lead: action 1 is better by lead / sqrt(T) on average; "zero" for losses that are all 0.
     """
@@ -298,13 +300,16 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
 
 
 def _mean_plays_of_test(n: int) -> float:
-    """Return E min(tau + 1, n): mean plays of action 0 in n rounds of training on n rows."""
+    """Return the mean plays of action 0 in n rounds of training on n rows.
+
+    It is E min(tau + 1, n).
+    """
     going = np.concatenate([[1.0, 1.0], np.cumprod(1 - np.arange(n) / n)])[:n]  # P[tau + 1 > t], t = 0 .. n-1
     return float(going.sum())
 
 
 def _exact_regret(T: int) -> float:
-    """Return the exact regret of the repaired test on the birthday pool; T is a power of two."""
+    """Return the exact regret of the repaired test on the birthday pool; T = 2^i."""
     played = 1.0 + sum(_mean_plays_of_test(2**i) for i in range(T.bit_length() - 1))
     return (T + 1) / (2 * T) * played
 

@@ -206,7 +206,7 @@ _WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 
 
 def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
-    """Return two pools by name: labels by a threshold, and random labels, half of them 1."""
+    """Return two pools by name: labels by a threshold; random labels, half of them 1."""
     points = np.arange(horizon, dtype=np.float64)
     random_labels = generator.permutation(np.arange(horizon) % 2)
     return {
@@ -216,10 +216,10 @@ def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, L
 
 
 def _mean_threshold_mistakes(T: int) -> float:
-    """Return the mean mistakes of ERM on labels by a threshold: 1 + 1/2 + .. + 2/T; T is even.
+    """Return the mean mistakes of ERM on labels by a threshold; T is even.
 
-    ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a record. In round 1 it predicts 0
-    and errs on a 1 instead, which is equally likely.
+    They are 1 + 1/2 + .. + 2/T. ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a
+    record. In round 1 it predicts 0 and errs on a 1 instead, which is equally likely.
     """
     return float(np.sum(1 / np.arange(1, T // 2 + 1)))
 

@@ -99,7 +99,7 @@ class AlwaysPlay(BudgetedLearner):
 
 
 def _affordable_plays(resources: int, delay: int) -> tuple[int, int]:
-    """Return the plays made, and the plays that the budget affords in rational numbers.
+    """Return the plays made, and those that the budget affords in rational numbers.
 
     Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..; the float 0.1 is more than a tenth.
     """
@@ -126,12 +126,18 @@ def _shuffled_costs(T: int, share: float, seed: Seed) -> Floats:
 
 
 def _attaining(T: int, rate: float, *, seed: Seed) -> Pool:
-    """Return a pool in which both actions earn 1, at a cost of 1 in a share `rate` of the rows; action 0 is null."""
+    """Return a pool with the null action 0 and two actions that always earn 1.
+
+    Both cost 1 in a share `rate` of the rows.
+    """
     return Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=_shuffled_costs(T, rate, seed))
 
 
 def _margins_formula(T: int, rate: float) -> float:
-    """Return the second term of Corollary 4.8: the sum of 2^i epsilon_i / rho over all blocks that are played."""
+    """Return the second term of Corollary 4.8.
+
+    It is the sum of 2^i epsilon_i / rho over all blocks that are played.
+    """
     first, log = _first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
     sizes = [2**i for i in range(int(math.log2(first)), math.ceil(math.log2(T)))]
     return sum(math.sqrt(6 * size * log) for size in sizes) / rate
@@ -154,7 +160,10 @@ def _first_play(play_rewards: Floats, costs: Floats) -> int:
 
 
 def _flipping(T: int, *, seed: Seed) -> Pool:
-    """Return rows in which the better action alternates between blocks of 2^i rows; each costs 0.9 on average."""
+    """Return rows in which the better action alternates between blocks of 2^i rows.
+
+    Each action costs 0.9 on average.
+    """
     turn = np.array([(max(1, t).bit_length() - 1) % 2 for t in range(T)])
     return Pool.from_rewards(np.column_stack([np.zeros(T), 1 - turn, turn]), costs=_shuffled_costs(T, 0.9, seed))
 
@@ -324,7 +333,10 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
 
 def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
-    """Return rows of computed values with their exact values: affordable plays, first plays, rounds as the twins."""
+    """Return rows of computed values with their exact values.
+
+    The values are affordable plays, first plays, and rounds that agree with the twins.
+    """
     made, affordable = _affordable_plays(m, d)
     about = {"pool": None, "learner": "", "m": m, "d": d}
     found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]
@@ -356,7 +368,7 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
 
 
 def _fluid_play(learner: BudgetedLearner, pool: Pool, rate: float, order: OrderLike, delay: int, seed: Seed) -> Trace:
-    """Play whole mixes with a budget of `rate` per row and resource, and the strict stop."""
+    """Play whole mixes with the strict stop; budget `rate` per row and resource."""
     assert pool.costs is not None
     budget = Budget([rate * pool.rows] * pool.costs.shape[2], worst=1.0, null=0)
     return play(learner, pool, order, delay, budget=budget, stop="strict", mixed=True, seed=seed)
@@ -379,7 +391,7 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 
 
 def _corollary_row(unit: Unit, seed: Seed) -> Row:
-    """Return the regret of BudgetSimulation where both terms of Corollary 4.8 are attained."""
+    """Return a regret of BudgetSimulation that attains both terms of Corollary 4.8."""
     T, rate, name = unit["T"], unit["rate"], "as printed"
     trace = _fluid_play(_LEARNERS[name], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
     return {"pool": "attaining", "learner": name, "T": T, "rate": rate, "regret": float(trace.regret)}
@@ -407,7 +419,10 @@ def _second_term(row: Row) -> float:
 
 
 def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[float]:
-    """Return the p-values of the first play, and of the spending in the last block: the reduced rate, up to epsilon."""
+    """Return the p-values of the first play and of the spending in the last block.
+
+    The spending must be the reduced rate, up to epsilon.
+    """
     T = where["T"]
     first, last = select(rows, "first", **where), select(rows, "last", **where)
     epsilon = math.sqrt(12 / T * math.log(ACTIONS * math.log2(T) / DELTA))
@@ -429,9 +444,9 @@ _HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
 def _regrets_by_spending(T: int) -> Floats:
-    """Return the least regret on both lists, shape (2, T/2 + 1), by plays in the first half.
+    """Return the least regret on both lists, by plays in the first half.
 
-    The minimum is over all numbers of plays in the second half within the budget T/2.
+    The shape is (2, T/2 + 1). The minimum is over all numbers of plays in the second half within the budget T/2.
     """
     rows: list[list[float]] = []
     for half in _HALVES:
@@ -448,7 +463,10 @@ def _regrets_by_spending(T: int) -> Floats:
 
 
 def _least_regret(T: int) -> float:
-    """Return the least worst-case regret of any learner on the two lists of T rows, by a linear program."""
+    """Return the least worst-case regret of any learner on the two lists of T rows.
+
+    It is computed by a linear program.
+    """
     from scipy.optimize import linprog
 
     regrets = _regrets_by_spending(T)

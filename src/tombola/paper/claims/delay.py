@@ -52,7 +52,7 @@ class _LastActionState(NamedTuple):
 
 @dataclass(frozen=True)
 class _LastRowRecorder(Learner):
-    """Base learner whose plays record its rows: the action with a loss in the last row."""
+    """Base learner that records rows: it plays the action with a loss in the last row."""
 
     feedback: ClassVar[Feedback] = "full"
 
@@ -72,7 +72,10 @@ class _LastRowRecorder(Learner):
 
 @dataclass(frozen=True)
 class _FirstRowRecorder(_LastRowRecorder):
-    """Play the action with a loss in the first row, as if training drew one row: a fault."""
+    """Fault: base learner that plays the action with a loss in the first row.
+
+    It plays as if training drew one row.
+    """
 
     def init(self, actions: int, horizon: int) -> _LastActionState:
         return _LastActionState(last=np.full(2, actions - 1.0))
@@ -119,9 +122,9 @@ def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dic
 
 
 def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
-    """Return the blocks of Simulation that begin by round T: pairs (i, its 2^i rounds, from 1).
+    """Return the blocks of Simulation that begin by round T: pairs (i, 2^i rounds).
 
-    The last block may end after T.
+    Rounds count from 1. The last block may end after T.
     """
     late = 1 if schedule == "lemma" else 0
     starts = ((i, 2**i + late + (i + late) * delay) for i in range(1 - late, T.bit_length() + 1))
@@ -239,7 +242,10 @@ def _bound_of(learner: str, T: int, k: int, d: int) -> float:
 def _play_learners(
     unit: Unit, learners: _Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners configured for delay d; return a row per learner and play, with its expected regret."""
+    """Play learners configured for delay d; return rows with the expected regret.
+
+    There is one row per learner and play.
+    """
     T, d = unit["T"], unit["d"]
     pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
@@ -253,7 +259,7 @@ def _play_learners(
 
 
 def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
-    """Return a p-value of "at most the bound" for each mean regret, and the largest mean / bound."""
+    """Return p-values of "mean regret at most bound", and the largest mean / bound."""
     settings = distinct(rows, "pool", "learner", "T", "k", "d")
     found, worst = [], 0.0
     for pool, name, T, k, d in settings:
@@ -264,7 +270,7 @@ def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
 
 
 def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
-    """Return the bound of a learner as a plain sum of its terms, at most T, to check `_bound_of`."""
+    """Return a learner's bound as a sum of terms, at most T, to check `_bound_of`."""
     n = np.arange(1.0, T)
     shifts = math.sqrt(2 * math.log(k)) * T / (T - n) * np.sqrt((T - n + 1) / (T * n))
     if learner == "follow the leader":
@@ -280,7 +286,10 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
 
 def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
-    """Return 1 for every bound that equals its formula, else 0: regrets are too far below to check them."""
+    """Return 1 for every bound that equals its formula, else 0.
+
+    Regrets are too far below the bounds to check them.
+    """
     settings = distinct(rows, "learner", "T", "k", "d")
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
@@ -303,7 +312,7 @@ def _max_added_regret(learner: str, T: int, d: int) -> float:
 
 
 def _trap_regret(T: int, d: int) -> float:
-    """Return the expected regret of every learner on `delay_trap(T, d)` in given order.
+    """Return the expected regret of any learner on `delay_trap(T, d)` in given order.
 
     It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
     """

@@ -62,7 +62,10 @@ _MAX_INTERVAL_DRAWS = 300
 
 
 def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level: float) -> Any:
-    """Return confidence intervals of the mean of a 0/1 pool; entry j is for j ones among the rows seen."""
+    """Return confidence intervals of the mean of a 0/1 pool.
+
+    Entry j is for j ones among the rows seen.
+    """
     confidence = interval(population, level, seen + 1)
     confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
     return confidence
@@ -94,7 +97,7 @@ def _ones_in_random_order(N: int, s: int) -> Floats:
 
 
 def _ones_first(N: int, s: int) -> Floats:
-    """Return the same as `_ones_in_random_order`, for a list with its ones first: a fault."""
+    """Return the same as `_ones_in_random_order`, with the ones first: a fault."""
     return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
 
 
@@ -106,9 +109,10 @@ def _ones_with_replacement(N: int, s: int) -> Floats:
 
 
 def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
-    """Return the deviations of all 0/1 pools of N rows, and their exact tails, both in the shape of `law`.
+    """Return the deviations of all 0/1 pools of N rows, and their exact tails.
 
-    A deviation is |mean of s rows - mean of the pool|; a tail is P(a deviation at least as large).
+    Both have the shape of `law`. A deviation is |mean of s rows - mean of the pool|; a tail is P(a deviation at least
+    as large).
     """
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
     deviations = np.abs(seen * N - ones * s)  # integers, so that ties are exact
@@ -117,9 +121,9 @@ def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
 
 
 def _largest_excess(exact: Floats, exponents: Floats) -> float:
-    """Return the largest probability / (2 exp(-exponent)): above 1, the bound is violated.
+    """Return the largest probability / (2 exp(-exponent)).
 
-    It is computed in logarithms to avoid underflow.
+    If it is above 1, the bound is violated. It is computed in logarithms to avoid underflow.
     """
     possible = exact > 0
     logs = np.log(exact[possible]) - math.log(2) + exponents[possible]
@@ -127,7 +131,10 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
 
 
 def _reds_without_replacement(n: int, k: int) -> Floats:
-    """Return the distribution of red balls in 2k draws from n red and n black balls, shape (2k + 1,)."""
+    """Return the distribution of red balls in 2k draws, shape (2k + 1,).
+
+    The draws are without replacement, from n red and n black balls.
+    """
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(np.arange(2 * k + 1), 2 * n, n, 2 * k))

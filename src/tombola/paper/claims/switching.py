@@ -89,13 +89,16 @@ class _Narrow(SerflingElimination):
 
 
 def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
-    """Return a pool with two actions, the second better by `gap`; its losses come first, so it looks worse."""
+    """Return a pool with two actions, the second better by `gap`.
+
+    The losses of the second action come first, so that it looks worse.
+    """
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
     return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
 
 
 def _faithful_regret(T: int, gap: float) -> float:
-    """Return the exact regret of the paper's elimination while it drops neither of two actions.
+    """Return the exact regret of the paper's elimination while it keeps both actions.
 
     It is half the difference of the total losses plus the switches; T is a power of two.
     """
@@ -104,19 +107,21 @@ def _faithful_regret(T: int, gap: float) -> float:
 
 
 def _faithful_plays(T: int) -> int:
-    """Return the plays of the worse of two actions that differ by _WIDE_GAP, by the paper's elimination.
+    """Return the plays of the worse of two actions, by the paper's elimination.
 
-    Half of each block 2^i, until 2 e_i < _WIDE_GAP, e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
+    The means differ by _WIDE_GAP. The plays are half of each block 2^i, until 2 e_i < _WIDE_GAP,
+    e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
     """
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
 
 
 def _most_plays(T: int, gap: float) -> float:
-    """Return the most plays of the worse of two actions by SerflingElimination; infinite if not dropped in time.
+    """Return the most plays of the worse of two actions by SerflingElimination.
 
-    It survives a decision at the count n only if 4 r(n) >= gap, and then plays until the next count. This holds with
-    probability 1 - 1/T, together with the best action surviving.
+    The number is infinite if the worse action is not dropped in time. The action survives a decision at the count n
+    only if 4 r(n) >= gap, and then plays until the next count. This holds with probability 1 - 1/T, together with the
+    best action surviving.
     """
     twin = SerflingEliminationTwin(2, T)
     count = twin.count
@@ -126,7 +131,10 @@ def _most_plays(T: int, gap: float) -> float:
 
 
 def _bound_formula(T: int) -> float:
-    """Return the bound for two actions at delta = 1/T: 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches."""
+    """Return the bound for two actions at delta = 1/T.
+
+    It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
+    """
     twin = SerflingEliminationTwin(2, T)
     depth, counts = twin.depth, [twin.count]
     while 2 * math.ceil(1.5 * counts[-1]) < T:
@@ -180,7 +188,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
                 yield {**about, **worse}
 
     def _exact_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
-        """Return rounds that agree with the twin, or plays of action 0, with their exact numbers."""
+        """Yield rounds that agree with the twin, or plays of action 0, and exact numbers."""
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
@@ -279,7 +287,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
 
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
-    """Return the plays that drop the best action, or the other too late, and all plays."""
+    """Return plays that drop the best action, or the other too late, and all plays."""
     tight = matching(rows, learner=_TIGHT, T=T)
     last = elimination_counts(T, 2)[-1]
     # More plays of the worse action than this, and the best one was dropped.
@@ -301,10 +309,11 @@ _WALK_LEARNERS: dict[str, Learner] = {
 
 
 def _rescaled_walk(walk: Pool) -> Pool:
-    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2, clipped to [0, 1].
+    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
 
-    The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small that up to millions of rounds a
-    few switches cost more than the worse action; the rescaled walk shows the rates at thousands of rounds.
+    Losses are clipped to [0, 1]. The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small
+    that up to millions of rounds a few switches cost more than the worse action; the rescaled walk shows the rates at
+    thousands of rounds.
     """
     T = walk.rows
     losses = np.array(walk.losses, dtype=np.float64)
@@ -418,7 +427,7 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 
 
 def _gains(rows: Rows, learner: str) -> Floats:
-    """Return the gain of random order per walk, walks of all horizons having equal weight.
+    """Return the gain of random order per walk, with equal weight for all horizons.
 
     It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
     """

@@ -27,7 +27,10 @@ from tombola.rng import RngStreams, repetition_seeds
 
 
 def _theorem_bound(T: int) -> float:
-    """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1, at most h."""
+    """Return the bound of the theorem.
+
+    R(h) is a birthday mean plus the bound of UCB1, at most h.
+    """
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
     return bounds.smallest_index(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 

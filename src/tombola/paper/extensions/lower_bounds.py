@@ -93,12 +93,15 @@ def _min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 
 
 def _minimax_regret(T: int) -> float:
-    """Return the minimax regret on 0/1 losses of two actions, T C(T-1, floor((T-1)/2)) / 2^T (Cover 1965)."""
+    """Return the minimax regret on 0/1 losses of two actions (Cover 1965).
+
+    It is T C(T-1, floor((T-1)/2)) / 2^T.
+    """
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
 
 
 def _leader_strategy(T: int) -> Floats:
-    """Return the probability of action 1 in every state, by follow the leader; ties are 1/2.
+    """Return P(action 1) in every state, by follow the leader; ties are 1/2.
 
     Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
     """

@@ -44,7 +44,7 @@ _Sizes = Callable[[int], float]
 
 
 def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row:
-    """Return P(wrong answer), and the largest expected wealth against a best candidate.
+    """Return P(wrong answer), and the largest mean wealth against a best candidate.
 
     totals: total losses of the candidates.
     wrong, wealth: for each order, whether the answer is wrong, and the wealth against each candidate.
@@ -56,7 +56,7 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
 
 @dataclass(frozen=True)
 class _RaceClaim(Extension):
-    """Error of a race of three candidates over all orders of lists of 5 and 6 rows, at five levels."""
+    """Error of a race of 3 candidates over all orders of 5 and 6 rows, at 5 levels."""
 
     orders: Orders = component(all_orders)
     size: _Sizes = component(unchanged)
@@ -65,7 +65,7 @@ class _RaceClaim(Extension):
 
     @abstractmethod
     def _rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule of a race on `rows` rows, wrong with probability `level` at most."""
+        """Return the rule of a race on `rows` rows; P(wrong) is at most `level`."""
 
     def units(self, *, full: bool) -> list[Unit]:
         return [{"pool": pool} for pool in _POOLS]
@@ -265,7 +265,7 @@ def _current_row_in_fit(informed: InformedRule, order: tuple[int, ...], i: int, 
 
 
 def _mean_over_rows_ahead(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
-    """Predict by answers that candidate 1 gave ahead, with their mean over two rows: a fault."""
+    """Predict by answers of candidate 1 ahead, with their mean over two rows: a fault."""
     sums, ahead = informed.sums, list(order[i : i + 2])
     sums.predicted[ahead, 1] = table[ahead, 1]
     sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)

@@ -36,13 +36,13 @@ _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
 
 def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
-    """Return the rows of k losses in {0, .., steps} with smallest loss 0, shape (types, k)."""
+    """Return the rows of k losses in {0, .., steps} with minimum 0, shape (types, k)."""
     rows = [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0]
     return np.array(rows, dtype=np.int64)
 
 
 def _true_order(totals: "np.typing.NDArray[np.int64]") -> ProvedOrder:
-    """Return whether a comes before b, entry (a, b): by total loss, ties in file order."""
+    """Return whether a precedes b, entry (a, b): by total loss, ties in file order."""
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
     return np.asarray((totals[:, None] < totals[None, :]) | ahead)
@@ -115,7 +115,7 @@ class _Tree:
 
 
 def _count_sequences(memory: Floats, stack: Floats, rows: Floats, sequence: Floats, found: Floats) -> None:
-    """Play all sequences of rows, each until its pair is decided, and count them. Compiled.
+    """Count all sequences of rows, each played until its pair is decided. Compiled.
 
     A sequence is counted by its claim and by its rows of each type, a number with digits in base length + 1.
 
@@ -150,7 +150,7 @@ def _count_sequences(memory: Floats, stack: Floats, rows: Floats, sequence: Floa
 
 
 def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: int) -> tuple[float, int]:
-    """Return the largest P(wrong claim) of two candidates over all pools, and their number.
+    """Return the largest P(wrong claim) on a pair over all pools, and their number.
 
     A pair that is decided early stands for all sequences that begin in this way.
 

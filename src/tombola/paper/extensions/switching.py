@@ -174,7 +174,7 @@ _THRIFTY_GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
 def _pool_of(name: str, T: int, k: int) -> Pool:
-    """Return a trap, or a pool without noise: losses 0.6 of the first action, 0.9 of the others."""
+    """Return a trap, or a pool without noise: action 0 loses 0.6, the others 0.9."""
     if name == "quiet":
         return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
     return trap_pool(T, k, _THRIFTY_GAPS[name], best=k - 1 if name == "constant" else 0)

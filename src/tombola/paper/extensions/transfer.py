@@ -36,7 +36,9 @@ def _bernoulli_kl(p: float, q: float) -> float:
 
 
 def _deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return P(some mean of the first n >= `least` entries is >= `level`) in random order, exactly.
+    """Return the exact P(some mean of the first n >= `least` entries is >= `level`).
+
+    The entries are in random order.
 
     rows, ones: entries of a 0/1 column, and ones among them.
     """
