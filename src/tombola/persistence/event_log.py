@@ -138,7 +138,7 @@ class EventLog:
 
     @classmethod
     def open(cls, path: Path, owner: str, kind: str) -> "EventLog":
-        """Open a file of this kind that `create` has written; SessionError for another one."""
+        """Open a file of this kind, written by `create`; SessionError for another one."""
         if not path.is_file():
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
         log = cls(path, owner, "rw")
@@ -175,7 +175,7 @@ class EventLog:
 
     @contextmanager
     def malformed_data_as_error(self) -> Iterator[None]:
-        """Convert errors of malformed data in the block to the SessionError of a damaged file."""
+        """Convert errors of malformed data in the block to SessionError (damaged file)."""
         try:
             yield
         except TombolaError:
@@ -240,7 +240,7 @@ class EventLog:
         self._position = self._end = _Position(number, digest)
 
     def flush(self) -> None:
-        """Write appended events to the open transaction, so that `rewind` and `unread` see them."""
+        """Write appended events to the open transaction, for `rewind` and `unread`."""
         if self._appended:
             self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._appended)
             self._write_end(self._end)

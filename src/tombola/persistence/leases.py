@@ -47,7 +47,7 @@ class Lease(NamedTuple):
 
 
 class LeaseTable:
-    """All leases of an event log: by request, oldest first, and the last one of each ticket.
+    """Leases of an event log: by request, oldest first; the last one of each ticket.
 
     >>> table = LeaseTable()
     >>> table.add(table.new("k1", "Ann", 5.0, [1, 2]))
@@ -77,7 +77,7 @@ class LeaseTable:
         return lease
 
     def new(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> Lease:
-        """Return a lease that starts at Unix time `now`, or at the latest start if that is later."""
+        """Return a lease from Unix time `now`, or from the latest start if that is later."""
         return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
 
     def add(self, lease: Lease) -> None:
@@ -112,7 +112,10 @@ class LeaseTable:
 def check_lease(
     owner: str, request: Any, worker: Any, reissue_after: float | None, now: float | None
 ) -> tuple[float | None, float]:
-    """Check the arguments of a lease; return `reissue_after`, and `now` or the system time."""
+    """Check the arguments of a lease; return `reissue_after` and the time.
+
+    The time is `now`, or the system time if `now` is None.
+    """
     for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
         limit = _MAX_NAME_LENGTH
         if not (type(text) is str and least <= len(text) <= limit and text.isprintable()):

@@ -125,7 +125,7 @@ def read_known(
 def write_calls(
     path: Path, calls: Sequence[Call], settings: RaceSettings, file: RaceFile | None, *inputs: Path
 ) -> None:
-    """Write calls to a table with a blank column `outcome`, which `read_answers` reads.
+    """Write calls to a table with a blank column `outcome`, for `read_answers`.
 
     A column of the list that `read_answers` would take for something else, such as `cost`, gets the prefix `list:`.
 
@@ -144,7 +144,7 @@ def write_calls(
 
 
 def answer_table(file: RaceFile) -> list[list[Any]]:
-    """Return all answers of a race, in order of arrival, as lines of cells after a header.
+    """Return all answers of a race, by arrival, as lines of cells after a header.
 
     The outcome is in the unit of the race, None if the call failed. `read_answers` reads the table back.
     """
@@ -173,12 +173,12 @@ def _answer_types(units: Units) -> dict[str, str]:
 
 
 def _quantity_column(units: Units) -> str:
-    """Return the name of a column of answers: loss, score or the unit, such as seconds."""
+    """Return the name of a column of answers: loss, score or unit, such as seconds."""
     return "outcome" if units.quantity.lower() in _OTHER_COLUMNS else units.quantity
 
 
 def _in_units(loss: float | None, units: Units) -> float | None:
-    """Convert a loss to the number that was recorded: the rounded one if it is the same loss.
+    """Convert a loss to the number recorded: the rounded one if it is the same loss.
 
     >>> _in_units(0.7, Units(0, 1, scores=True)), _in_units(1 / 3, Units())
     (0.3, 0.3333333333333333)
@@ -200,7 +200,7 @@ def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapp
 
 
 def _units_by_column(settings: RaceSettings) -> dict[str, Units]:
-    """Return the units of the columns that may have the answers, by name in lower case."""
+    """Return the units of columns that may have the answers, by name in lower case."""
     either = {name: Units(*settings.range, scores=name == "score") for name in ("loss", "score")}
     return either | dict.fromkeys(("outcome", _quantity_column(settings.units).lower()), settings.units)
 

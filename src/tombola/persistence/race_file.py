@@ -267,7 +267,10 @@ class RaceFile(LeasedFile[None]):
         return count
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        """Raise limits of the race, which goes on; ParameterError for a lower one. None keeps it."""
+        """Raise limits of the race, which goes on; None keeps a limit.
+
+        ParameterError if a new limit is lower.
+        """
         with self._writing():
             before = self.settings
             changed = before.with_limits(max_calls, max_cost)
@@ -387,7 +390,9 @@ def _is_of_candidate(name: str, candidates: Sequence[str]) -> bool:
 
 
 def _to_event(stored: LogEvent) -> Event | None:
-    """Return a stored call or answer; None if it is malformed. `Race.apply` checks the values.
+    """Return a stored call or answer; None if it is malformed.
+
+    `Race.apply` checks the values.
 
     >>> _to_event(LogEvent(1, "answer", 3, [0.5])) is None
     True
@@ -402,7 +407,7 @@ def _to_event(stored: LogEvent) -> Event | None:
 
 
 def is_race_file(path: Path) -> bool:
-    """Return whether a file may be a race file, by the first bytes of an SQLite database."""
+    """Return whether a file may be a race file: it starts as an SQLite database."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -108,7 +108,7 @@ def result_key(*parts: Any) -> str:
 
 
 def default_cache_dir(name: str) -> Path:
-    """Return the cache folder of a command, below TOMBOLA_CACHE or the user's cache folder.
+    """Return the cache folder of a command, below TOMBOLA_CACHE or the user's cache.
 
     >>> default_cache_dir("compare").name
     'compare'
@@ -117,7 +117,7 @@ def default_cache_dir(name: str) -> Path:
 
 
 def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
-    """Play the repetitions that are not cached; return all runs, and the number of cached ones.
+    """Play the uncached repetitions; return all runs, and the number of cached ones.
 
     Every block of repetitions is stored as soon as it is played, so that an interrupted comparison continues, and one
     with more repetitions plays only the new ones.

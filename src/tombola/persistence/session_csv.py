@@ -41,7 +41,7 @@ _Columns = list[list[Any]]
 
 
 def cost_columns(budget: Budget | None) -> tuple[str, ...]:
-    """Return the cost columns of tables of outcomes: none, `cost`, or `cost:1`, `cost:2`, ...
+    """Return the cost columns of tables of outcomes: none, `cost`, or `cost:1`, ...
 
     >>> cost_columns(Budget([5.0, 2.0], worst=1.0))
     ('cost:1', 'cost:2')
@@ -140,7 +140,7 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
 
 
 def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write tickets with their rows to a table with blank outcomes, which `read_outcomes` reads.
+    """Write tickets with rows and blank outcomes to a table, for `read_outcomes`.
 
     A column of the list called ticket or action gets the prefix `list:`; one called outcome is used for the outcomes.
     """
@@ -176,7 +176,7 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
 
 
 def export_tickets(file: "SessionFile", path: Path) -> int:
-    """Write all tickets, in the unit of the session, to .csv or .parquet; return their number."""
+    """Write all tickets, in the session's unit, to .csv or .parquet; return how many."""
     return write_columns(path, export_columns(file), lambda: _column_chunks(file), file.path)
 
 
@@ -206,7 +206,7 @@ def export_columns(file: "SessionFile") -> dict[str, str]:
 
 
 def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
-    """Yield the columns of `export_columns`, 20,000 tickets at a time; None if unknown."""
+    """Yield columns of `export_columns`, 20,000 tickets at a time; None if unknown."""
     view = file.view()
     # Index of each ticket among the answered ones, -1 if it has no outcome.
     index = np.full(view.round, -1)
@@ -307,7 +307,7 @@ def _check_agreement(
 
 
 def _outcome_place(table: CellTable, header: list[str], outcome: str, own_columns: Sequence[str]) -> int:
-    """Return the named column of outcomes, or the only one with a usual name that is not blank."""
+    """Return the named column of outcomes, or the only filled one with a usual name."""
     if outcome:
         return _column(table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME")
     own = {name.lower() for name in own_columns} - {"outcome"}

@@ -109,7 +109,7 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
-    """Pass the outcome of an event to the learner; ValueError if malformed or not pending."""
+    """Pass an event's outcome to the learner; ValueError if malformed or not pending."""
     model, cells = session.feedback_model, session.ticket_table.cells
     if not (type(value) is list and len(value) == model.outcome_width):
         raise ValueError("malformed outcome")
@@ -126,7 +126,7 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
-    """Validate an outcome and encode it as `outcome_width` floats; FeedbackError if invalid."""
+    """Check and encode an outcome, `outcome_width` floats; FeedbackError if invalid."""
     action = int(session.ticket_table.cells[outcome.round, ACTION])
     given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
     try:

@@ -102,7 +102,7 @@ class Assignment(NamedTuple):
     probability: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data with the keys ticket, id, action and probability (None for NaN)."""
+        """Return JSON data: the keys ticket, id, action and probability (None for NaN)."""
         probability = None if math.isnan(self.probability) else self.probability
         return {"ticket": self.round, "id": self.id, "action": self.action, "probability": probability}
 
@@ -342,7 +342,7 @@ class SessionFile(LeasedFile[Session]):
             return losses
 
     def cancel(self, round: int) -> bool:
-        """Cancel a ticket that will never have an outcome; return False if it was cancelled before.
+        """Cancel a ticket that never gets an outcome; return False if already cancelled.
 
         ConflictError if it has an outcome. Its row is not issued again, and the interval of its action uses no loss of
         later tickets. If the action failed, record the worst loss instead.
@@ -387,7 +387,7 @@ class SessionFile(LeasedFile[Session]):
             return self._assignments([session.ticket_table.ticket(number)])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the row of each ticket: its cells in the user's list, in the order of `columns`."""
+        """Return the row of each ticket: cells of the user's list, in `columns` order."""
         with self._locked(), self._log.reading():
             cells = [iter(row) for row in self._log.cells_of([task.round for task in assignments])]
         return [
@@ -522,7 +522,10 @@ class SessionFile(LeasedFile[Session]):
         return session
 
     def _check_null_tickets(self, session: Session, before: int) -> None:
-        """Raise SessionError if a ticket of the added null action has no outcome: `next` writes both."""
+        """Raise SessionError if a ticket of the added null action has no outcome.
+
+        `next` writes the ticket and its outcome together.
+        """
         if not self._adds_null:
             return
         for round_ in range(before + 1, session.round + 1):
@@ -535,7 +538,7 @@ class SessionFile(LeasedFile[Session]):
 
     @property
     def _adds_null(self) -> bool:
-        """Whether an added null action is answered by the file itself: its loss and cost are known."""
+        """Whether the file itself answers an added null action: loss and cost are known."""
         return len(self.names) > self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
 
     def _is_null(self, ticket: Ticket) -> bool:
@@ -651,7 +654,7 @@ class SessionFile(LeasedFile[Session]):
         return False
 
     def _amend_command(self, round_: int, encoded: tuple[float, ...], units: Units) -> str:
-        """Return the command that amends an outcome, after a colon; "" in Python, and for a service."""
+        """Return the command to amend an outcome, after a colon; "" outside of commands."""
         if not is_cli_style():
             return ""
         losses = self.feedback_model.decode(encoded)

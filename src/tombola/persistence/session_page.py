@@ -125,7 +125,7 @@ def plot_view(
     size: tuple[float, float] | None = None,
     units: Units = UNIT_LOSSES,
 ) -> "Figure":
-    """Draw the share of each action, or the mean loss in these units, over the rounds so far.
+    """Draw the shares of actions, or the mean loss in `units`, over the rounds so far.
 
     ParameterError if there is nothing to draw yet. Without axes, a new figure of `size` in inches.
     """

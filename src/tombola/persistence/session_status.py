@@ -31,7 +31,7 @@ _MAX_ADVICE = 3
 
 
 class TicketView:
-    """Read-only snapshot of the tickets and outcomes of a session, from `SessionFile.view`.
+    """Read-only snapshot of a session's tickets and outcomes, by `SessionFile.view`.
 
     Later tickets and outcomes do not appear in it. An amended ticket has its new outcome. Its amended and cancelled are
     numbers of tickets, n_actions counts the actions without an added null action, round the tickets; target is
@@ -70,7 +70,7 @@ class TicketView:
 
     @property
     def outcomes(self) -> list[Any]:
-        """Loss in [0, 1] of each ticket, a tuple with full feedback; None without an outcome."""
+        """Loss in [0, 1] by ticket, a tuple with full feedback; None without an outcome."""
         rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
         found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
         return [losses if known else None for losses, known in zip(found, self._answered.tolist(), strict=True)]
@@ -98,7 +98,7 @@ class TicketView:
 
     @property
     def rows(self) -> Floats:
-        """Losses, one row per ticket with an outcome; with full feedback one column per action."""
+        """Losses, one row per answered ticket; with full feedback one column per action."""
         return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
 
     @property
@@ -141,7 +141,7 @@ class TicketView:
 
 
 class ActionStatus(NamedTuple):
-    """Plays and losses of one action, with the confidence interval of its mean over all rows.
+    """Plays and losses of one action; confidence interval of its mean over all rows.
 
     plays, known: numbers of its tickets, and of its known losses; `mean` is theirs, NaN without any.
     used: losses that the interval is computed from: those before the first ticket without an outcome, because late
@@ -213,7 +213,7 @@ class Status:
 
     @property
     def target_text(self) -> str:
-        """Mean loss so far and target as text, in the unit of the outcomes; "" without either."""
+        """Mean loss so far and target as text, in the outcomes' unit; "" without either."""
         if self.target is None or not self.answered:
             return ""
         mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
@@ -374,7 +374,7 @@ def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, floa
 
 
 def _certificate_of(view: TicketView, level: float) -> Certificate:
-    """Return the certificate of a view; a monitor that followed the session has the same."""
+    """Return the certificate of a view; a monitor of the session has the same."""
     names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
     if view.feedback_model.full_feedback:
         monitor = RowMonitor(names, view.horizon, level)

@@ -32,7 +32,10 @@ _RANGE_QUANTILES = (0.05, 0.95)
 
 
 class _Answer(NamedTuple):
-    """Answer of a simulated race: names, or one text with a rank; does the table contradict it."""
+    """Answer of a simulated race: names, or one text with a rank.
+
+    wrong: whether the table contradicts it.
+    """
 
     names: tuple[str, ...]
     decided: bool

@@ -231,7 +231,7 @@ class Race(ProcessBound):
 
     @property
     def done(self) -> bool:
-        """Whether the question is answered, no row is left, or a limit or failure ended it."""
+        """Whether the race is answered, out of rows, or ended by a limit or failure."""
         return self._decided or self._failed_call is not None or (self.limit_reached and not self.pending)
 
     @property
@@ -401,7 +401,7 @@ class Race(ProcessBound):
 
     @property
     def verdict(self) -> str:
-        """The answer as a sentence: its confidence, the number of calls, and the direction of the answers."""
+        """Answer as a sentence: confidence, number of calls, direction of the answers."""
         return f"{verdict_of(self)}; {direction_text(self.settings.kind, self.settings.unit)}"
 
     @property

@@ -170,7 +170,10 @@ def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
 
 
 def _settle(memory: Floats) -> None:
-    """Draw the conclusions that are certain before the first row. Compiled for each rule."""
+    """Draw the conclusions that are certain before the first row.
+
+    Compiled for each rule.
+    """
     settle(view(memory))  # noqa: F821
 
 

@@ -239,7 +239,7 @@ def _means_of_answers(race: Race, answers: Floats) -> dict[str, tuple[float, int
 
 
 def _group_means(race: Race, name: str, result: Result) -> dict[str, float]:
-    """Return the mean loss of each candidate in a group, over the same answers as in `_means`."""
+    """Return each candidate's mean loss in a group, over the answers of `_means`."""
     if not race.calls_on_file or race.strata is None:
         return result.mean_losses
     rows = race.strata.rows_of(race.strata.names.index(name))
@@ -257,7 +257,7 @@ def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
 
 
 def _known_mean(loss: float, units: Units) -> float | None:
-    """Return a mean loss in the unit of the race, rounded to 12 digits; None if there is none."""
+    """Return a mean loss in the unit of the race, rounded to 12 digits; None for NaN."""
     return None if math.isnan(loss) else float(units.text(loss))
 
 
@@ -286,7 +286,7 @@ def _rank_bar(race: Race, one: _Standing) -> dict[str, str | float | bool]:
 
 
 def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]:
-    """Return the bars of the means that are still possible; positions in percent of the range."""
+    """Return bars of the means that are still possible, in percent of the range."""
     race, units = report.race, report.race.settings.units
     answers = race.answers
     found: list[dict[str, str | float | bool | None]] = []

@@ -243,7 +243,10 @@ def rows_remaining(rule: Elimination) -> Forecast | None:
 
 
 def _rows_at(rule: Elimination, questions: list[OpenQuestion], z: float) -> int:
-    """Return the rows that all questions need if every edge is z standard errors above its estimate."""
+    """Return the rows that all questions need.
+
+    Every edge is taken as z standard errors above its estimate.
+    """
     n, shrunk = rule.rows_seen, 1.0 - rule.rows_seen / rule.population
     return max(
         [1, *(_rows_for(rule, edge + z * math.sqrt(v / n * shrunk), v, threshold) for edge, v, threshold in questions)]
@@ -320,7 +323,7 @@ def _groups_text(race: "Race") -> str:
 
 
 def _has_proof(result: Result) -> bool:
-    """Return whether anything is proved so far: a drop, a decision, or a narrower rank set."""
+    """Return whether anything is proved: a drop, a decision, or a narrower rank set."""
     if isinstance(result.rule, Ranks | Place):
         return any(ranks != (1, len(result.candidates)) for ranks in result.rank_sets.values())
     return result.proved is not None or len(result.active) < len(result.candidates)
@@ -420,7 +423,7 @@ def _gate_text(result: Result, gate: Gate) -> str:
 
 
 def _undecided_text(result: Result, names: list[str], statement: str) -> str:
-    """Return the candidates about which a gate has proved nothing; "" if there are none."""
+    """Return a sentence on candidates that a gate has not decided; "" for none."""
     if not names:
         return ""
     scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)

@@ -119,7 +119,7 @@ class Ranking:
     unit: str = ""
 
     def without(self, candidates: Sequence[str]) -> "Ranking":
-        """Return the ranking with a remark that these candidates of the table are not ranked."""
+        """Return the ranking with a remark that these candidates are not ranked."""
         return replace(self, readings=tuple(replace(one, left_out=tuple(candidates)) for one in self.readings))
 
     @property
@@ -346,7 +346,7 @@ class MetricsRanking:
     level: float
 
     def without(self, candidates: Sequence[str]) -> "MetricsRanking":
-        """Return the rankings with a remark that these candidates of the tables are not ranked."""
+        """Return the rankings with a remark that these candidates are not ranked."""
         return replace(self, metrics={name: one.without(candidates) for name, one in self.metrics.items()})
 
     @property

@@ -47,7 +47,7 @@ class RowList(NamedTuple):
 
 
 def open_cells(path: Path, sheet: str | None = None) -> CellTable:
-    """Open a table as text; TableError, also while its rows are read, if it is malformed."""
+    """Open a table as text; TableError, also while reading rows, if malformed."""
     is_text = path.exists() and suffix_of(path) in (*_TEXT_SUFFIXES, ".txt")
     if not is_text and (path.exists() or "::" in str(path)):
         return _from_columns(path, sheet)
@@ -129,7 +129,7 @@ def _read_lines(path: Path, id_column: str | None) -> RowList:
 
 
 def id_place(table: CellTable, id_column: str | None) -> int:
-    """Return the position of the column of ids, from 0; TableError unless exactly one fits."""
+    """Return the index, from 0, of the id column; TableError unless exactly one fits."""
     lower = [name.lower() for name in table.names]
     if id_column is not None:
         found = [place for place, name in enumerate(table.names) if name == id_column]

@@ -132,7 +132,7 @@ class Columns:
         return {column.name: column for column in self.columns}
 
     def place(self, row: int) -> str:
-        """Return the place of a row as text: "line 5" of the file, or "row 3" without lines."""
+        """Return a row's place as text: "line 5" of the file, or "row 3" without lines."""
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
@@ -149,7 +149,7 @@ class Columns:
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
-        """Return the column itself; TableError unless all cells are missing or clearly numbers."""
+        """Return the column; TableError unless all cells are missing or clearly numbers."""
         if column.first_invalid is not None:
             raise TableError(
                 f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
@@ -243,7 +243,7 @@ def has_ambiguous_point(text: str) -> bool:
 
 
 def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
-    """Parse the cells of a column, which starts at row `first_row`; an invalid cell is NaN."""
+    """Parse cells of a column that starts at row `first_row`; NaN for invalid cells."""
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
     for row, cell in enumerate(cells, first_row):
@@ -307,7 +307,7 @@ def check_unique(source: str, rule: str, names: Sequence[str], fix: str) -> None
 
 
 def has_result_word(column: Column) -> bool:
-    """Return whether the first cell that is no number is a word for a result, such as pass."""
+    """Return whether the first invalid cell is a word for a result, such as pass."""
     return column.first_invalid is not None and column.first_invalid.text.strip().lower() in _RESULT_WORDS
 
 

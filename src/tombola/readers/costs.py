@@ -28,7 +28,7 @@ class _CostColumns(NamedTuple):
     positional: bool = False  # columns are listed in the order of the actions
 
     def match_to_actions(self, table: Columns, names: Sequence[str], actions: Sequence[Column]) -> "_CostColumns":
-        """Match each action to a cost column by position, name, or name without kind words."""
+        """Match actions to cost columns by position, name, or name without kind words."""
         if self.positional:
             return self._assign_positional(table, names)
         assigned: dict[str, dict[str, str]] = {}

@@ -29,7 +29,7 @@ _MAX_ROUNDING = 0.05
 
 @np.errstate(all="ignore")
 def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return columns that sum up the others, with reasons, and questions about likely ones."""
+    """Return columns that sum up others, with reasons; questions about likely ones."""
     numeric = [column for column in columns if column.first_invalid is None]
     others = [column for column in numeric if not is_summary_name(column.name)]
     if len(others) < 2:

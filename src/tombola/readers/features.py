@@ -98,7 +98,7 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return ignored columns of numbers that vary and are not named like outcomes or ids."""
+    """Return ignored numeric columns that vary and are not named like outcomes or ids."""
     found = []
     for name in ignored:
         column = table.by_name[name]
@@ -178,7 +178,9 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
 
 
 def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
-    """Return a column with one cell per row of a long table, which must be the same in all.
+    """Return a column of a long table with one cell per row.
+
+    TableError if the lines of a row have different cells.
 
     lines: row number, from 0, of each line.
     """

@@ -78,7 +78,7 @@ _LOSS_ALTHOUGH_SCORE = frozenset({"brier"})
 
 
 def classify_name(name: str) -> _NameClass:
-    """Return the role that the first and last word of a name suggest; "plain" for none.
+    """Return the role that the first and last word of a name suggest, or "plain".
 
     >>> [classify_name(name) for name in ("gpt_cost", "Accuracy", "created date", "x12", "split", "llama-3")]
     ['cost', 'score', 'date', 'feature', 'label', 'plain']
@@ -142,7 +142,7 @@ def is_group_name(name: str) -> bool:
 
 
 def is_summary_name(name: str) -> bool:
-    """Return whether a name has only words for a summary of other columns, and kind words.
+    """Return whether a name has only words for a summary of columns, and kind words.
 
     >>> is_summary_name("Max"), is_summary_name("mean score"), is_summary_name("qwen-max"), is_summary_name("score")
     (True, True, False, False)

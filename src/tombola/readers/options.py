@@ -39,7 +39,7 @@ class ReadOptions(NamedTuple):
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """Columns that the option `costs` names; none for a second table, or a dict of prices."""
+        """Columns named by the option `costs`; none for a second table or dict of prices."""
         if isinstance(self.costs, str):
             return (self.costs,)
         named = isinstance(self.costs, Sequence) and all(isinstance(one, str) for one in self.costs)
@@ -89,7 +89,7 @@ class ParsedTable(NamedTuple):
 
     @property
     def contradiction(self) -> str:
-        """A sentence on a given direction against the one that column names state; "" if there is none."""
+        """Sentence if the given direction contradicts the column names; else ""."""
         stated, _ = direction_of(self.value_columns)
         if self.kind is None or stated in (None, self.kind):
             return ""
@@ -108,7 +108,7 @@ class ParsedTable(NamedTuple):
         return any(note.startswith(TIMEOUT_NOTE) for note in self.notes)
 
     def with_direction(self) -> "ParsedTable":
-        """Return the table with the direction of its file name, if no column contradicts it."""
+        """Return the table with its file name's direction, unless a column contradicts it."""
         if self.kind is not None:
             return self
         kind = direction_of_file(Path(self.source.partition("::")[0]).name.split(".")[0])

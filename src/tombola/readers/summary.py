@@ -209,7 +209,7 @@ class TableSummary(NamedTuple):
         return shlex.join([*words, "--file", out])
 
     def needed_options(self, kind: Kind) -> list[str]:
-        """Return the options about direction, range and missing cells that are needed, as text."""
+        """Return the needed options for direction, range and missing cells, as text."""
         needed = [] if self.parsed.kind else [option_text("kind", kind)]
         needed += filter(None, [range_option(self.parsed, kind)])
         if self._n_incomplete:

@@ -85,7 +85,10 @@ def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
 
 
 def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None) -> tuple[str, ...]:
-    """Return remarks for below the direction: contradictions, worst cells, too wide a range."""
+    """Return remarks on contradictions, worst cells and too wide a range.
+
+    They are printed below the direction.
+    """
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     values = parsed.values
     count = int(np.isnan(values).sum()) if missing == "worst" and values.dtype.kind == "f" else 0
@@ -274,7 +277,7 @@ def _limits(
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
-    """Return the smallest and the largest value of a table; TableError unless both are finite."""
+    """Return the smallest and largest value of a table; TableError unless finite."""
     low, high = np.inf, -np.inf
     for rows in _chunks(parsed.values):
         part = parsed.values[rows]
@@ -288,7 +291,7 @@ def value_range(parsed: ParsedTable) -> tuple[float, float]:
 
 
 def range_option(parsed: ParsedTable, kind: Kind) -> str:
-    """Return the option about the range that values outside of [0, 1] need, as text, or ""."""
+    """Return the range option that values outside of [0, 1] need, as text, or ""."""
     try:
         low, high = value_range(parsed)
     except TableError:
@@ -318,7 +321,7 @@ def suggested_range(low: float, high: float) -> tuple[float, float]:
 
 
 def is_unusual_range(parsed: ParsedTable) -> bool:
-    """Return whether no usual scale fits the values, so that their true limits must be known."""
+    """Return whether no usual scale fits, so that the true limits must be known."""
     try:
         low, high = value_range(parsed)
     except TableError:

@@ -41,7 +41,7 @@ class Units(NamedTuple):
         return self.high - difference if self.scores else self.low + difference
 
     def gap(self, difference: float) -> float:
-        """Convert a difference of two losses to table units; positive is worse, also for scores."""
+        """Convert a difference of losses to table units; positive is always worse."""
         return difference * (self.high - self.low)
 
     def parse(self, text: str) -> float | None:
@@ -89,7 +89,7 @@ class Units(NamedTuple):
         return (ends[1], ends[0]) if self.scores else ends
 
     def parse_loss(self, source: str, line: int, name: str, cell: str) -> float:
-        """Convert the text of a cell to a loss; TableError with file, line and column name."""
+        """Convert a cell's text to a loss; TableError with file, line and column name."""
         loss = self.parse(cell)
         if loss is None:
             raise TableError(

@@ -175,7 +175,10 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
 def _detect_actions(
     table: Columns, candidates: Sequence[Column], ignored: dict[str, str]
 ) -> tuple[list[Column], list[str], list[str]]:
-    """Return the likely actions, the first class of names with two columns; questions; columns in another unit."""
+    """Return the likely actions, questions, and columns in another unit.
+
+    The actions are the first class of names with at least two columns.
+    """
     classes = {column.name: classify_name(column.name) for column in candidates}
     for tier in (("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)):
         actions = [column for column in candidates if classes[column.name] in tier]

@@ -103,7 +103,7 @@ class Within(Elimination):
 
 
 def _update_accounts(state: Any, losses: Floats) -> None:
-    """Bet on one row, before it is counted, in the accounts for candidates near the leader."""
+    """Bet on one row before counting it, in accounts for candidates near the leader."""
     k = losses.size
     leader, _ = best_two(state)
     for a in range(k):

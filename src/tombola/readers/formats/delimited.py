@@ -43,7 +43,7 @@ _ENCODING_CHUNK = 1 << 20
 
 
 class CellTable(NamedTuple):
-    """A table as text: names of the columns, and line number (from 1) and cells of each row.
+    """Table as text: names of columns; line number (from 1) and cells of each row.
 
     Rows are a list or an iterator, which can be read once.
     """
