@@ -144,7 +144,7 @@ def plural(count: int, noun: str, many: str = "") -> str:
 
 
 def since_text(since: float | None) -> str:
-    """Return a Unix time as text after a comma, in the zone of this machine; "" for None."""
+    """Return a Unix time as text after a comma, in local time; "" for None."""
     return "" if since is None else time.strftime(", since %Y-%m-%d %H:%M", time.localtime(since))
 
 

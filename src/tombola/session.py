@@ -142,9 +142,10 @@ class Session(ProcessBound):
         self._encode_features, self._has_features = model.encode_features, bool(model.n_features)
 
     def act(self, features: Any = None) -> Ticket:
-        """Choose the action of the next round and return its ticket; SessionError after the last.
+        """Choose the action of the next round and return its ticket.
 
-        The ticket has round (from 1), action (index from 0) and probability (NaN if the learner does not know it).
+        SessionError after the last round. The ticket has round (from 1), action (index from 0) and probability (NaN if
+        the learner does not know it).
 
         features: of the row, a number or one per feature, for routers (`policies.Routed`) and learners of labels; else
             None.
@@ -183,7 +184,7 @@ class Session(ProcessBound):
         return ticket
 
     def decision_of(self, round: int) -> list[float] | None:
-        """Return the record of a router's decision in a round, from 1; None without a router.
+        """Return a router's decision in a round (from 1); None without a router.
 
         The list has the stake (probability that the router acts), the action of the router (-1 if it is that of the
         safe learner), the action of the safe learner, and the capital (rows that the guard may still risk). Further
@@ -304,7 +305,7 @@ class Session(ProcessBound):
 
     @property
     def mistakes(self) -> int:
-        """The number of rounds with feedback whose action lost above 0: wrong predictions of labels."""
+        """Number of rounds with feedback and loss above 0: wrong predictions of labels."""
         return sum(loss > 0 for loss in self._losses())
 
     def _losses(self) -> list[float]:
@@ -366,7 +367,10 @@ class Session(ProcessBound):
         return html_block(f"Session of {short_learner(self.learner)}", facts, [HtmlTable(("action", "plays"), rows)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the configuration and all events to a JSON file, atomically, for `Session.load`."""
+        """Write the configuration and all events to a JSON file, atomically.
+
+        `Session.load` reads it.
+        """
         from tombola.persistence.session_json import save
 
         with self._lock:

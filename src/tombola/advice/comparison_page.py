@@ -93,7 +93,7 @@ def _linear(
 
 
 def _routing_pictures(report: CompareReport) -> list[CaptionedChart]:
-    """Return rows won by routing, capital of the guard and learning curve of the router."""
+    """Return the charts of routing: rows won, capital of the guard, learning curve."""
     routing = report.routing
     explained = None if routing is None else routing.explanation
     if routing is None or explained is None:
@@ -233,7 +233,7 @@ def _regret_band(report: CompareReport, learner: str, order: str, label: str) ->
 
 
 def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
-    """Return the shares of the most played actions over rounds; the others are added up."""
+    """Return the shares of the most played actions over rounds; others are added up."""
     ends, shares = report.runs.shares(learner, order)
     names, x = report.runs.actions, ends.astype(np.float64)
     totals = report.runs.cell(learner, order).plays.sum(axis=0)

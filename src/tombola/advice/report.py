@@ -147,7 +147,7 @@ class CompareReport:
 
     @property
     def regret_scale(self) -> float:
-        """Length of the range of the table, which converts regrets; 1 for costs (a target)."""
+        """Length of the range of the table, to convert regrets; 1 for costs (a target)."""
         return 1.0 if self.request.target is not None else self.units.gap(1.0)
 
     @cached_property

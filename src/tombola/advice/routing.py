@@ -45,7 +45,7 @@ _QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
 class _RoutingRow(NamedTuple):
-    """The router, or a reference such as the best fixed action; `spent` is its total cost."""
+    """The router, or a reference such as the best fixed action; `spent`: total cost."""
 
     name: str
     mean_loss: Estimate
@@ -93,7 +93,7 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False)
 class Routing:
-    """Hold the result of routing by features on a table; total losses are in rows (loss 1).
+    """Result of routing by features on a table; total losses are in rows (loss 1).
 
     policy: "Routed", or "RoutedLP" under a budget.
     fixed: the name of the best fixed action, or the description of the best fixed mix.

@@ -171,7 +171,7 @@ def _warnings(report: "CompareReport") -> list[str]:
 
 
 def _session_command(report: "CompareReport") -> str:
-    """Return the command of a session with the advised learner; "" if it cannot have one."""
+    """Return the command of a session with the advised learner; "" if impossible."""
     advice = report.advice
     # A session can use the learners of the package only, and no budget without its options.
     if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:

@@ -516,7 +516,7 @@ def _ignored_text(ignored: dict[str, str]) -> str:
 
 
 def _ranks(numbers: "Floats") -> "Floats":
-    """Return the dense ranks of numbers, scaled to [0, 1]; the order test uses no more."""
+    """Return dense ranks of numbers, scaled to [0, 1]; the order test uses no more."""
     import numpy as np
 
     places = np.unique(numbers, return_inverse=True)[1]

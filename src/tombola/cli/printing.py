@@ -54,7 +54,7 @@ def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> N
 
 
 def show_lines(lines: Iterable[str], *, soft: bool = False) -> None:
-    """Print lines; one that starts with two spaces is a command to copy, and is never broken."""
+    """Print lines; those that start with two spaces are commands, never broken."""
     for line in lines:
         show(line, soft=soft or line.startswith("  "))
 
@@ -82,7 +82,7 @@ def open_text(word: str, waiting: "Sequence[OpenTicket]") -> str:
 
 
 def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str, *, scores: bool) -> list[str]:
-    """Return the sentence on open tickets of a "race" or "session", and commands for them."""
+    """Return lines on open tickets of a "race" or "session": sentence and commands."""
     if not waiting:
         return []
     at, value = f" --url {url}" if url else "", "--score VALUE" if scores else "--loss VALUE"

@@ -365,7 +365,7 @@ def status(
     token: Token = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Print the verdict of a race so far, its standings, and the calls without an answer.
+    """Print verdict and standings of a race so far, and calls without an answer.
 
     Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted, and 3 if it is undecided.
     """
@@ -695,7 +695,7 @@ def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | Non
 
 
 def _known_remarks(known: Path | None, settings: "RaceSettings") -> list[str]:
-    """Return notes on answers on file: direction, candidates without a column, columns not used."""
+    """Return notes on answers on file: direction, missing columns, unused columns."""
     from tombola.readers.names import is_group_name, is_id_name, without_kind_word
 
     if known is None:
@@ -788,7 +788,7 @@ def _commands(texts: list[str]) -> dict[str, str]:
 
 
 def _open(file: Path, url: str = "", token: str = "") -> Any:
-    """Open a race file, or with --url the race of this name: `RaceFile` or `RaceClient`."""
+    """Open a race: a `RaceFile`, or with --url the `RaceClient` of this name."""
     if url:
         from tombola.service.client import RaceClient
 
@@ -823,7 +823,10 @@ def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
 
 
 def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
-    """Return tickets by candidate and row, and a function to calls; by URL pending ones."""
+    """Return tickets by candidate and row, and a function from tickets to calls.
+
+    By URL, both have only the pending calls.
+    """
     from tombola.persistence.race_file import RaceFile
 
     if isinstance(opened, RaceFile):
@@ -833,7 +836,11 @@ def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str
 
 
 def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path) -> None:
-    """Print the report of a race: JSON data, and the report itself unless it came from a server."""
+    """Print the report of a race.
+
+    facts: JSON data of the report.
+    report: the report itself; None if the data came from a server.
+    """
     from tombola.racing import RaceSettings
     from tombola.racing.report import MEANS_NOTE, limit_history
     from tombola.racing.verdict import verdict_of
@@ -873,7 +880,7 @@ def _group_table(report: "RaceReport") -> "Table":
 
 
 def _standings_table(facts: dict[str, Any], settings: "RaceSettings") -> "Table":
-    """Return the candidates as a table: with the drop and its evidence, or by their rank sets."""
+    """Return a table of the candidates: drops with their evidence, or rank sets."""
     from tombola.racing.verdict import rank_text
 
     mean = f"mean {settings.units.quantity}"

@@ -120,7 +120,7 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
 
 
 def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | None:
-    """Return the direction by its options; None without any, ParameterError if both are given."""
+    """Return the given direction, None without any; ParameterError if both are given."""
     if losses and scores:
         raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
     return "losses" if losses else "scores" if scores else None
@@ -129,7 +129,7 @@ def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | N
 def require_kind(
     source: str, names: Sequence[str], *, losses: bool, scores: bool
 ) -> tuple[Literal["losses", "scores"], list[str]]:
-    """Return the direction of a table, "losses" or "scores", and remarks on it to print.
+    """Return the direction of a table, "losses" or "scores", and remarks to print.
 
     It is taken from the options, else from the column names, else from the file name; TableError if none has it.
     """

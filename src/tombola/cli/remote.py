@@ -38,7 +38,7 @@ class RemoteSession:
         )
 
     def next(self, count: int) -> list[Assignment]:
-        """Issue the next tickets, at most `count`; expired ones with `reissue_after` first."""
+        """Issue at most `count` tickets; with `reissue_after`, expired ones first."""
         return self._client.next(count, reissue_after=self._reissue_after)
 
     @property
@@ -51,7 +51,7 @@ class RemoteSession:
         return Status.from_json(self._client.status(), Units(*self.range, scores=self.kind == "scores"))
 
     def lease_times(self) -> dict[int, float]:
-        """Return the Unix time at which each pending ticket was issued last, if it is known."""
+        """Return the Unix time of the last issue of each pending ticket, if it is known."""
         pending = self._client.status()["pending"]
         return {one["ticket"]: one["since"] for one in pending if one["since"] is not None}
 
@@ -66,7 +66,7 @@ class RemoteSession:
         )
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return the row of each ticket, in the order of `columns`; one request per ticket."""
+        """Return rows of tickets, in the order of `columns`; one request per ticket."""
         rows = [{self.id_column: task.id, **self._client.columns(task.round)} for task in assignments]
         return [tuple(cells.get(name, "") for name in self.columns) for cells in rows]
 

@@ -64,7 +64,7 @@ def reproduce(
 
 
 def _log_lines() -> "Callable[[str], None]":
-    """Return a function that logs the name of a finished claim, with the seconds so far."""
+    """Return a function that logs a finished claim's name and the seconds so far."""
     start = time.monotonic()
 
     def log(name: str) -> None:

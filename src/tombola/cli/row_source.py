@@ -79,7 +79,7 @@ class RowSource:
                 )
 
     def check_size(self, rows: int) -> None:
-        """Raise TableError if the whole file has more than `rows` rows, the size of the list."""
+        """Raise TableError if the whole file has more rows than the list, `rows`."""
         if not self._is_complete:
             return
         count = self._n_read
@@ -164,7 +164,7 @@ def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
 
 
 class Sample:
-    """Iterable of batches of rows of a list, in random order, up to the first invalid row.
+    """Iterable of batches of rows, in random order, up to the first invalid row.
 
     If the table holds the whole list, its rows are shuffled; else they are a sample, in the order in which they arrive.
     `population` is the number of rows of the list, `is_partial` whether the table holds only a part of it.

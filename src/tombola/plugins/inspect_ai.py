@@ -76,7 +76,10 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Check that the task has the samples of this race in one epoch. Called by inspect_ai."""
+        """Check that the task has the samples of this race in one epoch.
+
+        Called by inspect_ai.
+        """
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(

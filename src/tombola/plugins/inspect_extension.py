@@ -31,7 +31,10 @@ class RanksOfRun(Hooks):
         return os.environ.get(_VARIABLE, "") not in _OFF
 
     async def on_run_end(self, data: RunEnd) -> None:
-        """Print the ranks of each task that several models have finished. Called by inspect_ai."""
+        """Print the ranks of each task that several models have finished.
+
+        Called by inspect_ai.
+        """
         for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, _ON)):
             sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()

@@ -105,7 +105,7 @@ def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
 
 
 class ClaimEntry(NamedTuple):
-    """One claim of the paper for `claims_page`, as plain text; empty fields are left out.
+    """Claim of the paper for `claims_page`, as plain text; empty fields are left out.
 
     `expected` is the correct verdict, `limits` the criterion by which the claim passes, `faults` have the attributes
     fault, outcome, caught and measured, and `table` starts with the names of its columns.

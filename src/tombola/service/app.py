@@ -59,7 +59,7 @@ _Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
 
 
 class Service:
-    """Files and tokens of a service, and the checks of every request; from `open_service`.
+    """Files, tokens and request checks of a service; from `open_service`.
 
     sessions, races: open files by name; no path of a request reaches the disk.
     tokens: without any token every caller is an admin, so the server must listen on this machine only.
@@ -96,7 +96,7 @@ class Service:
         return _named({**self.sessions, **self.races}, request, "session or race")
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function on a thread; a TombolaError becomes a ProblemError, which is the reply."""
+        """Call a function on a thread; a TombolaError becomes a ProblemError, the reply."""
         try:
             return await asyncio.to_thread(function, *arguments)
         except TombolaError as error:
@@ -189,7 +189,7 @@ class Service:
 
 
 def create_app(service: Service) -> ASGIApp:
-    """Return the ASGI application of a service; it closes the files when the server stops."""
+    """Return the ASGI application of a service; it closes the files at shutdown."""
     table = [Route(one.path, service.endpoint(one.role, one.handler), methods=[one.method]) for one in API]
 
     @asynccontextmanager

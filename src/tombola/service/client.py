@@ -49,7 +49,10 @@ _P = ParamSpec("_P")
 
 
 class IssuedCalls(NamedTuple):
-    """Calls of a race to make, and whether it is done. No call and not done: it waits for answers."""
+    """Calls of a race to make, and whether it is done.
+
+    If there is no call and it is not done, the race waits for answers.
+    """
 
     calls: list[Call]
     done: bool
@@ -210,7 +213,7 @@ def _record_answers(answers: Iterable[Event], result: Callable[[int], _T]) -> _A
 
 
 def _awaited(method: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Awaitable[_T]]:
-    """Return a method of a blocking client for its async twin, where `_run` returns a coroutine."""
+    """Return a blocking method for the async twin, where `_run` returns a coroutine."""
     return cast("Callable[Concatenate[Any, _P], Awaitable[_T]]", method)
 
 
@@ -379,7 +382,7 @@ class Client(_SyncConnection):
         return self._run(_next_tickets(count, reissue_after))
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        """Record the outcome of a ticket, as `SessionFile.record`; return whether it is new.
+        """Record a ticket's outcome, as `SessionFile.record`; return whether it is new.
 
         False may also mean that a first attempt succeeded and its reply was lost.
         """
@@ -390,7 +393,10 @@ class Client(_SyncConnection):
         return self._run(_record_outcomes(outcomes, int))
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome, as `SessionFile.amend`; return its old loss, or list of losses."""
+        """Replace a wrong outcome, as `SessionFile.amend`.
+
+        Return its old loss, or list of losses.
+        """
         body = {"ticket": round} | _without_none(loss=loss, reward=reward)
         return self._run(_ApiRequest("POST", "amend", lambda reply: reply.json()["loss_before"], body))
 
@@ -415,7 +421,7 @@ class Client(_SyncConnection):
         return self._run(_ApiRequest("GET", f"tickets/{int(round)}", lambda reply: Assignment.from_json(reply.json())))
 
     def columns(self, round: int) -> dict[str, str]:
-        """Return the filled cells of a ticket's row in the user's list, by column, without its id."""
+        """Return filled cells of a ticket's row in the user's list, by column, without id."""
         return self._run(_ApiRequest("GET", f"tickets/{int(round)}", lambda reply: dict(reply.json()["columns"])))
 
 
@@ -447,7 +453,9 @@ class AsyncClient(_AsyncConnection):
 
 
 class RaceClient(_SyncConnection):
-    """A race behind `tombola serve`, with the methods of `RaceFile`; parameters as of `Client`.
+    """A race behind `tombola serve`, with the methods of `RaceFile`.
+
+    The parameters are those of `Client`.
 
     with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
         for call in race.calls():
@@ -461,7 +469,9 @@ class RaceClient(_SyncConnection):
         return self._run(_next_calls(count, reissue_after, lambda issued: issued.calls))
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue the next calls, candidates to evaluate on rows; return whether the race is done too.
+        """Issue the next calls, candidates to evaluate on rows.
+
+        Return also whether the race is done.
 
         count: number of calls; None for all that the next row needs.
         reissue_after: first offer calls without an answer issued at least this many seconds ago; None for never.
@@ -476,7 +486,7 @@ class RaceClient(_SyncConnection):
         return self._run(_record_answers([Event("answer", ticket, loss, cost, failed)], bool))
 
     def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, events of the kind "answer", all or none; return how many are new."""
+        """Record answers, events of kind "answer", all or none; return how many are new."""
         return self._run(_record_answers(answers, int))
 
     @property

@@ -122,7 +122,7 @@ async def next_tickets(service: "Service", request: Request, identity: Identity)
 
 
 async def read_issue_request(request: Request, default: int | None) -> tuple[int | None, float | None, str]:
-    """Return count, reissue_after (seconds or None) and key of a request for tickets or calls.
+    """Return count, reissue_after (seconds or None) and key of an issue request.
 
     Without the header Idempotency-Key the key is random. ProblemError 422 if one is invalid.
     """
@@ -284,7 +284,7 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 
 
 def event_reply(service: "Service", hosted: HostedFile[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return a stream of the counts of a file: server-sent events with JSON, one per change.
+    """Return a stream of a file's counts: one server-sent event (JSON) per change.
 
     ProblemError 503 if 200 streams are open already.
     """

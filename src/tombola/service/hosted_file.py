@@ -46,14 +46,14 @@ class HostedFile(Generic[_File]):
         return self.file.path
 
     async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        """Call a function on the thread of the file; a TombolaError becomes a ProblemError."""
+        """Call a function on the file's thread; a TombolaError becomes a ProblemError."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*arguments))
         except TombolaError as error:
             raise problem_from(error, self.path) from None
 
     async def write(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        """Call a function that changes the file, as `read`; ProblemError 423 while it is paused."""
+        """Call a function that changes the file, as `read`; ProblemError 423 if paused."""
         if self.paused:
             raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
         result = await self.read(function, *arguments)

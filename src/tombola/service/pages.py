@@ -185,7 +185,7 @@ async def _progress(service: "Service", request: Request, identity: Identity) ->
 
 
 def unit_of(file: SessionFile) -> Units:
-    """Return the unit in which outcomes are entered and shown; scores if the session states none."""
+    """Return the unit in which outcomes are entered and shown; scores by default."""
     return Units(*file.range, scores=file.kind != "losses")
 
 
@@ -437,7 +437,7 @@ _ENVIRONMENT.filters |= {"path": lambda text: quote(text, safe=""), "plural": pl
 
 
 def _page(template: str, status: int = 200, **values: Any) -> Response:
-    """Render a template as an HTML reply; every value is escaped, a missing one raises."""
+    """Render a template as an HTML reply; values are escaped, a missing one raises."""
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(**values), status)
 
 

@@ -25,7 +25,7 @@ MAX_TICKET = 2**53
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request; ProblemError 413 beyond a megabyte, 400 if it is cut."""
+    """Return a request's body; ProblemError 413 beyond a megabyte, 400 if it is cut."""
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -91,14 +91,14 @@ def parse_integer(owner: str, value: Any, least: int, most: int) -> int:
 
 
 def parse_seconds(owner: str, value: Any) -> float:
-    """Return a JSON value if it is a number of seconds up to a year; else ProblemError 422."""
+    """Return a JSON number of seconds from 0 to a year; else ProblemError 422."""
     if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
         raise invalid_value(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
     return float(value)
 
 
 def parse_text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
-    """Return a JSON value if it is a printable string of 1 to `most` characters; else 422."""
+    """Return a JSON string of 1 to `most` printable characters; else ProblemError 422."""
     if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
         raise invalid_value(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
     return value
@@ -130,7 +130,7 @@ def _checked_list(owner: str, found: Any) -> list[Any]:
 
 
 def parse_answers(value: Any) -> list[Event]:
-    """Convert a JSON list of 1 to 10,000 objects to answers of a race; else ProblemError 422.
+    """Convert a JSON list of 1 to 10,000 objects to answers; else ProblemError 422.
 
     >>> parse_answers([{"ticket": 3, "loss": 0.5}])
     [Event(kind='answer', ticket=3, loss=0.5, cost=0.0, failed=False)]

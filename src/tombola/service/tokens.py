@@ -34,7 +34,7 @@ class Identity(NamedTuple):
     role: str
 
     def may(self, role: str) -> bool:
-        """Return whether the owner has the rights of this role: each includes those before it."""
+        """Return whether the owner has this role's rights: each includes those before it."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 

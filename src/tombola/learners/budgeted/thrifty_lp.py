@@ -38,7 +38,7 @@ _NO_PRICE = 1e-9
 
 
 class _State(NamedTuple):
-    """Fields of `initial_answers`, `initial_plan`, `target_fields` and `thrifty._State`.
+    """Fields of `initial_answers`, `initial_plan`, `target_fields`, `thrifty._State`.
 
     chosen, limits: plays of each action, and plays at which the next plan is due.
     log_counts, log_means, log_within: number and mean of the logarithms of the positive costs, by action and resource,
@@ -230,7 +230,7 @@ def _affordable_plays(left: Floats, usual_cost: Floats) -> float:
 
 
 def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float, known: Any) -> tuple[Any, bool]:
-    """Return whether a trial of each action is expected to pay, and whether all prices are 0.
+    """Return if a trial of each action is expected to pay, and if all prices are 0.
 
     The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net of the dual prices of
     money. It holds for actions never tried. An unknown cost has the usual one as its standard deviation, between

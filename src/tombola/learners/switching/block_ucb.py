@@ -60,7 +60,7 @@ def _most_promising(state: _State) -> int:
 
 
 def _next_block(state: _State, action: int) -> float:
-    """Return the length of the next block, and count it; frame f has blocks of f rounds."""
+    """Count the next block and return its length; frame f has blocks of f rounds."""
     if state.blocks_left[0] == 0.0 and int(state.frame[0]) < state.blocks.size:
         state.blocks_left[0] = state.blocks[int(state.frame[0])]
         state.frame[0] += 1.0

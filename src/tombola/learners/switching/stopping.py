@@ -51,9 +51,9 @@ _ROWS_PER_LOG = 1.0 / (_T_STRIDE * math.log(_T_RATIO))
 
 
 def stopping_value(gap: float, variance: float, noise: float, rounds: float) -> float:
-    """Return the expected loss above the alternative, with the best stopping rule; a kernel.
+    """Return the expected loss above the alternative, by the best stopping rule.
 
-    It is 0 if the action should not be played at all, else negative.
+    The loss is 0 if the action should not be played at all, else negative. A kernel.
 
     gap: posterior mean loss of the action minus the mean loss of the alternative.
     variance: posterior variance of the mean loss of the action, more than 0.

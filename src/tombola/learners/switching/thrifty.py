@@ -172,7 +172,7 @@ def _visit_loss(state: _State, action: int, other: int, remaining: float, unlike
 
 @no_inline
 def _stopping_loss(state: _State, action: int, other: int, remaining: float, unlike: float) -> float:
-    """Return the expected loss of a visit to an action that ends when leaving is better.
+    """Return the expected loss of visiting an action until leaving it is better.
 
     The loss is that of all remaining rounds, with the switches. Plays not answered yet have been paid for: the variance
     is that after their answers.
@@ -267,7 +267,7 @@ def _is_short_pair(state: _State) -> bool:
 
 
 def _smaller_index_of_two(state: _State, scale: float) -> int:
-    """Return the action with the smaller index of two, with four times the rounds left.
+    """Return the action with the smaller index of two, with 4 times the rounds left.
 
     scale: factor of the radius in `lower_index`.
     """
