@@ -214,6 +214,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     actions and one resource. ρ is the budget per round, OPT the reward per round of the best fixed mix within it, ε_i
     the margin that BudgetSimulation keeps in block i of 2^i rounds.
 
+    A claim. Faults replace its fields: `learners` by name; `bounds`, learner's name -> (T -> limit for the regret);
+    `order` of the plays; `overdraft`, factor on the budget, 1 in a correct program.
+
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
     Statement: With a budget of ρ T for each of m resources, BudgetSimulation has regret Õ(1/ρ² + √T/ρ) and never
@@ -464,6 +467,9 @@ def _least_regret(T: int) -> float:
 @dataclass(frozen=True)
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
     """Regret with a budget on two lists with a common first half.
+
+    A claim. Faults replace its fields: `learners` by name; `order` of the shuffled plays; `amount`, the budget per row;
+    `least`, the lower bound on the regret per row.
 
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)

@@ -52,6 +52,9 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
 
     All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
 
+    A claim. Faults replace its fields: `learners` by name; `orders`, number of rows -> orders to average over;
+    `played_delay` and `counted_delay`, stated delay -> delay of the plays, and of the bound.
+
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
     Statement: In random order, for every learner whose mix depends on the revealed rows only: a delay d repeats
@@ -151,6 +154,10 @@ class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):
     """Regret of successive elimination with delay, against its bound.
+
+    A claim. Faults replace its fields: `order` of the plays; `played_delay`, stated delay -> delay of the plays;
+    `bound`, bound of the theorem -> limit for the regret; `weight`, factor on the regret that the delay may add, 1 in a
+    correct program.
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)

@@ -74,6 +74,9 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
     Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
     losses. A switch costs 1.
 
+    A claim. Faults replace its fields: `learner`, T -> learner; `order` of the plays; `bound`, bound of the theorem ->
+    limit for the regret.
+
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
     Statement: FrugalUCB has, on every pool in random order, a regret with switches of at most C √(kT) + O(price k
@@ -218,6 +221,9 @@ class _ScaledBudget(Thrifty):
 @dataclass(frozen=True)
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
+
+    A claim. Faults replace its fields: `learner`, price of a switch -> learner; `order` of the plays; `bound`, (T, k,
+    price) -> limit for the regret.
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
