@@ -288,9 +288,12 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
 
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
-    """Return the worst i.i.d. input, and its regrets in half of the plays.
+    """Return the worst i.i.d. input, and its regrets in the second half of its plays.
 
     The worst one has the largest mean regret in the first half of its plays, so that the second is an independent test.
+
+    rows: measurements of `Separation`, with columns T, kind (name of the input; i.i.d. ones begin with "iid"), play
+        and regret.
 
     >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)

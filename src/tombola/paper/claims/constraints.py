@@ -184,9 +184,9 @@ _UNSTOPPED = ("margin 3", "Serfling LP")
 def budget_play(
     learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
 ) -> dict[str, Any]:
-    """Play once with a budget of 0.8 (RATE) per row; return a row of results.
+    """Play once with a budget of 0.8 (RATE) per row; return the measurements.
 
-    Columns of the row: regret; most, the reward of the best fixed mix within the budget; first, the first round with a
+    Keys: regret; most, the reward of the best fixed mix within the budget; first, the first round with a
     reward or a cost, from 1 (0: none); last, the mean cost per round in the second half of the play; overspent, whether
     the costs exceed the budget; stopped, whether less than 1 of the budget is left.
 
@@ -349,7 +349,8 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
 
     Rows are random and continuous, so that every linear program has one solution.
 
-    twin: second implementation of the learner in `tombola.paper.twins`: (losses, costs, amount) -> cost of every round.
+    twin: second implementation of the learner in `tombola.paper.twins`: (losses, costs, budget) -> cost of every round.
+    order: in which the rows are played.
     """
     generator, T = np.random.default_rng(seed), LP_ROUNDS
     rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)

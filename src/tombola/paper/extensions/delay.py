@@ -42,7 +42,7 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round: a fault of claims on delay."""
+    """Return the delay minus one round, at least 0: a fault of claims on delay."""
     return max(0, delay - 1)
 
 

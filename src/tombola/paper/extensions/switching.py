@@ -53,6 +53,7 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     It has loss 1 in the first (1 - gap)/2 T rows, the others in the last (1 + gap)/2 T rows. Without a shuffle the best
     action looks worst.
 
+    T, k: numbers of rows and actions.
     gap: difference of the mean losses, in [0, 1].
     best: index of the best action.
 
