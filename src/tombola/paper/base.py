@@ -43,6 +43,8 @@ _Value = TypeVar("_Value")
 class Verdict(NamedTuple):
     """Outcome of a claim, with the texts that the page prints.
 
+    outcome: "holds": the statement passes every check; "holds as corrected": its corrected form does; "refuted as
+        printed": the printed form fails, the corrected one passes; "refuted": a check fails.
     measured: the measured values as a sentence.
     printed, corrected: formulas of the paper and of its correction, or "".
     """
@@ -86,10 +88,10 @@ class Claim(ABC):
 
     A subclass defines `units`, `run`, `verdict` and `chart`. It is a frozen dataclass, declared as `class
     Birthday(Claim, name="birthday", expected="holds", alpha=1e-4)`. Its fields are the components under test
-    (`component`), and faults replace them. Names that recur: `learner` and `learners` (by name), or functions that
-    return one, of the horizon or the delay; `order` (argument of `play`) or `orders` (all orders to average over);
-    `bound` and `allowed`, the limit that the verdict applies; `played_delay` and `counted_delay`, functions from the
-    stated delay d to the delay of the plays and of the bound.
+    (`component`), such as learner, order and bound; faults replace them. The docstring of each subclass names them.
+
+    The work is divided into units (settings). Each is run separately and returns rows: measurements, column -> value,
+    not rows of a pool. The verdict and the chart read the rows of all units and nothing else.
 
     Class attributes:
         name: identifier for `tombola reproduce --claims`.
@@ -121,9 +123,9 @@ class Claim(ABC):
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
-        """Return the settings of the measurements, such as {"T": 1024, "pool": "gap"}.
+        """Return the units: settings of measurements, as {"T": 1024, "pool": "gap"}.
 
-        Units have JSON values and are independent: they are run and cached one by one.
+        Units have JSON values and are independent: they are run and cached one by one. Each claim has its own keys.
 
         full: False for few and small units; True for the sizes of a publication.
         """
@@ -132,7 +134,10 @@ class Claim(ABC):
     def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
         """Measure one unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
 
-        Rows depend on the fields of the claim, the unit and the seed only.
+        A row is one measurement, column -> JSON value, not a row of a pool. Rows depend on the fields of the claim, the
+        unit and the seed only.
+
+        unit: settings, one of `units()`.
         """
 
     @abstractmethod
@@ -140,37 +145,46 @@ class Claim(ABC):
         """Return the verdict on the rows of all units, by the pass criterion in `limits`.
 
         It depends on the rows, in any order, and on the fields of the claim only.
+
+        rows: measurements that `run` returned, column -> value; not rows of a pool.
         """
 
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
-        """Return the chart of the rows of all units, as data; see `make_chart`."""
+        """Return the chart of the rows of all units, as data; see `make_chart`.
+
+        rows: measurements that `run` returned, column -> value; not rows of a pool.
+        """
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        """Return a table of texts that a chart cannot show, names of columns first."""
+        """Return a table of texts that a chart cannot show, names of columns first.
+
+        rows: measurements that `run` returned. No table, (), unless a claim overrides it.
+        """
         return ()
 
     def faults(self) -> dict[str, Overrides]:
         """Return the faults of this claim: name -> mapping of fields to wrong values.
 
         They test the power of the verdict: with a fault, such as {"order": "given"} for an order that is not shuffled,
-        the outcome must differ from `expected`.
+        the outcome must differ from that of a correct program (class attribute `expected`).
         """
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
-        """Return faults in the package itself, which no field of the claim can hold.
+        """Return faults by name in the package itself, which no field can hold.
 
-        Each replaces a text in the source of a function, in memory and for one run (`source_faults.injected`).
+        Each replaces a text in the source of a function, in memory and for one run (`source_faults.injected`); the
+        outcome of the verdict must change.
         """
         return {}
 
     def with_fault(self, fault: str) -> Self:
-        """Return a copy of the claim with one of its `faults()`."""
+        """Return a copy of the claim with one of its `faults()`, by name."""
         return replace(self, **self.faults()[fault])
 
     def same_runs(self, other: "Claim") -> bool:
-        """Return whether a claim of the same class produces the same rows.
+        """Return whether `other`, of the same class, produces the same measurements.
 
         It does if both differ in `verdict_only` fields at most. Values are compared by identity.
         """
@@ -178,20 +192,26 @@ class Claim(ABC):
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
     def sample_size(self, rows: Rows) -> int:
-        """Return the number of plays, draws or computations behind the rows, for the page."""
+        """Return the number of plays, draws or computations, for the page.
+
+        rows: measurements that `run` returned for all units.
+        """
         return len(rows)
 
     def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
         """Return a verdict with `outcome`, or with "refuted" if a check is rejected.
 
+        pvalues: one per check; see `any_rejected`.
+        measured: the measured values as a sentence.
         texts: none, one or two: the printed formula, then the corrected one.
+        outcome: of a claim that passes all checks.
         """
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
         """Return whether some check is rejected, at `alpha` together (Bonferroni).
 
-        With alpha 0 only a p-value of 0 rejects.
+        pvalues: one per check; of an exact check 1 if it passes, 0 if not. With alpha 0 only a 0 rejects.
         """
         return bonferroni(pvalues) <= self.alpha
 
@@ -208,6 +228,7 @@ class Claim(ABC):
     ) -> Chart:
         """Return a chart with the title of the claim.
 
+        bands, lines: measured curves with intervals; reference curves such as bounds.
         log: axes that are logarithmic: "xy", "x", "y" or "".
         subtitle: text after the title.
         alt: description for readers who do not see the chart.
@@ -234,5 +255,5 @@ def component(value: _Value) -> _Value:
 
 
 def unchanged(value: _Value) -> _Value:
-    """Return the value itself: default of fields that transform a value."""
+    """Return the value itself: default of fields of claims that map a value."""
     return value

@@ -15,7 +15,7 @@ from tombola.report.figures import MAX_MARKED_POINTS
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
     """Return the means of a column with 95 % intervals, one point per x-value.
 
-    rows: several, such as repeated plays, per value of `over`.
+    rows: measurements of a claim, column -> value; several, such as repeated plays, per value of `over`.
     name: of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
     where: columns with their required values; other rows are ignored.
@@ -33,6 +33,8 @@ def exact_band(name: str, x: Floats, y: Floats) -> Band:
 def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
     """Return a column of exact values as `mean_band` does, with intervals of width 0.
 
+    Parameters are those of `mean_band`.
+
     >>> exact_column([{"T": 4, "regret": 2.5}, {"T": 2, "regret": 1.5}], "exact", "T", "regret").middle.tolist()
     [1.5, 2.5]
     """
@@ -43,6 +45,9 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
 
 def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
     """Return named functions, such as bounds, as lines of a chart.
+
+    at: x-values.
+    curves: name in the legend -> function of x.
 
     >>> [line.y.tolist() for line in reference_lines([1, 4], {"√T": lambda T: T**0.5, "T": float})]
     [[1.0, 2.0], [1.0, 4.0]]

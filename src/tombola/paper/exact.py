@@ -428,7 +428,8 @@ def random_order(
 
     Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
     best fixed mix within it; on a labelled pool the best hypothesis of the class.
-    Parameters are those of `expected_loss`.
+
+    pool: a pool, a labelled pool, or an array of losses. Other parameters are those of `expected_loss`.
 
     >>> from tombola import Pool
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -484,7 +485,7 @@ def worst_case(
     stop: Stop = "fits",
     limit: int = _MAX_NODES,
 ) -> Regrets:
-    """Return the worst expected regrets in all three input models.
+    """Return the worst expected regrets: i.i.d., random and adversarial order.
 
     The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random order are exact
     maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
@@ -569,14 +570,14 @@ def _walk_all(owner: str, learner: Any, distinct: _DistinctRows, horizon: int, o
 
 
 def compositions(total: int, parts: int) -> Iterator[_Path]:
-    """Yield every composition of `total` into nonnegative integers (stars and bars)."""
+    """Yield every tuple of `parts` nonnegative integers with sum `total`."""
     for bars in itertools.combinations(range(total + parts - 1), parts - 1):
         edges = (-1, *bars, total + parts - 1)
         yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
 
 
 def count_orders(counts: _Path) -> int:
-    """Return the number of distinct orders of a pool with these counts."""
+    """Return the number of distinct orders of a pool; counts: copies of each row."""
     return math.factorial(sum(counts)) // math.prod(math.factorial(count) for count in counts)
 
 

@@ -31,6 +31,8 @@ def mean_at_most(values: Floats, limit: float) -> float:
 
     It is 1 for a single value, which has no standard error.
 
+    values: independent samples, such as the regrets of several plays.
+
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
     """
@@ -125,7 +127,11 @@ def growth(
 
 
 def bonferroni(pvalues: Iterable[float]) -> float:
-    """Return the p-value of "all statements are true", at most 1.
+    """Return the p-value of "all statements are true": smallest times count.
+
+    It is at most 1.
+
+    pvalues: one per statement.
 
     >>> bonferroni([0.2, 0.01, 1.0])
     0.03

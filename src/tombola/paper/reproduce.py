@@ -24,7 +24,7 @@ _LEAD = (
 
 
 class ClaimResult(NamedTuple):
-    """A claim with its rows and verdict, and the results of its faults if any."""
+    """A claim with its rows (measurements) and verdict, and the results of faults."""
 
     claim: Claim
     rows: Rows
@@ -42,7 +42,11 @@ class ClaimResult(NamedTuple):
         return all(fault.caught for fault in self.faults)
 
     def data(self) -> dict[str, Any]:
-        """Return the result as JSON values, without rows."""
+        """Return the result as JSON values, without rows.
+
+        Keys: claim (its name), source, statement, expected, the fields of `Verdict`, as_expected, and faults, a list of
+        mappings with the fields of `FaultResult` and caught.
+        """
         claim = self.claim
         about = {"claim": claim.name, "source": claim.source, "statement": claim.statement, "expected": claim.expected}
         faults = [{**fault._asdict(), "caught": fault.caught} for fault in self.faults]
@@ -67,8 +71,9 @@ def reproduce(
     full: use the large sizes of a publication.
     seed: seed of all units; rows depend on it and not on the number of workers.
     workers: number of threads.
-    inject_faults: run each claim with each of its faults too, and list the results on the page and in faults.json.
-    on_done: called with the name of each finished claim, such as "birthday".
+    inject_faults: run each claim with each of its faults (wrong components) too, and list the results on the page and
+        in faults.json.
+    on_done: called with the name of each finished claim, such as "birthday", and 'birthday, "no test"' for a fault.
     """
     options, cache = RunOptions(full, seed, workers, on_done), ResultCache(out / "units")
     make_folder(out)

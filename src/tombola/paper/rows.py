@@ -17,7 +17,7 @@ Rows: TypeAlias = Sequence[Row]
 
 
 def matching(rows: Rows, **where: Any) -> Rows:
-    """Return the rows with these values of columns.
+    """Return the rows (measurements of a claim) that have these values of columns.
 
     >>> matching([{"T": 2, "play": 0}, {"T": 4, "play": 0}], T=4)
     [{'T': 4, 'play': 0}]
@@ -28,6 +28,8 @@ def matching(rows: Rows, **where: Any) -> Rows:
 def select(rows: Rows, column: str, **where: Any) -> Floats:
     """Return one column of the matching rows, as a float64 array in row order.
 
+    rows, where: measurements of a claim, and columns with their required values.
+
     >>> select([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
     [2.5]
     """
@@ -37,6 +39,8 @@ def select(rows: Rows, column: str, **where: Any) -> Floats:
 def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
     """Return the distinct values of a column of the matching rows, sorted.
 
+    rows, where: measurements of a claim, and columns with their required values.
+
     >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
     [2, 4]
     """
@@ -44,7 +48,9 @@ def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
 
 
 def distinct(rows: Rows, *columns: str) -> list[tuple[Any, ...]]:
-    """Return the distinct values of several columns together, sorted.
+    """Return the distinct tuples of values of several columns, sorted.
+
+    rows: measurements of a claim, column -> value.
 
     >>> distinct([{"T": 4, "k": 2}, {"T": 2, "k": 3}, {"T": 4, "k": 2}], "T", "k")
     [(2, 3), (4, 2)]
@@ -57,6 +63,7 @@ def slope(rows: Rows, over: str, column: str, **where: Any) -> Estimate:
 
     Raises ParameterError for fewer than three values of `over`, and if a mean is not positive.
 
+    rows: measurements of a claim, column -> value.
     over: column of the x-axis, such as the horizon; positive numbers, with several rows each.
     where: columns with their required values; other rows are ignored.
     """

@@ -24,7 +24,7 @@ from tombola.persistence.result_cache import ResultCache, result_key
 
 
 class RunOptions(NamedTuple):
-    """Options of a reproduction.
+    """Options of `reproduce`: sizes, seed of all units, number of threads, progress.
 
     full: use the large sizes of a publication instead of the quick ones.
     on_done: called with the name of each finished claim, followed by that of its fault if any.
@@ -39,7 +39,9 @@ class RunOptions(NamedTuple):
 class FaultResult(NamedTuple):
     """Verdict of a claim with one fault injected.
 
-    expected: outcome of the claim without a fault.
+    claim, fault: names of both.
+    outcome, expected: outcome with the fault, and that of the claim without it.
+    measured: the values measured with the fault, as a sentence.
     """
 
     claim: str
@@ -57,7 +59,8 @@ class FaultResult(NamedTuple):
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
     """Run the units of all claims in parallel; return the rows of each claim.
 
-    A unit has the same seed with and without a fault, so that nothing but the faulty component differs.
+    Units are the settings of a claim's measurements, rows the measurements. A unit has the same seed with and without
+    a fault (a wrong component of a claim), so that nothing but the faulty component differs.
 
     claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "", part of the cache key.
     cache: finished units, which are read instead of run; new ones are added.
@@ -76,9 +79,13 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 
 
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
-    """Run all units of one claim in this thread; `workers` is ignored.
+    """Run all units of one claim in this thread, and return their measurements.
 
-    A claim with a source fault is run in this way, because all threads of the process see the fault.
+    A claim with a source fault (a text changed in a function of the package) is run in this way, because all threads of
+    the process see the fault; `options.workers` is ignored.
+
+    fault: name of the fault injected, or "", part of the cache key.
+    cache: finished units, which are read instead of run; new ones are added.
     """
     units = claim.units(full=options.full)
     rows = [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
@@ -91,9 +98,11 @@ def run_faults(
 ) -> list[FaultResult]:
     """Run each claim with each of its faults injected, and write out/faults.json.
 
-    The result and the JSON file have one entry per fault, source faults last.
+    A fault replaces fields of the claim by wrong values; a source fault replaces a text in the source of a function of
+    the package, in memory (`SourceFault`). The result and the JSON file have one entry per fault, source faults last.
 
-    rows: `rows[i]` are the rows of `claims[i]`; they are used again for faults that only its verdict reads.
+    rows: `rows[i]` are the measurements of `claims[i]`; they are used again for faults that only its verdict reads.
+    cache: finished units, which are read instead of run; new ones are added.
     """
     cases = [(claim, own, name) for claim, own in zip(claims, rows, strict=True) for name in claim.faults()]
     faulty = [claim.with_fault(name) for claim, _, name in cases]

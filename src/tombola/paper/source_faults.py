@@ -19,7 +19,7 @@ from tombola.errors import ParameterError
 
 
 class SourceFault(NamedTuple):
-    """Replacement of a text in the source of a function.
+    """Replacement of a text in the source of a function, which a claim must notice.
 
     function: "module:function" or "module:Class.method", without the leading "tombola.".
     old, new: the text, which must occur exactly once, and its replacement.

@@ -29,6 +29,8 @@ class Twin(ABC):
 
     A twin follows a play round by round: `allowed()` returns the actions that the formula of the learner allows,
     `act(action)` records the action played, and `observe(action, loss)` its feedback, of this or an earlier round.
+
+    k, T: numbers of actions and rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -68,6 +70,8 @@ class SuccessiveEliminationTwin(Twin):
     """Naive SuccessiveElimination: play all active actions once, then drop some.
 
     An action is dropped if its mean - r exceeds the least mean + r, r = sqrt(2 ln T / n) for n losses (Slivkins 2019).
+
+    k, T: numbers of actions and rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -91,6 +95,7 @@ class SerflingEliminationTwin(Twin):
     sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), his correction for finite lists, and
     S the number of times at which actions may be dropped.
 
+    k, T: numbers of actions and rounds.
     delta: error probability; None is 1/T.
     """
 
@@ -127,6 +132,8 @@ class SimulationEliminationTwin(Twin):
 
     The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i exceeds the least
     mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
+
+    k, T: numbers of actions and rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -149,8 +156,9 @@ class SimulationEliminationTwin(Twin):
 class FrugalUCBTwin(Twin):
     """Naive FrugalUCB: smallest index plus price, in blocks that grow by half.
 
-    A switch adds 2 price / R to the index, R the rounds left.
+    The index is a lower confidence bound on the mean loss. A switch adds 2 price / R to it, R the rounds left.
 
+    k, T: numbers of actions and rounds.
     price: cost of a switch, in losses.
     """
 
@@ -189,6 +197,8 @@ class OptimisticSimulationTwin(Twin):
     It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set to 0, so that their
     mean is the index of FrugalUCB, a lower confidence bound on the mean loss of the action.
 
+    k, T: numbers of actions and rounds.
+    base: the base learner of OptimisticSimulation.
     rng: copy of the learner's random generator, so that simulated rounds are the same.
     """
 
@@ -273,6 +283,7 @@ def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
     """Return the expected regret of Hedge (exponential weights), by its formula.
 
     losses: rows in the order of play, shape (T, k).
+    rate: learning rate of the weights exp(-rate * total loss).
 
     >>> round(hedge_regret(np.array([[1.0, 0.0]] * 3), rate=1.0), 3)
     0.888
@@ -294,7 +305,9 @@ def budget_simulation_spending(
 
     losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
     rate: budget per round and resource.
-    delta, margin: error probability, and margin of the rate in units of epsilon.
+    delta: error probability.
+    margin: part of the rate kept back, in units of a block's confidence radius epsilon_i = sqrt(6 ln(m k log2 T /
+        delta) / 2^i).
     rng: copy of the learner's random generator, so that draws are the same.
     """
     T, k, m = costs.shape
@@ -337,6 +350,7 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 
     The rate after n rounds is (left - 1)/(T - n) minus T/(T - n) radii of the past and one of the coming block.
 
+    losses, costs, amount: as in `empirical_lp_spending`.
     delta: error probability of the radii.
 
     >>> rows, costs = np.array([[1.0, 0.0]] * 512), np.array([[0.0, 0.5]] * 512)

@@ -80,6 +80,9 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
     T = 16 to 4,096 losses, all different (16,384 in a full run).
 
+    A claim. Faults replace its fields: `test`, T -> learner; `order` of the plays; `mean`, T -> exact mean of tau;
+    `bound`, T -> limit for that mean; `law_mean`, integer weights of the losses -> exact mean of tau.
+
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)
     Statement: On i.i.d. rows the birthday test stops after at most 2 √T rounds, on average.
@@ -203,6 +206,9 @@ def _repeat_mean(T: int) -> float:
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
+    A claim. Faults replace its fields: `test`, T -> learner; `iid` and `order`, the orders of the i.i.d. and of the
+    shuffled plays; `bound`, T -> limit for the regret on i.i.d. inputs.
+
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
     Statement: The birthday test has regret O(√(T log T)) on every i.i.d. input, and linear regret on some pool in
@@ -284,9 +290,12 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
 
 
 def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
-    """Return the worst i.i.d. input, and its regrets in half of the plays.
+    """Return the worst i.i.d. input, and its regrets in the second half of its plays.
 
     The worst one has the largest mean regret in the first half of its plays, so that the second is an independent test.
+
+    rows: measurements of `Separation`, with columns T, kind (name of the input; i.i.d. ones begin with "iid"), play
+        and regret.
 
     >>> worst_iid([{"T": 2, "kind": kind, "play": r, "regret": x + r} for kind, x in (("iid a", 1), ("iid b", 3))
     ...     for r in range(4)], 2)
@@ -317,6 +326,9 @@ def _exact_regret(T: int) -> float:
 @dataclass(frozen=True)
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
+
+    A claim. Faults replace its fields: `learner`, T -> learner; `order` of the plays; `mean`, T -> exact mean of the
+    regret.
 
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)

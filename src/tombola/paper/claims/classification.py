@@ -104,6 +104,9 @@ class UniformConvergence(
 
     Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows.
 
+    A claim. Faults replace its fields: `order` of the rows; `radii`, by name ("printed", "corrected", "direct"): (n, T,
+    v, δ) -> radius.
+
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
     Statement: After n of T shuffled rows, with probability 1 − δ, the error rates of all hypotheses of a class with VC
@@ -230,6 +233,9 @@ class Classification(Claim, name="classification", expected="holds as corrected"
 
     Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
     order an adversary chooses the next point after every prediction.
+
+    A claim. Faults replace its fields: `learner`; `order` and `delay` of the plays; `bound`, (T, v) -> the corrected
+    bound, 1 + π √(2 v T ln(e T/v)).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)

@@ -193,9 +193,9 @@ _UNSTOPPED = ("margin 3", "Serfling LP")
 def budget_play(
     learner: BudgetedLearner, pool: Pool, order: OrderLike, overdraft: float, seed: Seed, *, fluid: bool
 ) -> dict[str, Any]:
-    """Play once with a budget of 0.8 (RATE) per row; return a row of results.
+    """Play once with a budget of 0.8 (RATE) per row; return the measurements.
 
-    Columns of the row: regret; most, the reward of the best fixed mix within the budget; first, the first round with a
+    Keys: regret; most, the reward of the best fixed mix within the budget; first, the first round with a
     reward or a cost, from 1 (0: none); last, the mean cost per round in the second half of the play; overspent, whether
     the costs exceed the budget; stopped, whether less than 1 of the budget is left.
 
@@ -222,6 +222,9 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     BudgetSimulation with the printed and with a larger margin, SerflingLP and EmpiricalLP play two pools with three
     actions and one resource. ρ is the budget per round, OPT the reward per round of the best fixed mix within it, ε_i
     the margin that BudgetSimulation keeps in block i of 2^i rounds.
+
+    A claim. Faults replace its fields: `learners` by name; `bounds`, learner's name -> (T -> limit for the regret);
+    `order` of the plays; `overdraft`, factor on the budget, 1 in a correct program.
 
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
@@ -358,7 +361,8 @@ def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], ord
 
     Rows are random and continuous, so that every linear program has one solution.
 
-    twin: second implementation of the learner in `tombola.paper.twins`: (losses, costs, amount) -> cost of every round.
+    twin: second implementation of the learner in `tombola.paper.twins`: (losses, costs, budget) -> cost of every round.
+    order: in which the rows are played.
     """
     generator, T = np.random.default_rng(seed), LP_ROUNDS
     rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)
@@ -482,6 +486,9 @@ def _least_regret(T: int) -> float:
 @dataclass(frozen=True)
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
     """Regret with a budget on two lists with a common first half.
+
+    A claim. Faults replace its fields: `learners` by name; `order` of the shuffled plays; `amount`, the budget per row;
+    `least`, the lower bound on the regret per row.
 
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)

@@ -135,6 +135,9 @@ def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Rows that Simulation trains on: round 1 and earlier blocks, equally often.
 
+    A claim. Faults replace its fields: `learner`, (schedule, delay) -> Simulation that records its training rows; the
+    schedule is "lemma" or "paper".
+
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)
     Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
@@ -328,6 +331,9 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     Simulation plays three pools; Simulation, Hedge and follow the leader play a pool on which d rounds reveal
     nothing, in random and in given order.
 
+    A claim. Faults replace its fields: `learners`, name -> (delay -> learner); `order` of the plays; `played_delay`,
+    stated delay -> delay of the plays.
+
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
     Statement: With feedback d rounds late, Simulation has regret at most 5 √(T log T) + d log T + Σ R(2^i) in
@@ -463,6 +469,9 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
 
     Two actions: a pool in which they differ clearly with d = 1 to 1,000, and one in which they differ by 1/√T with d =
     16 and T = 256 to 16,384.
+
+    A claim. Faults replace its fields: `learners`, name -> (delay -> learner); `order` of the plays; `played_delay`,
+    stated delay -> delay of the plays; `bound`, (learner's name, T, k actions, delay) -> limit for the regret.
 
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)

@@ -24,6 +24,9 @@ def _is_demonstrated(row: Row) -> bool:
 class Errata(Claim, name="errata", expected="holds as corrected"):
     """Printed and corrected values of every erratum against the exact values.
 
+    A claim. Faults replace its fields: `errata`, each with the function that computes its printed, corrected and exact
+    value.
+
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)
     Statement: Wherever the paper and its corrected form differ, the corrected form is true.

@@ -182,6 +182,9 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
     2k balls are drawn from n red and n black ones, k = 1 to 1,000, k/n = 1/10 to 1/1,000.
 
+    A claim. Faults replace its fields: `law`, (n, k) -> distribution of the red balls drawn, shape (2k + 1,); `norm`,
+    two distributions -> distance; `interval`, class of confidence intervals: (rows, level, columns) -> interval.
+
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
     Statement: 2k draws without replacement from n red and n black balls are √(2/(πe)) k/n away from every mixture of
@@ -280,6 +283,9 @@ _REGRET_ROUNDING = 1e-9
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
+    A claim. Faults replace its fields: `exact`, (learner, possible rows, T) -> worst regrets; `order` of the plays that
+    are compared with them.
+
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)
     Statement: Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most
@@ -375,6 +381,10 @@ def _less(regrets: Regrets, model: str, amount: float) -> Regrets:
 @dataclass(frozen=True)
 class Concentration(Claim, name="concentration", expected="holds"):
     """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
+
+    A claim. Faults replace its fields: `law`, (N rows, s) -> distribution of the ones among the first s rows, shape (N
+    + 1, s + 1), by the ones of the pool; `rate`, factor on the exponent s x²; `intervals`, classes of confidence
+    intervals by name.
 
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)

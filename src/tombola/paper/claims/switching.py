@@ -147,6 +147,9 @@ def _bound_formula(T: int) -> float:
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on two actions with gaps of 0.5, 16 and 32 over √T.
 
+    A claim. Faults replace its fields: `learners` by name; `order` of the plays; `bound`, (T, k actions) -> limit for
+    the regret plus switches; `price` of a switch, in losses.
+
     Title: When every change costs
     Source: Theorem 4.9 (L622)
     Statement: In random order, regret and switches together are O(√(k T log³ T)), with k log T switches.
@@ -335,6 +338,9 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
 
     The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
     T^(−1/3). A switch costs 1.
+
+    A claim. Faults replace its fields: `learners` by name; `given` and `order`, the orders of the unshuffled and of the
+    shuffled plays; `walk`, (T, seed) -> pool.
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)

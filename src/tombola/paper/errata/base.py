@@ -21,7 +21,7 @@ _RELATIVE_TOLERANCE = 0.01
 
 
 class Evidence(NamedTuple):
-    """One quantity: printed, corrected, and true by another computation."""
+    """Values of one quantity: as printed, as corrected, and true (`Erratum.method`)."""
 
     printed: float
     corrected: float
@@ -32,12 +32,14 @@ class Erratum(NamedTuple):
     """One erratum of the paper, with numbers that demonstrate it.
 
     number, line: number of the erratum, and line of the paper's LaTeX source.
+    severity: "false" statement, "gap" in a proof, "typo", or "loose" for a bound that is not tight.
     printed, correct: the text as printed and as corrected.
     quantity: the quantity that is computed, in words.
     relation: condition on a value v of the quantity, given its true value t. "equals": v = t within 1 %. "at most":
         t <= v, v being an upper bound on t. "at least": t >= v, v being a lower bound on t. "within": v <= t, t being
         a limit for v. The corrected value satisfies it and the printed value does not. "tighter": t <= corrected value
         < printed value.
+    evidence: computes the quantity by the printed and by the corrected text, and its true value.
     method: origin of the true value: "computed" independently of the corrected text, or "arithmetic", which evaluates
         the corrected text and does not prove it.
     """
@@ -56,9 +58,10 @@ class Erratum(NamedTuple):
 def erratum(
     number: int, line: int, severity: _Severity, relation: _Relation, method: _Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
-    """Return a decorator that makes an `Erratum` of a function with evidence.
+    """Return a decorator that turns a function returning `Evidence` into an `Erratum`.
 
-    Its docstring has the quantity in the first line, then lines `Printed: ...` and `Correct: ...`.
+    The docstring of the function has the quantity in the first line, then lines `Printed: ...` and `Correct: ...`.
+    Parameters are those of `Erratum`.
     """
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
@@ -70,6 +73,8 @@ def erratum(
 
 def demonstrates(relation: str, printed: float, corrected: float, truth: float) -> bool:
     """Return whether the printed value is wrong and the corrected one is right.
+
+    relation: condition on both, given the true value; see `Erratum`.
 
     >>> [demonstrates("at most", printed, corrected=3.0, truth=2.0) for printed in (1.0, 2.5)]
     [True, False]

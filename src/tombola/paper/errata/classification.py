@@ -71,7 +71,7 @@ def _swaps() -> Evidence:
 
 @erratum(41, 704, "false", "at most")
 def _radius() -> Evidence:
-    """Return the error after 190 of 1024 rows, with all rules allowed (d = 1024).
+    """Error after 190 of 1024 rows, with all rules allowed (d = 1024).
 
     The rule is right on these rows and wrong on the rest.
 

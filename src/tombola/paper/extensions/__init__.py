@@ -16,7 +16,7 @@ def all_orders(rows: int) -> list[tuple[int, ...]]:
 
 
 def as_listed(rows: int) -> list[tuple[int, ...]]:
-    """Return the order of the list alone: the fault "no shuffle"."""
+    """Return one order only, (0, 1, 2, ..): the fault "no shuffle" of claims."""
     return [tuple(range(rows))]
 
 
@@ -26,6 +26,7 @@ def distinct_lists(losses: Floats, orders: Orders) -> list[tuple[tuple[float, ..
     In random order they are equally likely, also if rows are equal.
 
     losses: rows of the pool, shape (rows, actions).
+    orders: number of rows -> orders of their indices, such as `all_orders`.
 
     >>> import numpy as np
     >>> distinct_lists(np.array([[1.0], [0.0], [1.0]]), all_orders)

@@ -51,6 +51,9 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
+    A claim. Faults replace its fields: `direct` and `learner`, T -> learner, the test alone and simulated; `order` of
+    the plays; `bound`, T -> limit for the regret of `learner`.
+
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
     Statement: OptimisticSimulation(base) has, on every pool of T rows and k actions in random order, regret at most Σ

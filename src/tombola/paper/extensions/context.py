@@ -53,6 +53,9 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     All orders of five rows are played.
 
+    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `played_delay`, stated delay
+    -> delay of the plays; `training_rows`, (rows revealed, row to be played) -> rows that the policy is trained on.
+
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
     Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected total loss Σ c(n(t))
@@ -140,6 +143,9 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     A router chooses actions by features. The loss is checked after every round.
 
+    A claim. Faults replace its fields: `stakes`, (ε, loss of the safe learner minus that of the router, per round) ->
+    probability p of the router, per round; `allowed`, ε -> limit for the loss above the safe learner.
+
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
     Statement: A guard plays the router with probability p = min(1, r C), r being its rate of betting and C = ε plus the
@@ -212,6 +218,9 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     """Regret of ERM over thresholds, rarely retrained, in random order.
 
     The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
+
+    A claim. Faults replace its fields: `minimiser`, mistakes of each threshold -> index of the threshold to play;
+    `allowed`, bound of the theorem -> limit for the regret.
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
@@ -294,6 +303,8 @@ def _one_price(pool: Pool, amount: float) -> float:
 @dataclass(frozen=True)
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
+
+    A claim. Faults replace its fields: `value`, (pool, total budget) -> least mean loss.
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)

@@ -42,7 +42,7 @@ _POOLS: dict[str, list[list[float]]] = {
 
 
 def one_early(delay: int) -> int:
-    """Return the delay minus one round: a fault of claims on delay."""
+    """Return the delay minus one round, at least 0: a fault of claims on delay."""
     return max(0, delay - 1)
 
 
@@ -51,6 +51,9 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     """Regret with delay against the shifted sum of the rounds without delay.
 
     All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
+
+    A claim. Faults replace its fields: `learners` by name; `orders`, number of rows -> orders to average over;
+    `played_delay` and `counted_delay`, stated delay -> delay of the plays, and of the bound.
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
@@ -154,6 +157,10 @@ class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):
     """Regret of successive elimination with delay, against its bound.
+
+    A claim. Faults replace its fields: `order` of the plays; `played_delay`, stated delay -> delay of the plays;
+    `bound`, bound of the theorem -> limit for the regret; `weight`, factor on the regret that the delay may add, 1 in a
+    correct program.
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)

@@ -50,6 +50,9 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     Sampled play draws an action per round; fluid play charges the whole mix.
 
+    A claim. Faults replace its fields: `learner`; `order` of the plays; `overdraft`, factor on the budget, 1 in a
+    correct program; `bound`, (T, "sampled" or "fluid") -> limit for the regret.
+
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
     Statement: In random order, with probability 1 − δ, EmpiricalLP loses at most O(√(T log T)/ρ + log T/ρ²) of T OPT,

@@ -121,6 +121,9 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
     of two actions; pool w has w losses of action 1.
 
+    A claim. Faults replace its fields: `pools`, T -> the numbers w of the pools in the linear program; `worst`,
+    (learner, T) -> its worst regret; `bound`, proved bound -> limit for that regret; `learners` by name.
+
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
     Statement: With two actions and full information the best worst-case regret in random order is T C(T−1,
@@ -183,6 +186,9 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Smallest regret that a delay causes, against its lower bound.
 
     Learners play pools in which one action never loses; the best learner is that of a linear program.
+
+    A claim. Faults replace its fields: `learners` by name; `played_delay` and `counted_delay`, stated delay -> delay of
+    the plays, and of the linear program.
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
@@ -263,6 +269,9 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
     one of two actions, w of them for action 1.
 
+    A claim. Faults replace its fields: `rivals`, (regrets of follow the leader, of Hedge; one per pool) -> regrets to
+    exceed; `pools`, T -> the numbers w of the pools; `paths`, (T, w, n, s) -> P(action 1 loses s of the first n rows).
+
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
     Statement: With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random
@@ -337,6 +346,9 @@ def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
 @dataclass(frozen=True)
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Smallest error of any rule that picks the better of two, against the sign rule.
+
+    A claim. Faults replace its fields: `law`, (rows of the list, u, w, n, i, j) -> P(i wins and j losses in the
+    sample); `error`, (P(S < 0), P(S = 0)) -> error of the sign rule.
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933

@@ -110,6 +110,9 @@ class _RaceClaim(Extension):
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error probability and expected wealth of the race for the best candidate.
 
+    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
+    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
+
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
     Statement: In random order the wealth against a best candidate has expectation at most 1, so it is ever dropped with
@@ -133,6 +136,9 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """Error probability of the race for a candidate within 0.1 of the best.
 
+    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
+    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
+
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
     Statement: In random order the answer is worse than the best candidate by more than the tolerance with
@@ -148,6 +154,9 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 @dataclass(frozen=True)
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error probability of the race for the best two of three candidates.
+
+    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
+    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -171,6 +180,9 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error probability of the comparison of two candidates with a baseline.
 
+    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
+    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
+
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
     Statement: In random order a false statement "better than the baseline", or its false negation, is proved with
@@ -188,6 +200,9 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of `EProcess` against the true mean, after every row.
 
     All orders of three lists of 5 and 6 losses are computed; wealth is 1 at the start.
+
+    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
+    number that `EProcess` assumes.
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
@@ -283,6 +298,9 @@ class KnownAnswers(Extension, name="known", expected="holds"):
 
     All orders of two lists of 5 rows with three candidates are computed; the answers of two rows, or of one
     candidate, are known beforehand.
+
+    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `before`, called as (state
+    of the race, order, i, table of losses) before row i, does nothing unless a fault changes the state there.
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)

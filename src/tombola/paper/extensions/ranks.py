@@ -180,6 +180,9 @@ def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: 
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates.
 
+    A claim. Faults replace its fields: `rule`, class of the ranking rule, such as `Ranks`; `cluster`, rows sampled
+    together -> rows to bet on; `reading`, argument of `rank` for samples.
+
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
     Statement: k candidates are ordered by mean loss, ties in file order. "a before b" is claimed when the wealth of the

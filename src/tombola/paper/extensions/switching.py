@@ -53,6 +53,7 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     It has loss 1 in the first (1 - gap)/2 T rows, the others in the last (1 + gap)/2 T rows. Without a shuffle the best
     action looks worst.
 
+    T, k: numbers of rows and actions.
     gap: difference of the mean losses, in [0, 1].
     best: index of the best action.
 
@@ -73,6 +74,9 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
     losses. A switch costs 1.
+
+    A claim. Faults replace its fields: `learner`, T -> learner; `order` of the plays; `bound`, bound of the theorem ->
+    limit for the regret.
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
@@ -218,6 +222,9 @@ class _ScaledBudget(Thrifty):
 @dataclass(frozen=True)
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
+
+    A claim. Faults replace its fields: `learner`, price of a switch -> learner; `order` of the plays; `bound`, (T, k,
+    price) -> limit for the regret.
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)

@@ -70,6 +70,9 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation of the mean over its bound, all 0/1 columns.
 
+    A claim. Faults replace its fields: `probability`, (rows, ones among them, m, y) -> exact probability of the
+    statement; `bound`, of the same arguments -> its limit.
+
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
     Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with probability
@@ -142,6 +145,9 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
     """Drift of learners, averaged over all orders of small pools, against its bound.
 
     Drift is the loss of the actions played minus the sum of their mean losses in the pool.
+
+    A claim. Faults replace its fields: `learners` by name; `orders`, number of rows -> orders to average over;
+    `allowed`, (T, k actions) -> limit for the drift.
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
