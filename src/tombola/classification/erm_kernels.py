@@ -44,6 +44,7 @@ class LabelledRows(NamedTuple):
     """Hold the rows of a labelled pool as arrays, for kernels.
 
     keys: rank of each feature within its column, shape (rows, d).
+    weights: loss of a mistake on each row, shape (rows,).
     """
 
     features: Floats
@@ -65,6 +66,7 @@ def predict_all(
 
     tree, dp: a new tree, and a new minimiser; changed in place.
     order: row of each round.
+    arrivals: rounds at which the labels arrive.
     labels: output, predicted label of each round, shape (rounds,).
     """
     revealed = 0

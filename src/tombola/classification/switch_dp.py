@@ -44,7 +44,7 @@ class SwitchDP(NamedTuple):
 
     rule: code of the tie rule, a value of RULES.
     entries: number of possible first labels: 1 for label 0 only, 2 for both.
-    place: shape (4,), indexed by FEATURE, LABEL, COUNT and STALE.
+    place: feature with the cuts, first label, number of cuts, and 1 if a recomputation is due; shape (4,).
     cuts: values of the feature at which the label changes, ascending, shape (switches,).
     """
 
@@ -55,7 +55,12 @@ class SwitchDP(NamedTuple):
 
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
-    """Return the minimiser before the first row, which labels everything 0."""
+    """Return the minimiser before the first row, which labels everything 0.
+
+    rule: code of the tie rule, a value of RULES.
+    entries: number of possible first labels: 1 for label 0 only, 2 for both.
+    switches: largest number of cuts.
+    """
     return SwitchDP(rule=rule, entries=entries, place=INITIAL_PLACE.copy(), cuts=np.zeros(switches))
 
 

@@ -37,7 +37,7 @@ class HypothesisClass(ABC):
 
     Subclasses are frozen dataclasses; they implement `vc` and `online_erm`, and may override the others.
 
-    ties: tie rules that the class supports.
+    ties: tie rules that the class supports: which of several hypotheses of smallest error predicts.
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)
@@ -56,6 +56,7 @@ class HypothesisClass(ABC):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
         """Return a new empirical risk minimiser (ERM) of the class, without rows.
 
+        ties: tie rule, one of the class attribute `ties`: which of several hypotheses of smallest error predicts.
         horizon: largest number of rows that it will learn.
         dimensions: number of features of a row.
         """
