@@ -65,7 +65,10 @@ def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel."""
+    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel.
+
+    row: features of the row, shape (d,).
+    """
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
         if value >= dp.cuts[cut]:

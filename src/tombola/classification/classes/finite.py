@@ -70,7 +70,10 @@ class FiniteClass(HypothesisClass):
         return littlestone_dimension(self.array)
 
     def point_of(self, row: Floats) -> int:
-        """Return the index of the point of a row; PoolError if there is no such point."""
+        """Return the index of the point of a row; PoolError if there is no such point.
+
+        row: features of the row, shape (1,): the index of its point.
+        """
         value = float(row[0])
         if not (value.is_integer() and 0 <= value < self.points):
             raise PoolError(
