@@ -208,6 +208,8 @@ def _repetition(
 def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
     """Return the proved bound on expected regret in random order, or None.
 
+    price: switching price, in losses per switch; above 0 the learner must have the same parameter `price`, else None.
+
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)
     47.0

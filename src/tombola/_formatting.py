@@ -102,6 +102,7 @@ def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
 
 
 def is_number(text: str) -> bool:
+    """Return whether `float` can parse the text; it accepts "nan" and "inf" too."""
     try:
         float(text)
     except ValueError:
@@ -198,6 +199,7 @@ def command_text(name: str, value: str, more: str = "") -> str:
 
     Outside of a `cli_style` block it is only the argument of the Python call, such as "kind='losses'".
 
+    name, value: parameter of the Python call, and its value.
     more: further options, as `option_text` returns them.
 
     >>> with cli_style(["tombola", "compare", "t.csv"]):
@@ -214,6 +216,7 @@ def option_text(
 ) -> str:
     """Return an option as in Python, or as on the command line (`cli_style`).
 
+    name: parameter of the Python call; on the command line an option may have another name.
     value: the value to show (two numbers, or a number and a placeholder, are a range); None for the name alone.
     on: the state of a flag; None if it is not a flag.
 
@@ -274,6 +277,9 @@ def html_block(
     """Return HTML of a title, facts, tables and sentences; all text is escaped.
 
     Of each table `MAX_ROWS` rows are shown; the others are counted in a line below.
+
+    facts: pairs of a name and its value, one line each.
+    notes: sentences below the tables.
 
     >>> html_block("a < b", [("rows", "2")])
     '<div><strong>a &lt; b</strong><div>rows: 2</div></div>'

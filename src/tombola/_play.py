@@ -114,6 +114,8 @@ def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Or
 
     It is the best fixed action, with a budget the mean loss of the best mix within it, for labels the best hypothesis
     of the learner's class.
+
+    rows: row of each round, from 0.
     """
     if not isinstance(pool, Pool):
         return best_losses(cast(LabelLearner, learner), pool, rows)
@@ -182,6 +184,7 @@ def resolve_budget(
 
     Raises ParameterError if the budget does not fit the pool, and for fluid play without a budget.
 
+    stop, mixed: as in `play`: the rule that ends play at the budget, and whether play is fluid.
     best: whether to compute the mean loss of the best fixed mix too, for the regret; else it is NaN.
     """
     if budget is None:
@@ -199,6 +202,8 @@ def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = 
     """Return the estimated time of one learner on all pools, in plain Python.
 
     Plays inside of `with workload_of(pools).active():` use it to decide whether kernels are compiled or interpreted.
+
+    repetitions: number of plays on each pool.
     """
     actions = max(pool.k if isinstance(pool, Pool) else 2 for pool in pools)
     rounds = repetitions * sum(pool.rows for pool in pools)

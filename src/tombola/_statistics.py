@@ -75,6 +75,8 @@ def mean(values: Floats, level: float = 0.95) -> Estimate:
 def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
     """Return mean, low and high of each column, as `mean` does.
 
+    values: shape (repetitions, columns); each result has shape (columns,).
+
     >>> [ends.tolist() for ends in mean_band(np.array([[1.0, 2.0], [1.0, 4.0]]))]
     [[1.0, 3.0], [1.0, -9.706...], [1.0, 15.706...]]
     """

@@ -63,7 +63,7 @@ def check_learner(learner: AnyLearner) -> list[str]:
 
 
 def check_frozen_dataclass(learner: Any) -> None:
-    """Require a frozen dataclass with a known kind of `feedback`."""
+    """Raise LearnerError unless it is a frozen dataclass with known `feedback`."""
     feedback_type(learner)
     fix = "decorate it with @dataclass(frozen=True)"
     if not is_dataclass(learner):
@@ -77,7 +77,7 @@ def check_frozen_dataclass(learner: Any) -> None:
 
 
 def check_unknown_parameters(learner: Any) -> None:
-    """Require that the constructor rejects unknown parameters."""
+    """Raise LearnerError if the constructor accepts unknown parameters."""
     known = {f.name: getattr(learner, f.name) for f in fields(learner) if f.init}
     kind: Any = type(learner)
     try:
@@ -88,15 +88,15 @@ def check_unknown_parameters(learner: Any) -> None:
 
 
 def check_reproducible(learner: Any) -> None:
-    """Require the same play with the same seed."""
+    """Raise LearnerError unless two plays with one seed are the same."""
     pool = _pool(learner, 1)
     _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
 
 
 def check_plain_python(learner: Any) -> None:
-    """Require the same bits compiled and interpreted, without and with delay.
+    """Raise LearnerError unless compiled and interpreted plays agree bit by bit.
 
-    Nothing is checked if Numba is switched off.
+    They are compared without and with delay. Nothing is checked if Numba is switched off.
     """
     if not compiles():
         return
@@ -110,7 +110,7 @@ def check_plain_python(learner: Any) -> None:
 
 
 def check_session(learner: Any) -> None:
-    """Require the same bits in a session as in `play`, without and with delays."""
+    """Raise LearnerError unless a session plays as `play` does, also with delays."""
     uneven = np.random.default_rng(5).integers(0, 9, _ROUNDS)
     for delay in (0, 3, uneven):
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
@@ -121,7 +121,7 @@ def check_session(learner: Any) -> None:
 
 
 def check_workers(learner: Any) -> None:
-    """Require the same runs of `compare` with 1 and 2 workers."""
+    """Raise LearnerError unless `compare` gives equal runs with 1 and 2 workers."""
     pool = _pool(learner, 4)
     one, two = (
         compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
@@ -132,7 +132,7 @@ def check_workers(learner: Any) -> None:
 
 
 def check_unrevealed_feedback(learner: Any) -> None:
-    """Require that the learner acts by revealed feedback only.
+    """Raise LearnerError if actions depend on feedback not yet revealed.
 
     Two pools that differ from row 30 on must give the same actions until feedback of that row arrives.
     """
@@ -146,7 +146,7 @@ def check_unrevealed_feedback(learner: Any) -> None:
 
 
 def check_probabilities(learner: Any) -> None:
-    """Require probabilities that match the frequencies in repeated draws.
+    """Raise LearnerError if probabilities are not the frequencies of repeated draws.
 
     NaN, for learners without a formula, is not checked; learners that plan are not checked either.
     """
@@ -166,7 +166,7 @@ def check_probabilities(learner: Any) -> None:
 
 
 def check_late_feedback(learner: Any) -> None:
-    """Require updates by the probability that the action had in its round.
+    """Raise LearnerError unless late feedback counts by the probability of its round.
 
     Only bandit learners with mixes are checked; others pass.
     """
@@ -191,9 +191,9 @@ def check_late_feedback(learner: Any) -> None:
 
 
 def check_degenerate_pools(learner: Any) -> None:
-    """Require correct actions on pools with one action, one row, or ties.
+    """Raise LearnerError for wrong plays on pools with one action, one row, or ties.
 
-    Correct means actions in range and probabilities in (0, 1] or NaN, the same compiled and in plain Python.
+    A correct play has actions in range and probabilities in (0, 1] or NaN, the same compiled and in plain Python.
     """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -209,7 +209,7 @@ def check_degenerate_pools(learner: Any) -> None:
 
 
 def check_mixes(learner: Any) -> None:
-    """Require mixes that are >= 0 and sum to 1; learners without mixes pass."""
+    """Raise LearnerError for a mix with negative entries, or a sum other than 1."""
     if isinstance(learner, LabelLearner):
         return
     _, mixes = _play_rounds(learner, rounds=_ROUNDS)
@@ -219,7 +219,7 @@ def check_mixes(learner: Any) -> None:
 
 
 def check_save_and_load(learner: Any) -> None:
-    """Require that the learner continues unchanged in a loaded session."""
+    """Raise LearnerError unless a loaded session continues unchanged."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
     tickets = [session.act(_features_of(pool, t)) for t in range(2)]
@@ -241,9 +241,9 @@ def check_save_and_load(learner: Any) -> None:
 
 
 def check_beats_uniform(learner: Any) -> None:
-    """Require less than 75 % of the loss of uniform play on an easy pool.
+    """Raise LearnerError unless the loss is below 75 % of that of uniform play.
 
-    A learner that declares `learns = False` gets a TombolaWarning instead of an error.
+    Both play an easy pool. A learner that declares `learns = False` gets a TombolaWarning instead of an error.
     """
     pool, uniform = _easy_pool(learner)
     loss = float(np.mean(play(learner, pool, seed=1, **_budget_options(learner, pool, rate=1.0)).losses))

@@ -70,10 +70,13 @@ def gap(horizon: int, actions: int, gap: float, *, mean: float = 0.5, best: int 
 
 
 def split(horizon: int, share: float = 0.55) -> Pool:
-    """Return rows (1, 0) and (0, 1) in an order in which the leader always loses.
+    """Return alternating rows (1, 0) and (0, 1), on which the leader keeps losing.
 
-    The two alternate for as long as they can (folklore; compare Shalev-Shwartz 2012, Example 2.2): each time the leader
-    is followed, it loses, so that following it costs twice the loss of the best action.
+    They alternate as long as both are left; the other rows are all alike (folklore; compare Shalev-Shwartz 2012,
+    Example 2.2). While they alternate, the leader (action 0 at a tie) loses in every round: twice the loss of either
+    action.
+
+    share: share of the rows (1, 0), in [0, 1]; their number is rounded.
 
     >>> split(5, 0.6).losses.tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]

@@ -45,11 +45,15 @@ class OrderModel(ABC):
 
         The models of tombola have as many rounds as rows. A given order that is not a permutation raises OrderError.
 
+        rows: number of rows of the pool.
         rng: state of the random generator (`new_rng`), changed in place.
         """
 
     def population(self, rows: int) -> float:
-        """Return the population size for intervals; infinite with replacement."""
+        """Return the population size for intervals; infinite with replacement.
+
+        rows: number of rows of the pool.
+        """
         return float(rows)
 
     def __str__(self) -> str:
@@ -128,6 +132,8 @@ def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
     """Return the row index, from 0, of every round of an input model, shape (rows,).
 
     Raises OrderError for an unknown name, and for an array that does not have every row once; None is such an array.
+
+    order: "random", "iid" or "given", an `OrderModel`, or an array with the row of each round.
 
     >>> from tombola.rng import new_rng
     >>> rng = new_rng(np.random.SeedSequence(0))

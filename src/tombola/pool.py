@@ -76,6 +76,8 @@ class Pool:
     ) -> "Pool":
         """Return the pool of losses 1 - rewards, as `Pool(rewards, kind="scores")` does.
 
+        rewards: in [0, 1], shape (rows, actions).
+
         >>> Pool.from_rewards([[1.0, 0.25]]).losses.tolist()
         [[0.0, 0.75]]
         """
@@ -163,6 +165,8 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
     """Return a pool unchanged; convert an array, lists or a data frame.
 
     Raises PoolError for values that do not form a pool, and for a pool with kind="scores".
+
+    kind: "losses" (lower is better) or "scores" (higher is better); required for a data frame.
 
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)

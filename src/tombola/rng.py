@@ -69,6 +69,8 @@ def choice(mix: Floats, rng: RngState) -> int:
     """Return an action, from 0, drawn from a distribution of shape (k,); a kernel.
 
     If the shares sum to slightly less than 1, the last action with a positive share gets the rest.
+
+    mix: probability of each action.
     """
     point = uniform(rng)
     last = 0

@@ -129,7 +129,7 @@ class Runs:
     ) -> tuple[Integers, Floats]:
         """Return the recorded rounds, from 1, and the regret after each of them.
 
-        Shapes are (marks,) and (repetitions, marks).
+        Shapes are (marks,) and (repetitions, marks); a mark is a recorded round.
         """
         cell = self.cell(learner, order, horizon)
         sums = cell.sums
@@ -168,7 +168,10 @@ class Runs:
         return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
 
     def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
-        """Return recorded rounds and costs, shape (repetitions, rounds, resources)."""
+        """Return the recorded rounds, and the total costs up to each of them.
+
+        Shapes are (marks,) and (repetitions, marks, resources); a mark is a recorded round.
+        """
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 

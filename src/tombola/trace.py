@@ -33,7 +33,7 @@ class Trace:
     """Hold actions, losses and costs of one play, and its regret.
 
     learner, order_model: the learner and the input model.
-    order: row of each round.
+    order: row of the pool in each round, from 0.
     actions, probabilities: action of each round and its probability; -1 and NaN if `mixed`.
     losses, expected_losses: loss of the action of each round, and its expectation over the learner's own randomness.
     plays: number of plays per action; an added null action is the last one.
@@ -44,7 +44,7 @@ class Trace:
     balance: amounts, spent and reserved under a budget.
     mixed: whether whole mixes were played (fluid play), with expected losses and costs, instead of one action a round.
     full_feedback: whether the learner saw the losses of all actions.
-    labels: true labels, for a labelled pool.
+    labels: true label of each round, for a labelled pool; else empty.
     names: name of each action, an added null action included.
     ids: id of each row of the pool, if it has ids.
     """
@@ -211,6 +211,8 @@ class Trace:
 
 def best_action_losses(pool: Pool, order: Order) -> Floats:
     """Return the loss of the pool's best fixed action in every round, shape (rounds,).
+
+    order: row of each round, from 0.
 
     >>> best_action_losses(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]

@@ -25,6 +25,8 @@ def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: 
     The terms are the regret of the actions, that of the prices, the budget left at the stop, and three martingales.
     Castiglioni, Celli and Kroer 2022 have the order; the constants are those of exponential weights.
 
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
+
     >>> round(primal_dual(10000, 3, 1, 0.5, 0.05))
     914
     """
@@ -42,6 +44,7 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
     those of the pool, for all actions and resources at once (Bernasconi et al. 2025, proof of Theorem 4.5).
 
     block: i, a block of 2^i rounds.
+    delta: error probability of the confidence radii.
 
     >>> round(budget_epsilon(12, 2**16, 3, 1, 0.05), 4)
     0.1003
@@ -61,6 +64,8 @@ def budget_first_play(
 
     which has the rounds from 2^i + 1 on (Bernasconi et al. 2025, Theorem 4.5; erratum 16).
 
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
+    delta: error probability of the confidence radii.
     margin: margin of the rate in units of epsilon, 2 as printed, 3 in the corrected proof.
 
     >>> budget_first_play(2**16, 3, 1, 0.5, 0.05), budget_first_play(2**16, 3, 1, 0.1, 0.05)
@@ -79,6 +84,9 @@ def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: 
 
     i* is the first block with plays, epsilon_i is `budget_epsilon`, and R is `primal_dual`, the regret in a training
     of 2^i rounds. Each epsilon_i lacks a factor 2^i (Bernasconi et al. 2025, Theorem 4.5, erratum 19).
+
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
+    delta: probability with which the bound may fail.
 
     >>> round(budget_simulation_printed(2**16, 3, 1, 0.5, 0.05))
     24143
@@ -101,6 +109,8 @@ def budget_simulation(
     is `budget_epsilon`, and R is `primal_dual`, the regret in a training of 2^i rounds. T is a power of two, and the
     loss by the end of play when less than 1 of the budget is left is not counted.
 
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
+    delta: probability with which the bound may fail.
     margin: margin of the rate in units of epsilon; 3 is enough to stay within the budget.
 
     >>> budget_simulation(2**12, 3, 1, 0.5, 0.05) == 2**12, budget_simulation(2**24, 3, 1, 0.5, 0.05) < 2**20
@@ -123,7 +133,11 @@ def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: flo
 
     .. math:: \ln \frac{N (m+1) (2k+1)}{\delta}
 
-    N is the number of linear programs; delta is shared by N (m+1) (2k+1) events of the proof.
+    N is the number of linear programs, k that of actions, m that of resources; delta is shared by N (m+1) (2k+1) events
+    of the proof.
+
+    delta: error probability of the confidence radii.
+    growth: factor of the rows seen between two linear programs.
 
     >>> round(lp_log(1024, 3, 1, 0.05, 2.0), 3)
     7.937
@@ -163,6 +177,10 @@ def serfling_lp_first_play(
     None if there is none. Before, it plays the null action and spends nothing, so the round is known in advance: the
     first one of a block with (B-1) / (rounds left) above its `bounds.budget.lp_margin`, for the budget B = rho T.
 
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
+    delta: error probability of the confidence radii.
+    growth: factor of the rows seen between two linear programs.
+
     >>> serfling_lp_first_play(4096, 3, 1, 0.5, 0.05), serfling_lp_first_play(500, 25, 1, 0.1, 0.05)
     (129, None)
     """
@@ -184,6 +202,9 @@ def serfling_lp(horizon: int, actions: int, resources: int, rate: float, delta: 
     A block of L rounds after n rows has Serfling's radius e and the margin M (`bounds.budget.lp_margin`); it costs L if
     (rho T - 1)/T <= M, because then it plays the null action, which earns nothing. The sum is of order sqrt(T ln(m k ln
     T / delta)) / rho.
+
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
+    growth: factor of the rows seen between two linear programs.
 
     >>> serfling_lp(2**20, 3, 1, 0.5, 0.05) < 0.06 * 2**20
     True
@@ -242,6 +263,8 @@ def empirical_lp(
     if the budget left at its end pays for one play of any action. The noise is the deviation of the rewards in the safe
     blocks from their means.
 
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
+    growth: factor of the rows seen between two linear programs.
     sampled: whether one action is drawn per round; else whole mixes are charged (fluid play), with less noise.
 
     >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
@@ -269,6 +292,8 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
 
     .. math:: g = \ln \frac{2 (k+1) (m+1) T}{\delta}
 
+    delta: error probability of the confidence radii.
+
     >>> round(optimistic_log(1024, 3, 1, 0.05), 3)
     12.7
     """
@@ -288,6 +313,8 @@ def optimistic_lp(horizon: int, actions: int, resources: int, rate: float, delta
     g is `bounds.budget.optimistic_log`. As long as the budget left pays for one play of any action, a round
     costs eta(n) / rate; the rounds after that are lost. `growth` is the factor of the plays of an action between two
     plans.
+
+    rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
 
     >>> round(optimistic_lp(2**20, 3, 1, 0.5, 0.05)), optimistic_lp(2**12, 3, 1, 0.5, 0.05) == 2**12
     (290477, True)

@@ -45,6 +45,8 @@ def harmonic(count: int) -> float:
 def growing_counts(horizon: int, growth: float) -> list[int]:
     """Return the row counts below T, from 1, that grow by a factor, rounded down.
 
+    growth: the factor, above 1.
+
     >>> growing_counts(12, 1.5)
     [1, 2, 3, 4, 6, 9]
     """

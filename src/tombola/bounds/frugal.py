@@ -42,6 +42,8 @@ def frugal_first_block(horizon: int, actions: int, price: float = 1.0) -> int:
 
     .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
 
+    price: cost of a switch, in losses.
+
     >>> frugal_first_block(2**14, 2), frugal_first_block(2**14, 2, price=0.0)
     (16, 1)
     """
@@ -68,6 +70,9 @@ def growing_block_switches(
     A switch starts a block, so the bound is the largest possible number of blocks, minus 1. An action with N plays has
     at most one block more than there are block ends below N. Interpolated between the block ends this is a concave
     function of N, so the sum over the actions is largest at N = T/k for each.
+
+    block: number of plays in the first block of an action.
+    growth_divisor: g; after n plays the next block of an action has ceil(n / g) rounds.
     """
     counts = _frugal_counts(horizon, block, growth_divisor)
     blocks = np.interp(horizon / actions, [0, *counts], np.arange(len(counts) + 1) + 1.0)
@@ -76,6 +81,8 @@ def growing_block_switches(
 
 def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
     """Bound the number of switches of FrugalUCB by the number of its blocks.
+
+    price: cost of a switch, in losses.
 
     >>> round(frugal_switches(2**16, 2), 1)
     39.1
@@ -92,6 +99,7 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     `bounds.frugal.frugal_first_block`, H_T = 1 + 1/2 + .. + 1/T, and S the bound `frugal_switches`. For scale 1, A + B
     is at most 8.1 sqrt(k T). Without the last term the bound is at most T.
 
+    price: cost of a switch, in losses.
     scale: parameter of FrugalUCB: factor of the exploration term in the index.
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
@@ -110,6 +118,8 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     E is `thrifty_exploration_budget`: the budget itself, and as much again for playing the smallest index. H_T = 1 +
     1/2 + .. + 1/T, and S is the bound `bounds.frugal.growing_block_switches` on the number of switches
     (docs/theory/thrifty.md). Without the last term the bound is at most T.
+
+    price: cost of a switch, in losses.
 
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)

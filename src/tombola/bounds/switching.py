@@ -17,6 +17,8 @@ def elimination_counts(horizon: int, actions: int, delta: float | None = None) -
     before which nothing can be dropped, but at most T/k. The last is below T/2, since two actions must reach it in
     time.
 
+    delta: probability that the best action is dropped; None is 1/T.
+
     >>> elimination_counts(1000, 2, delta=0.1)
     [11, 17, 26, 39, 59, 89, 134, 201, 302, 453]
     """
@@ -33,6 +35,7 @@ def elimination_log(decisions: int, horizon: int, actions: int, delta: float | N
     .. math:: L = \ln \frac{k S}{\delta}
 
     decisions: S, number of times at which actions may be dropped.
+    delta: probability that the best action is dropped; None is 1/T.
 
     >>> round(elimination_log(10, horizon=1000, actions=2, delta=0.1), 3)
     5.298
@@ -47,6 +50,8 @@ def elimination_switches(horizon: int, actions: int, delta: float | None = None)
 
     S is the length of `bounds.switching.elimination_counts`. The result is at most T - 1.
 
+    delta: probability that the best action is dropped; None is 1/T.
+
     >>> elimination_switches(2**16, 2)
     19
     """
@@ -60,6 +65,9 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
 
     L is `bounds.switching.elimination_log`. The bound is of order sqrt(k T ln T), where Theorem 4.9 of Bernasconi et
     al. 2025 has sqrt(k T (ln T)^3).
+
+    price: cost of a switch, in losses.
+    delta: probability that the best action is dropped; None is 1/T.
 
     >>> round(elimination(10**6, 2))
     24674
@@ -96,6 +104,8 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
     its proof: rounds of block i cost at most 4 e_{i-1} each, since an action that was not dropped after block i-1 is
     worse by no more. The rounds before cost at most 1 each. Block i has 2^i rounds, i_0 = ceil(log2 k). Without the
     switches the bound is at most T, and at any usual horizon it is T.
+
+    price: cost of a switch, in losses.
 
     >>> simulation_elimination(2**16, 2)
     65567.0
@@ -141,6 +151,8 @@ def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
 
     .. math:: \left\lceil (2 \, \mathrm{price})^{2/3} \left(\frac{T}{2 k \ln k}\right)^{1/3} \right\rceil
 
+    price: cost of a switch, in losses.
+
     >>> exp3_block(2**16, 2)
     46
     """
@@ -158,6 +170,7 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
     for N blocks of B rounds. It is Exp3 on the losses of whole blocks (Arora, Dekel and Tewari 2012, on mini-batches;
     `bounds.exp3`).
 
+    price: cost of a switch, in losses.
     block: B; None is the best one for the bound.
 
     >>> round(batched_exp3(2**16, 2))
@@ -175,6 +188,8 @@ def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
 
     It is ceil(1.5 price sqrt(n / k)).
 
+    price: cost of a switch, in losses.
+
     >>> [tsallis_block(n, actions=2) for n in (1, 4, 5, 400)]
     [2, 3, 3, 22]
     """
@@ -190,6 +205,8 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     B_n is the length of block n (`bounds.switching.tsallis_block`), eta_n = sqrt(8 / n) / B_n its learning rate, and N
     the number of blocks up to the horizon. It is of order (price k)^(1/3) T^(2/3) + sqrt(k T) (Rouyer, Seldin and
     Cesa-Bianchi 2021; the constants are from our own proof).
+
+    price: cost of a switch, in losses.
 
     >>> round(tsallis_switching(2**16, 2))
     7680

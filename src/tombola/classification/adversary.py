@@ -40,6 +40,9 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
     The number of rounds is the Littlestone dimension of the class, and the labels of all rounds agree with one of its
     hypotheses. The learner must be deterministic, given its seed.
 
+    hypotheses: class that the labels are taken from.
+    seed: of the learner.
+
     >>> from tombola.classification import ERM
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     >>> attack(ERM(chain), chain, seed=0).mistakes
@@ -66,6 +69,8 @@ def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Atta
     and answers the opposite of the prediction. A number next to one of these ends is chosen if the learner is wrong
     there (`ERM` with ties="first" or "last"), which uses up one number per round. Else it is the middle, which uses up
     half of the numbers left: 2^53 of them last 52 rounds, and ParameterError is raised after them.
+
+    rounds: number of rows, one label each.
 
     >>> from tombola.classification import ERM, Thresholds
     >>> attack_thresholds(ERM(Thresholds()), 100, seed=0).mistakes

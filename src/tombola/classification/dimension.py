@@ -21,6 +21,9 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
     """Return a hypothesis class as an array of labels, shape (hypotheses, points).
 
     Raises ParameterError if it is not a matrix of 0 and 1 with at least one row and column.
+
+    owner: function or class of the user, for the message.
+    matrix: labels 0 and 1, shape (hypotheses, points), as lists or an array.
     """
     try:
         array = np.array(matrix)
@@ -40,6 +43,9 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
 
     Bit i stands for hypothesis i. Equal hypotheses and equal points count once. Raises ParameterError if there are more
     than 4096 hypotheses.
+
+    owner: function or class of the user, for the message.
+    matrix: labels 0 and 1, shape (hypotheses, points), as lists or an array.
     """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
     if distinct.shape[0] > _MAX_HYPOTHESES:
@@ -101,7 +107,7 @@ class MistakeTrees:
         self._known: dict[int, int] = {}
 
     def depth(self, alive: int) -> int:
-        """Return the Littlestone dimension of a set of hypotheses; -1 if empty."""
+        """Return the Littlestone dimension of a bit set of hypotheses; -1 if empty."""
         if alive & (alive - 1) == 0:
             return 0 if alive else -1
         if alive not in self._known:
@@ -114,11 +120,16 @@ class MistakeTrees:
         """Return the index of the point at which an adversary should ask for the label.
 
         The smaller of the Littlestone dimensions of both parts of `split` is largest there.
+
+        alive: bit set of the hypotheses that agree with all labels so far.
         """
         return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.split(alive, x)))
 
     def split(self, alive: int, point: int) -> tuple[int, int]:
-        """Return the hypotheses with label 0 and with label 1 at a point, as bit sets."""
+        """Return the hypotheses of `alive` with label 0 and with label 1 at a point.
+
+        alive: hypotheses, as a bit set like both results.
+        """
         return alive & ~self.columns[point], alive & self.columns[point]
 
     def _search(self, alive: int) -> int:

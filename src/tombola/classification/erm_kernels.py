@@ -44,6 +44,7 @@ class LabelledRows(NamedTuple):
     """Hold the rows of a labelled pool as arrays, for kernels.
 
     keys: rank of each feature within its column, shape (rows, d).
+    weights: loss of a mistake on each row, shape (rows,).
     """
 
     features: Floats
@@ -65,6 +66,7 @@ def predict_all(
 
     tree, dp: a new tree, and a new minimiser; changed in place.
     order: row of each round.
+    arrivals: rounds at which the labels arrive.
     labels: output, predicted label of each round, shape (rounds,).
     """
     revealed = 0
@@ -171,7 +173,10 @@ def _switch_dp_view(integers: Integers, floats: Floats, words: Words) -> SwitchD
 
 
 def learn_one(integers: Integers, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
-    """Learn the true label of one row in the vectors of `new_vectors`; for sessions."""
+    """Learn the true label of one row in the vectors of `new_vectors`; for sessions.
+
+    row: features of the row, shape (d,).
+    """
     tree, dp = _tree_view(integers, floats, words), _switch_dp_view(integers, floats, words)
     if dp.rule >= MIDDLE or label_of(dp, row) != label:
         dp.place[STALE] = 1
@@ -183,6 +188,8 @@ def predict_one(integers: Integers, floats: Floats, words: Words, rng: RngState,
     """Predict the label of one row from the vectors of `new_vectors`; for sessions.
 
     The minimiser is recomputed in place if it is stale.
+
+    row: features of the row, shape (d,).
     """
     dp = _switch_dp_view(integers, floats, words)
     update_minimiser(_tree_view(integers, floats, words), dp, rng)

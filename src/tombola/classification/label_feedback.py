@@ -91,7 +91,10 @@ class LabelFeedback(FeedbackModel):
         return LiveKernels(act, observe_fast, observe, None)
 
     def encode_features(self, given: Any) -> float | Floats:
-        """Return validated features of a row, shape (features,); a float stays a float."""
+        """Return validated features of a row, shape (features,); a float stays a float.
+
+        given: argument of `Session.act`: numbers, or one number for one feature.
+        """
         if type(given) is float and self.features == 1 and math.isfinite(given):
             return given + 0.0  # the common case, several times quicker than what follows
         try:
@@ -132,7 +135,13 @@ class LabelFeedback(FeedbackModel):
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return the label of smaller loss, 0 if they are equal, as keyword arguments."""
+        """Return {"label": label of smaller loss}; the label is 0 if they are equal.
+
+        The dictionary has the keyword arguments of `Session.observe`.
+
+        losses: of both labels in the row.
+        action, costs: not used.
+        """
         return {"label": int(losses[1] < losses[0])}
 
 

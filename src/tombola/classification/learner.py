@@ -19,10 +19,16 @@ class Predictor(Protocol):
     """
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the predicted label of a row and its probability (NaN if unknown)."""
+        """Return the predicted label of a row and its probability (NaN if unknown).
+
+        row: features of the row, shape (d,).
+        """
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Update with the true label of a row; `weight` is the loss of a wrong prediction."""
+        """Update with the true label of a row; `weight` is the loss of a wrong prediction.
+
+        row: features of the row, shape (d,).
+        """
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,10 @@ class LabelledPool:
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.uint64], int]:
-        """Ranks of the features within their columns, and their number; see `ranks_of`."""
+        """Ranks of the features by column, shape (rows, d), and their number.
+
+        Ranks count from 0; their number is that of the column with the most distinct values.
+        """
         return ranks_of(self.features)
 
 

@@ -29,6 +29,7 @@ def predict_all(
     but a learner of labels.
 
     rows: row of each round.
+    arrivals: rounds at which the labels arrive.
     marks: rounds, from 1, at which totals are recorded.
     per_round: whether to record prediction, probability and loss of every round too.
     """
@@ -59,6 +60,8 @@ def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Float
     """Return the loss in every round of the best hypothesis, shape (rounds,).
 
     It is the hypothesis of the learner's class with the smallest loss on the whole pool.
+
+    rows: row of each round, from 0.
     """
     best: Floats = (learner.hypotheses.best_labels(pool) != pool.labels) * pool.weights
     return best[rows]

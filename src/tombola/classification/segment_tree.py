@@ -37,6 +37,9 @@ _SIGN = np.uint64(1 << 63)
 class Tree(NamedTuple):
     """Segment trees of the rows seen, one per feature; leaves are distinct values.
 
+    A ranked tree is made for values known in advance, with their ranks as keys. A growing tree adds a leaf for each new
+    value, with its 64 bits as key. A labelling is a first label and switches between leaves.
+
     switches: largest number of switches of a labelling.
     leaves: number of leaves of a ranked tree; 0 in a growing tree.
     nodes: smallest errors of the labellings of a node by first label and number of switches, then the numbers of
@@ -63,7 +66,11 @@ class Tree(NamedTuple):
 
 
 def ranked_tree(values: int, features: int, switches: int) -> Tree:
-    """Return empty trees for values known in advance; keys are their ranks."""
+    """Return empty trees for values known in advance; keys are their ranks.
+
+    values: number of distinct values of a feature, at most.
+    switches: largest number of switches of a labelling.
+    """
     leaves = 1 << max(values - 1, 0).bit_length()
     nodes, stride = 2 * leaves, switches + 1
     rows, heads = _aligned(features, nodes, 4 * stride), np.zeros((features, 2), np.int64)
@@ -95,6 +102,8 @@ def _aligned(*shape: int) -> Floats:
 
 def bits_of(values: Floats, place: int) -> np.uint64:
     """Return a 64-bit key of values[place] that preserves the order of numbers.
+
+    place: index into `values`.
 
     >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
     >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
@@ -235,7 +244,10 @@ def child(tree: Tree, feature: int, node: int, side: int) -> int:
 
 
 def reset_node(row: Floats, stride: int) -> None:
-    """Reset a row of `Tree.nodes` to no leaves: one labelling without an error."""
+    """Reset a row of `Tree.nodes` to no leaves: one labelling without an error.
+
+    stride: largest number of switches plus 1.
+    """
     for index in range(2 * stride):
         row[index] = np.inf
         row[2 * stride + index] = 0.0

@@ -44,7 +44,7 @@ class SwitchDP(NamedTuple):
 
     rule: code of the tie rule, a value of RULES.
     entries: number of possible first labels: 1 for label 0 only, 2 for both.
-    place: shape (4,), indexed by FEATURE, LABEL, COUNT and STALE.
+    place: feature with the cuts, first label, number of cuts, and 1 if a recomputation is due; shape (4,).
     cuts: values of the feature at which the label changes, ascending, shape (switches,).
     """
 
@@ -55,12 +55,20 @@ class SwitchDP(NamedTuple):
 
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
-    """Return the minimiser before the first row, which labels everything 0."""
+    """Return the minimiser before the first row, which labels everything 0.
+
+    rule: code of the tie rule, a value of RULES.
+    entries: number of possible first labels: 1 for label 0 only, 2 for both.
+    switches: largest number of cuts.
+    """
     return SwitchDP(rule=rule, entries=entries, place=INITIAL_PLACE.copy(), cuts=np.zeros(switches))
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
-    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel."""
+    """Return the label, 0 or 1, that the current hypothesis gives to a row; a kernel.
+
+    row: features of the row, shape (d,).
+    """
     label, value = dp.place[LABEL], row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
         if value >= dp.cuts[cut]:

@@ -32,7 +32,11 @@ Kernel: TypeAlias = Callable[..., Any]
 
 
 class Kernels(NamedTuple):
-    """Functions of a learner that the engine compiles; one of `act` and `mix` is None."""
+    """Methods of a learner that the engine compiles; one of `act` and `mix` is None.
+
+    mix: writes the probabilities of all actions; for learners that return a mix.
+    needs_plan: whether `plan` must run before the next round.
+    """
 
     act: Kernel | None
     mix: Kernel | None

@@ -52,6 +52,8 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
 
     If `given` is not None, it must have this specification and is returned. Raises SessionError if it differs, or if a
     class is neither of tombola nor of an installed package, and LearnerError if the class is not a learner.
+
+    spec: dictionary of `to_spec`, with the keys "name" and "parameters".
     """
     if given is not None:
         if to_spec(given) != spec:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class RouterCertificate:
     """Lower bounds of the gain of a router over every single action.
 
-    A gain is the mean over rows of loss(action) - loss(router), of the action for which it is least.
+    A router chooses actions by features. A gain is the mean over rows of loss(action) - loss(router), of the action for
+    which it is least.
 
     block: number of the block, from 1; a block is the rounds between two trainings.
     rows, left: answered rows of the block, and rows to come.
@@ -46,7 +47,7 @@ class RouterCertificate:
 
     @property
     def text(self) -> str:
-        """A sentence: the router beats every action on the rows to come, or not certain."""
+        """A sentence: whether the router certainly beats every action on rows to come."""
         share = f"{100 * (1 - self.level):g} %"
         if self.left and self.gain_left > 0:
             return (
@@ -60,6 +61,8 @@ def certify_rows(
     losses: Floats, choices: Integers, *, population: int, block: int, level: float = 0.05
 ) -> RouterCertificate:
     """Return lower bounds of the gain of a policy that was fixed before these rows.
+
+    A gain is the mean over rows of loss(action) - loss(policy), of the action for which it is least.
 
     losses: of the answered rows since the start of the block, in their order of play, rows x actions.
     choices: the policy's action on each of them.
@@ -87,6 +90,9 @@ def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> Route
     """Return lower bounds of the router's gain, known after `rows` rows, or None.
 
     None if no router is in use then. The trace, of `Routed.play`, must be without delay.
+
+    rows: number of rows played so far.
+    level: probability that a statement of any block fails.
     """
     blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
     if not blocks or blocks[-1][1].model is None:
@@ -104,6 +110,8 @@ def certify_session(session: "Session", level: float = 0.05) -> RouterCertificat
 
     None if no router is in use, or the first row of the block has no feedback. Rows of the present block are used up to
     the first without feedback, so that delays may depend on the rows.
+
+    level: probability that a statement of any block fails.
     """
     router: Any = session._live.runner
     first = router.block_rounds[-1] if router.block_rounds else 0

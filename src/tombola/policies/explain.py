@@ -38,7 +38,8 @@ class Importance(NamedTuple):
 def block_means(trace: RoutedTrace) -> Floats:
     """Return the mean loss of the unguarded router in each block: its learning curve.
 
-    The delay of the trace must be constant.
+    A block is the rounds between two trainings; unguarded, the router plays every round. The delay of the trace must be
+    constant.
     """
     return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
 
@@ -68,6 +69,8 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
     The largest rise comes first. The router, the best of the models by out-of-bag loss, is trained on part of the rows
     and tested on others. Columns of one category or one text are shuffled together. Empty if no model beats the best
     fixed action.
+
+    models: candidates for the router, such as `Trees()` or `Ridge()`.
     """
     rng = np.random.default_rng(seed)
     order, features = rng.permutation(pool.rows), np.asarray(pool.features, np.float64)

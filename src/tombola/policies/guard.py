@@ -35,6 +35,8 @@ CAPITAL, _GAIN, _SQUARES, ACCOUNT, PENDING = range(5)
 class Stakes(NamedTuple):
     """Hold the accounts of the guard, round by round; each field has shape (T,).
 
+    probabilities: probability of playing the router, the stake.
+    capital: rows that the router may still lose on average, before the round.
     reserve: second account, for the limit `worst`, less the stakes of rows without feedback; infinite without `worst`.
     """
 
@@ -81,6 +83,7 @@ class Guard:
 
         settled: differences of the policies that know all earlier rows.
         played: differences of the policies that were played, which know the rows up to `delay` rounds before.
+        delay: constant delay of the feedback, in rounds.
 
         >>> guard = Guard(risk=2.0)
         >>> lost = np.full(50, -1.0)
@@ -100,6 +103,7 @@ def stake_of(state: Floats, reserved: float) -> float:
 
     At most half of the free capital, and at most the second account less its pending stakes.
 
+    state: of the guard, as returned by `Guard.new_state`.
     reserved: part of the capital, in rows, that is at stake already, on rows with unknown losses; 0 for none.
     """
     rate = min(max((_PRIOR_GAIN + state[_GAIN]) / (_PRIOR_SQUARES + state[_SQUARES]), _MIN_RATE), _MAX_RATE)
@@ -113,6 +117,10 @@ def settle(state: Floats, stake: float, difference: float) -> None:
     """Add stake * (safe loss - router loss) of a row to the capital; a kernel.
 
     The sums for later stakes are updated too.
+
+    state: of the guard, as returned by `Guard.new_state`; changed in place.
+    stake: probability of playing the router on that row.
+    difference: safe loss - router loss, in [-1, 1].
     """
     state[CAPITAL] += stake * difference
     state[_GAIN] += difference
@@ -123,6 +131,10 @@ def release(state: Floats, stake: float, difference: float) -> None:
     """Free the stake of a row, and add stake * difference to the second account.
 
     A kernel, for a row that was really played, once its losses are known.
+
+    state: of the guard, as returned by `Guard.new_state`; changed in place.
+    stake: probability of playing the router on that row.
+    difference: safe loss - router loss, in [-1, 1].
     """
     state[PENDING] -= stake
     state[ACCOUNT] += stake * difference

@@ -206,6 +206,7 @@ class LiveIndex:
 
     @property
     def state(self) -> _IndexState:
+        """Rows answered, turns and loss of the index, and the lower bound of the guard."""
         return _IndexState(len(self.rows), self.turns, self.loss, self.low)
 
     def choose(self, features: Floats) -> tuple[int, float]:
@@ -246,6 +247,12 @@ class LiveIndex:
             self._update(self.ridges, self.scores, action, loss)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
+        """Choose an action and write its ticket to `cells`, as `LiveKernels.act`.
+
+        Returns round, action and probability; the round is `TABLE_FULL` if there is no room.
+
+        cells: matrix of the ticket table.
+        """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
         action, probability = self.choose(features)
@@ -254,6 +261,11 @@ class LiveIndex:
         return round_, action, probability
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
+        """Learn the loss of a pending ticket, as `LiveKernels.observe`; False if invalid.
+
+        cells, index: matrix of the ticket table, and the row of the ticket in it.
+        outcome: the loss, a tuple of one number.
+        """
         action, probability = read_ticket(cells, index)
         if not is_pending(cells, index, action, probability) or not 0.0 <= outcome[0] <= 1.0:
             return False

@@ -56,6 +56,7 @@ _LOGGED = 4
 class RouterState(NamedTuple):
     """Hold the capital of the guard (rows that it may still risk), and the model.
 
+    answered: number of rows with feedback.
     trained_on: rows of the last training, 0 before it.
     model: its name, None without a router.
     """
@@ -86,6 +87,11 @@ class FeatureRows:
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
+        """Return the model for a learner; ParameterError with a budget.
+
+        budget_run: must be None.
+        features: number of features of a row, at least 1.
+        """
         if budget_run is not None:
             raise ParameterError(
                 f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
@@ -95,10 +101,14 @@ class FeatureRows:
 
     @property
     def n_features(self) -> int:
+        """The number of features of a row."""
         return self.features
 
     def encode_features(self, given: Any) -> Floats:
-        """Return the features of a row, shape (features,); NaN for a missing one."""
+        """Return the features of a row, shape (features,); NaN for a missing one.
+
+        given: argument of `Session.act`.
+        """
         try:
             row = np.atleast_1d(np.array(given, dtype=np.float64))
         except (TypeError, ValueError):
@@ -157,6 +167,7 @@ class LiveRouter:
 
     @property
     def state(self) -> RouterState:
+        """The capital of the guard, the rows answered, and the model in use."""
         rows = self.starts[self.trained] if self.trained >= 0 else 0
         name = None if self.model is None else type(self.model).__name__
         return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
@@ -164,7 +175,10 @@ class LiveRouter:
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
         """Choose the action of a row and write its ticket, as `LiveKernels.act`.
 
-        Models are trained first if enough rows were answered since the last training.
+        Returns round, action and probability; the round is `TABLE_FULL` if there is no room. Models are trained first
+        if enough rows were answered since the last training.
+
+        cells: matrix of the ticket table.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -180,6 +194,8 @@ class LiveRouter:
 
         No trained model is needed. A malformed record raises ValueError.
 
+        cells: matrix of the ticket table.
+        decision: record that the method `decision` returned.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
@@ -202,15 +218,32 @@ class LiveRouter:
         In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the
             guard before the round. With `delays="independent"`, if a block begins in this round, the actions of the new
             router for the rows without feedback follow.
+
+        cells: matrix of the ticket table.
         """
         logged: list[float] = cells[round, self.shown : self.shown + _LOGGED].tolist()
         return logged + self.choices.get(round, [])
 
     def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+        """Learn losses given as exact types, as `LiveKernels.observe_fast`.
+
+        Returns False, and changes nothing, if the ticket or the losses are not valid.
+
+        cells: matrix of the ticket table.
+        loss: losses of all actions.
+        cost, label: must be None.
+        """
         is_exact = has_native_types(ticket) and cost is label is None and copy_into(self.losses, loss)
         return is_exact and self._learn(cells, *ticket)
 
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
+        """Learn the losses of a pending ticket, as `LiveKernels.observe`.
+
+        Returns False, and changes nothing, if the ticket or the losses are not valid.
+
+        cells, index: matrix of the ticket table, and the row of the ticket in it.
+        outcome: losses of all actions.
+        """
         self.losses[:] = outcome
         return self._learn(cells, index, *read_ticket(cells, index))
 

@@ -31,9 +31,10 @@ _FOLDS = 5
 
 
 class Fitted(Protocol):
-    """A fitted model: any object with `predict(features)` and `out_of_bag`.
+    """Protocol of a fitted model: an object with `predict(features)` and `out_of_bag`.
 
-    Both are predictions of centred losses, shape (rows, actions): of new rows, and of the training rows.
+    Both are predictions of centred losses (losses minus their row means), shape (rows, actions): of new rows, and of
+    the training rows.
     """
 
     @property
@@ -41,14 +42,14 @@ class Fitted(Protocol):
         """The predictions for the training rows, by parts that did not see the row."""
 
     def predict(self, features: Floats) -> Floats:
-        """Return the predicted centred losses, shape (rows, actions).
+        """Return predicted losses minus their row means, shape (rows, actions).
 
         features: shape (rows, features), NaN where missing.
         """
 
 
 class Model(Protocol):
-    """A model family with its parameters: any object with the method `fit`."""
+    """Protocol of a model family with its parameters: an object with `fit`."""
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
         """Fit the model and return the fitted one.
@@ -73,6 +74,10 @@ class Trees:
     max_features: float = 1 / 3
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
+        """Fit a forest to centred losses, as `Model.fit`; needs scikit-learn.
+
+        centred: losses minus their row means, shape (rows, actions).
+        """
         try:
             from sklearn.ensemble import ExtraTreesRegressor
         except ImportError:
@@ -94,6 +99,10 @@ class Ridge:
     """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
+        """Fit the regression to centred losses, as `Model.fit`; `seed` is not used.
+
+        centred: losses minus their row means, shape (rows, actions).
+        """
         filler = _medians(features)
         filled = _fill(features, filler)
         shift, scale = filled.mean(axis=0), filled.std(axis=0)
@@ -134,6 +143,7 @@ class FittedRidge:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
+        """Return predicted losses minus their row means, shape (rows, actions)."""
         standard = (_fill(features, self.filler) - self.shift) / self.scale
         return np.asarray(standard @ self.weights + self.intercept)
 
@@ -157,6 +167,10 @@ class SklearnModel:
     regressor: Any
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
+        """Fit a copy of the regressor to centred losses, as `Model.fit`.
+
+        centred: losses minus their row means, shape (rows, actions).
+        """
         whole = self._copy(seed)
         if type(whole).__name__ in _FORESTS and whole.bootstrap:
             return _fit_forest(whole, features, centred)
@@ -187,13 +201,18 @@ class SklearnModel:
 
 @dataclass(frozen=True, eq=False)
 class FittedSklearn:
-    """A fitted regressor with the medians that replace missing features."""
+    """A fitted regressor with the medians that replace missing features.
+
+    filler: median of each feature.
+    out_of_bag: predictions for the training rows, by copies that did not see the row.
+    """
 
     regressor: Any
     filler: Floats
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
+        """Return predicted losses minus their row means, shape (rows, actions)."""
         return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
 
 
@@ -226,7 +245,7 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
 def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
     """Fit all models to centred losses; return them in their order, see `with_mean`.
 
-    losses: shape (rows, actions); centred here.
+    losses: shape (rows, actions); their row means are subtracted here.
     """
     centred = losses - losses.mean(axis=1, keepdims=True)
     return with_mean([model.fit(features, centred, seed) for model in models])
@@ -247,6 +266,8 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
 
     A model plays the action with its smallest out-of-bag prediction in each row. The model is None, and the loss that
     of the best fixed action, if none beats it.
+
+    losses: of the training rows, shape (rows, actions).
     """
     best, least = None, float(losses.mean(axis=0).min())
     rows = np.arange(len(losses))
@@ -312,6 +333,7 @@ def _is_regressor(model: Any) -> bool:
 def as_models(owner: str, models: Any) -> tuple[Model, ...]:
     """Return the models as a tuple; ParameterError if empty or one has no `fit`.
 
+    owner: class of the user, for the message.
     models: objects like `Model`, or regressors with `fit` and `predict` as in scikit-learn.
     """
     found = tuple(SklearnModel(one) if _is_regressor(one) else one for one in models)

@@ -211,6 +211,7 @@ class RoutedTrace:
     order: row number of each round, from 0.
     losses: of all actions, in the order of play, rounds x actions.
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
+    stakes: probability of playing the router in each round, and the accounts of the guard.
     routed: True in the rounds in which the router was played, shape (rounds,).
     blocks: the trainings; empty if the delay is not constant.
     """
@@ -297,6 +298,10 @@ def arrange(owner: str, pool: Pool, features: Any, order: str, streams: RngStrea
     """Return the row of each round, and losses and features in that order.
 
     Raises ParameterError if there are no features, or not as many rows as in the pool; None takes those of the pool.
+
+    owner: class of the user, for the message.
+    features: shape (rows, features).
+    order: "random", "iid" or "given".
     """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:

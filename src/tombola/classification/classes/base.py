@@ -22,12 +22,17 @@ class OnlineERM(Protocol):
     """Protocol of an empirical risk minimiser (ERM) that is updated row by row."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the label of a row; `weight` in (0, 1] is the loss of a wrong prediction."""
+        """Add the label of a row; `weight` in (0, 1] is the loss of a wrong prediction.
+
+        row: features of the row, shape (d,).
+        """
 
     def predict(self, row: Floats, rng: RngState) -> int:
         """Return the label of a row by a hypothesis of smallest error so far.
 
         Only the tie rule "random" draws from `rng`.
+
+        row: features of the row, shape (d,).
         """
 
 
@@ -37,7 +42,7 @@ class HypothesisClass(ABC):
 
     Subclasses are frozen dataclasses; they implement `vc` and `online_erm`, and may override the others.
 
-    ties: tie rules that the class supports.
+    ties: tie rules that the class supports: which of several hypotheses of smallest error predicts.
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first",)
@@ -56,6 +61,7 @@ class HypothesisClass(ABC):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
         """Return a new empirical risk minimiser (ERM) of the class, without rows.
 
+        ties: tie rule, one of the class attribute `ties`: which of several hypotheses of smallest error predicts.
         horizon: largest number of rows that it will learn.
         dimensions: number of features of a row.
         """

@@ -20,7 +20,7 @@ from tombola.rng import uniform
 
 @dataclass(frozen=True)
 class FiniteClass(HypothesisClass):
-    """Finite class: rows of `matrix` are hypotheses, columns are points.
+    """Finite hypothesis class: rows of `matrix` are hypotheses, columns are points.
 
     The only feature of a row is the index of its point.
 
@@ -60,6 +60,7 @@ class FiniteClass(HypothesisClass):
 
     @cached_property
     def vc(self) -> int | None:
+        """The VC dimension, found by search."""
         return vc_dimension(self.array)
 
     def growth(self, points: int) -> int | None:
@@ -69,7 +70,10 @@ class FiniteClass(HypothesisClass):
         return littlestone_dimension(self.array)
 
     def point_of(self, row: Floats) -> int:
-        """Return the index of the point of a row; PoolError if there is no such point."""
+        """Return the index of the point of a row; PoolError if there is no such point.
+
+        row: features of the row, shape (1,): the index of its point.
+        """
         value = float(row[0])
         if not (value.is_integer() and 0 <= value < self.points):
             raise PoolError(

@@ -65,7 +65,7 @@ class LineClass(HypothesisClass):
         return littlestone_dimension(self.on_points(points)) if points else 0
 
     def on_points(self, points: int) -> NDArray[np.int64]:
-        """Return all labellings of 0, 1, .. by the class, shape (labellings, points).
+        """Return all labellings of the points 0, 1, .., shape (labellings, points).
 
         >>> Thresholds().on_points(2).tolist()
         [[0, 0], [1, 1], [0, 1]]
@@ -81,7 +81,12 @@ class LineClass(HypothesisClass):
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:
-        """Play ERM over an order, compiled; return the predicted labels, (rounds,)."""
+        """Play ERM over an order, compiled; return the predicted labels, (rounds,).
+
+        ties: tie rule: which of several hypotheses of smallest error predicts.
+        order: row of each round, from 0.
+        arrivals: rounds at which the labels arrive.
+        """
         tree, dp, rows = self._ranked(pool, ties)
         labels = np.zeros(order.size, np.int64)
         arguments = (tree, dp, rng, rows, order, arrivals, labels)
@@ -124,7 +129,7 @@ class _LineERM:
 
 @dataclass(frozen=True)
 class Thresholds(LineClass):
-    """Label 1 from some number on: h(x) = 1 if x >= c.
+    """Hypothesis class: label 1 from some number on, h(x) = 1 if x >= c.
 
     >>> Thresholds().vc, Thresholds().growth(10), Thresholds().littlestone(10), Thresholds().littlestone()
     (1, 11, 3, inf)
@@ -138,7 +143,7 @@ class Thresholds(LineClass):
 
 @dataclass(frozen=True)
 class Intervals(LineClass):
-    """Label 1 from some number up to another: h(x) = 1 if a <= x < b.
+    """Hypothesis class: label 1 on one interval, h(x) = 1 if a <= x < b.
 
     >>> Intervals().vc, Intervals().growth(10)
     (2, 56)
@@ -149,7 +154,7 @@ class Intervals(LineClass):
 
 @dataclass(frozen=True)
 class Unions(LineClass):
-    """Label 1 on a union of at most `intervals` intervals a <= x < b.
+    """Hypothesis class: label 1 on a union of at most so many intervals a <= x < b.
 
     intervals: largest number of intervals, 1 to 20.
 
@@ -170,7 +175,7 @@ class Unions(LineClass):
 
 @dataclass(frozen=True)
 class Stumps(LineClass):
-    """Label by one cut on one feature: h(x) = [x_f >= c] or h(x) = [x_f < c].
+    """Hypothesis class of one cut on one feature: h(x) = [x_f >= c] or [x_f < c].
 
     Decision stumps (Iba and Langley 1992). The VC dimension is the largest v with C(v, floor(v/2)) <= 2 d (Gey 2018,
     "Vapnik-Chervonenkis dimension of axis-parallel cuts"): about log2 d.

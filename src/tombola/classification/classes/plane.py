@@ -50,9 +50,10 @@ class _PlaneClass(HypothesisClass):
 
 @dataclass(frozen=True)
 class Rectangles(_PlaneClass):
-    """Label 1 inside an axis-aligned rectangle, or nowhere; rows have two features.
+    """Hypothesis class: label 1 inside an axis-aligned rectangle, or nowhere.
 
-    Of several rectangles of smallest error, the leftmost predicts: smallest left side, then smallest right side.
+    Rows have two features. Of several rectangles of smallest error, the leftmost predicts: smallest left side, then
+    smallest right side.
 
     >>> Rectangles().vc
     4
@@ -106,11 +107,11 @@ def _in_rectangle(found: Floats, row: Floats) -> int:
 
 @dataclass(frozen=True)
 class Halfplanes(_PlaneClass):
-    """Label 1 on one side of a line in the plane; rows have two features.
+    """Hypothesis class: label 1 on one side of a line in the plane.
 
-    Ties go to the first line found. The minimiser tries all lines through two points seen. Points on the line may go to
-    either side, because a line can be tilted by an arbitrarily small angle. The search is exact as far as float64 can
-    tell on which side of a line a point lies: always for whole numbers up to 2^25.
+    Rows have two features. Ties go to the first line found. The minimiser tries all lines through two points seen.
+    Points on the line may go to either side, because a line can be tilted by an arbitrarily small angle. The search is
+    exact as far as float64 can tell on which side of a line a point lies: always for whole numbers up to 2^25.
 
     >>> Halfplanes().vc, Halfplanes().growth(4)
     (3, 14)

@@ -13,13 +13,19 @@ _MAX_NEWTON_STEPS = 100
 
 
 def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
-    """Count one more loss of an action and update its mean, in place; a kernel."""
+    """Count one more loss of an action and update its mean, in place; a kernel.
+
+    seen, means: number of losses observed of each action, and their mean, shapes (k,).
+    """
     seen[action] += 1.0
     means[action] += (loss - means[action]) / seen[action]
 
 
 def observe_mean(state: Any, action: int, probability: float, loss: float) -> None:
-    """Add a loss to count and mean of its action, `state.seen` and `state.means`."""
+    """Add a loss to count and mean of its action, `state.seen` and `state.means`.
+
+    A kernel. `probability` is not used.
+    """
     update_mean(state.seen, state.means, action, loss)
 
 
@@ -101,11 +107,15 @@ def make_block_act(most_promising: Kernel, next_block: Kernel) -> Kernel:
 
     While an action has no feedback, such an action is played for one round. Then `most_promising(state)` returns the
     action of the next block, and `next_block(state, action)` its number of rounds. The state has the fields `current`
-    and `left`, action and rounds left of the block, shape (1,), and the counts `chosen` and `seen`.
+    and `left`, action and rounds left of the block, shape (1,), and the counts `chosen` and `seen`, plays and observed
+    losses of each action.
     """
 
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block; choose the next one at its end."""
+        """Return the action of the current block, from 0, and its probability, always 1.
+
+        A kernel. At the end of a block it chooses the next one: its action and its number of rounds.
+        """
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0

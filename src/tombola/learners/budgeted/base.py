@@ -87,6 +87,8 @@ class BudgetedBase(ABC):
 
         For every pool, with probability 1 - delta, the reward of the best fixed mix within the budget exceeds that of
         this learner by at most the bound, in total over all rounds.
+
+        terms: the budget as the learner knows it, with the numbers of actions, resources and rounds.
         """
         return None
 
@@ -132,7 +134,10 @@ class BudgetedBanditLearner(BudgetedBase):
 
 
 def check_growth(learner: Any) -> None:
-    """Raise ParameterError unless growth > 1 and delta, if any, is in (0, 1)."""
+    """Raise ParameterError unless `growth` > 1 and `delta`, if any, is in (0, 1).
+
+    Both are parameters of the learner.
+    """
     name = type(learner).__name__
     _validate.real(name, "growth", learner.growth, above=1)
     if hasattr(learner, "delta"):

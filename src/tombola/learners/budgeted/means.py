@@ -13,7 +13,8 @@ from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
     """Return the state fields of a plan that plays the null action, as keywords.
 
-    `played` is the mix, `fitted` 1 for each action affordable at the last plan, `basis` that of the LP, -1 for none.
+    `horizon` is the number of rounds, `played` the mix, `fitted` 1 for each action affordable at the last plan, and
+    `basis` the last basis of the LP, -1 for none.
     """
     k = terms.actions
     basis = np.full(k + terms.resources + 1, -1.0)
@@ -23,7 +24,8 @@ def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
 def initial_sums(terms: BudgetTerms) -> dict[str, Any]:
     """Return the state fields of row sums, all 0, as keywords.
 
-    `seen` is the number of rows, `following` that at which the next plan is due.
+    `seen` is the number of rows, `losses` and `costs` are their sums, shapes (k,) and (k, m), and `following` is the
+    number of rows at which the next plan is due.
     """
     k, m = terms.actions, terms.resources
     return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
@@ -54,13 +56,18 @@ def initial_answers(terms: BudgetTerms) -> dict[str, Any]:
 def target_fields(terms: BudgetTerms) -> dict[str, Any]:
     """Return the state fields `target` and `idle`, as keywords.
 
-    `idle` is the index of the added null action, which has loss 1 and cannot reach a target; -1 if none was added.
+    `target` is the mean loss to reach, infinite without one; `idle` is the index of the added null action, which has
+    loss 1 and cannot reach a target; -1 if none was added.
     """
     return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}
 
 
 def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats) -> None:
-    """Add a row to the sums of losses and costs, and count it, in place; a kernel."""
+    """Add a row to the sums of losses and costs, and count it, in place; a kernel.
+
+    seen: number of rows, shape (1,).
+    losses_sum, costs_sum: sums over rows, shapes (k,) and (k, m); `losses` and `costs` have the same ones.
+    """
     seen[0] += 1.0
     for action in range(losses.size):
         losses_sum[action] += losses[action]
@@ -82,7 +89,10 @@ def add_costs(state: Any, action: int, costs: Floats) -> None:
 
 
 def means_of(state: Any) -> tuple[Floats, Floats]:
-    """Return mean rewards, 1 - loss, (k,) and mean costs (k, m) of the rows seen."""
+    """Return mean rewards, 1 - loss, (k,) and mean costs (k, m) of the rows seen.
+
+    state: with the sums of `initial_sums`.
+    """
     seen = float(state.seen[0])
     return 1.0 - state.losses / seen, state.costs / seen
 
@@ -100,6 +110,7 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
     no longer.
 
     answered: number of rounds with feedback; a plan is due at `state.following[0]` of them.
+    fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
     """
     if answered >= state.following[0]:
         return True
@@ -114,6 +125,8 @@ def schedule_next_plan(state: Any, fits: Floats) -> float:
 
     Their number is at least 1. The next plan is due when the observations of an action have grown by the factor
     `growth`, or the rounds without feedback have shrunk by it.
+
+    fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
     """
     answered = int(state.answered[0])
     state.fitted[:] = fits
@@ -126,7 +139,8 @@ def schedule_next_plan(state: Any, fits: Floats) -> float:
 def loss_to_reach_target(state: Any, lost: float, remaining: float) -> float:
     """Return the mean loss of the remaining rounds that reaches the target overall.
 
-    Negative if the loss so far, `lost`, exceeds the target; infinite without a target.
+    `remaining` is the number of those rounds. Negative if the loss so far, `lost`, exceeds the target; infinite without
+    a target.
     """
     return float((state.target * state.horizon - lost) / remaining) if state.target < math.inf else math.inf
 
@@ -175,7 +189,7 @@ def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
     """Share the planned probability of actions never observed among their equals.
 
     Equal are affordable actions without feedback that have the same reward and costs in the LP, which picks one of them
-    arbitrarily. Each gets the same part of their total probability.
+    arbitrarily. Each gets the same part of their total probability, in place in `state.played`.
     """
     unseen = (state.seen == 0.0) & (state.fitted == 1.0)
     if not unseen.any():

@@ -112,6 +112,8 @@ def lower_confidence_bounds(means: Floats, counts: Floats, log: float) -> Floats
     The bound of a mean p of n values is p - sqrt(2 v log / n), at least 0, where v = p (1 - p), or 1/4 if p > 1/2, and
     log is that of the inverse error probability.
 
+    means, counts: mean of the observed values of each action, and their number n, shapes (k,).
+
     >>> lower_confidence_bounds(np.array([0.5, 0.5]), np.array([0.0, 200.0]), 4.0).round(9).tolist()
     [0.0, 0.4]
     """

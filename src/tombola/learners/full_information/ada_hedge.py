@@ -129,10 +129,10 @@ def _regime_ends(gaps: Floats, regime: int) -> bool:
 class FlipFlop(MixedLearner):
     """Alternate between follow the leader ("flip") and AdaHedge ("flop").
 
-    Their mixability gaps stay balanced: flip ends when its gap exceeds phi/alpha times that of flop, flop when its gap
-    exceeds alpha times that of flip; phi = 2.37 and alpha = 1.243 (de Rooij et al. 2014, Corollary 16). The regret is
-    at most 5.64 times that of follow the leader plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k +
-    6.64.
+    Their mixability gaps (defined in `AdaHedge`) stay balanced: flip ends when its gap exceeds phi/alpha times that of
+    flop, flop when its gap exceeds alpha times that of flip; phi = 2.37 and alpha = 1.243 (de Rooij et al. 2014,
+    Corollary 16). The regret is at most 5.64 times that of follow the leader plus 3.73, and in every order at most 2.82
+    sqrt(T ln k) + 3.76 ln k + 6.64.
 
     >>> from tombola import Pool, play
     >>> trace = play(FlipFlop(), Pool([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), order="given", seed=0)

@@ -54,9 +54,9 @@ class Hedge(MixedLearner):
     """Play actions with probabilities proportional to exp(-rate * total loss).
 
     rate: learning rate; None tunes it to the horizon.
-    order: the tuning. In "random" order the rate sqrt(8 ln k / T) suits every delay d, known or not: the regret is at
-        most sqrt(T ln k / 2) + d (1 - 1/k). In "given" order, the worst case, the rate is sqrt(8 ln k / (T (1 + 2d)))
-        and the regret at most sqrt(T (1 + 2d) ln k / 2): there, delay multiplies.
+    order: input model that the rate is tuned for. In "random" order the rate sqrt(8 ln k / T) suits every delay d,
+        known or not: the regret is at most sqrt(T ln k / 2) + d (1 - 1/k). In "given" order, the worst case, the rate
+        is sqrt(8 ln k / (T (1 + 2d))) and the regret at most sqrt(T (1 + 2d) ln k / 2): there, delay multiplies.
     delay: d, used for "given" order only.
 
     Another `rate` has the bounds of `bounds.hedge` and `bounds.hedge_given_order`.

@@ -108,12 +108,18 @@ class GrowingSchedule(Schedule):
 
 
 def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
-    """Return whether a round, from 1, lies in a block; False for block -1; a kernel."""
+    """Return whether a round, from 1, lies in a block; False for block -1; a kernel.
+
+    starts, lengths: first round, from 1, and number of rounds of each block.
+    """
     return bool(block >= 0 and starts[block] <= round < starts[block] + lengths[block])
 
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
-    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel."""
+    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel.
+
+    starts, lengths: first round, from 1, and number of rounds of each block.
+    """
     if round == 1.0:
         return True
     block = last

@@ -170,7 +170,10 @@ def _make_act(radius: Kernel) -> Kernel:
 
 
 def first_stage(actions: int, plays: int) -> tuple[Floats, ...]:
-    """Return the fields `target` to `active` of a state whose first stage has `plays`."""
+    """Return the first values of the fields `target` to `active` of `State`.
+
+    plays: plays of each action in the first stage.
+    """
     turn, left, everyone = np.zeros(1), np.full(1, float(actions)), np.arange(actions, dtype=np.float64)
     return (*np.full((3, 1), float(plays)), turn, left, everyone)
 
