@@ -22,10 +22,11 @@ class Advice(NamedTuple):
     """The advised learner, and the estimates (with 95 % intervals) that support it.
 
     - `order`: the input model of all estimates: "random", "iid" or "given".
-    - `learner`: name of the learner to use; if `fixed_action`, of the learner with the smallest regret.
+    - `learner`: name of the learner to use; if `fixed_action` (no learner is worth it), that of smallest regret.
+    - `regret`: total regret of `learner` over the list.
     - `tied`: the learners whose regret does not differ significantly from that of `learner`.
     - `next`: the best learner that is significantly worse, or "".
-    - `lead`: regret of `next` minus regret of `learner`.
+    - `lead`: regret of `next` minus regret of `learner`; None without `next`.
     - `gain`: total loss of a random fixed action minus that of `learner`; None under a budget.
     """
 
@@ -51,7 +52,8 @@ class Advice(NamedTuple):
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
     """Choose the learner of smallest regret; among tied ones, the best by mean rank.
 
-    Learners are tied if the 95 % interval of their paired difference contains zero. The first order of the runs counts.
+    Mean ranks were measured on other tables (`MEAN_RANKS`). Learners are tied if the 95 % interval of their paired
+    difference contains zero. The first order of the runs counts.
 
     kind: condition of the comparison, from `CompareRequest.kind`.
     random_action_loss: total loss of a fixed action, averaged over the actions; None under a budget.
@@ -100,7 +102,7 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 
 
 def total_losses(runs: Runs, learner: str, order: str) -> Floats:
-    """Return total losses with switching prices, shape (repetitions,)."""
+    """Return total losses of a learner, price of switches added, shape (repetitions,)."""
     end = runs.cell(learner, order).sums[:, -1]
     total: Floats = end[:, LOSS] + runs.switching_price * end[:, SWITCHES]
     return total

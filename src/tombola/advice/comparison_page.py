@@ -36,7 +36,10 @@ class _ActionMean(NamedTuple):
 
 
 def compare_page(report: CompareReport, *, command: str) -> str:
-    """Return the HTML page of a comparison, with charts; it needs no other file."""
+    """Return the HTML page of a comparison, with charts; it needs no other file.
+
+    command: command line that made the page, which it shows.
+    """
     pictures = _charts(report)
     means = _action_means(report.pool, report.units)
     return render(
@@ -57,7 +60,7 @@ def compare_page(report: CompareReport, *, command: str) -> str:
 
 
 def ranking_cells(row: RankingRow, report: CompareReport) -> dict[str, str]:
-    """Return the cells of a ranking row, in the unit of the table, as text by field."""
+    """Return the fields of a ranking row by name, as text in the unit of the table."""
     scale = report.regret_scale
     return {
         "rank": "" if row.rank is None else str(row.rank),

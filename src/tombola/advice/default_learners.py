@@ -74,7 +74,11 @@ class Conditions:
 
     @property
     def kind(self) -> Kind:
-        """The key of `MEAN_RANKS`; with bandit feedback, a price comes before a delay."""
+        """The condition that decides which learners are suitable; a key of `MEAN_RANKS`.
+
+        `MEAN_RANKS` has the mean rank of each learner by condition. With bandit feedback, a switching price counts
+        before a delay.
+        """
         if self.switching_price > 0 and self.feedback == "bandit":
             return "switching"
         if self.delay > 0:
@@ -83,7 +87,7 @@ class Conditions:
 
 
 def default_learners(conditions: Conditions) -> dict[str, Learner]:
-    """Return the learners to compare by name, adapted to delay and price.
+    """Return the learners to compare by name, adapted to delay and switching price.
 
     >>> list(default_learners(Conditions("full", delay=10)))[-3:]
     ['Uniform', 'Interleaved Hedge', 'Simulation of leaders']

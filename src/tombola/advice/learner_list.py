@@ -95,7 +95,12 @@ def _load_module(path: Path) -> Any:
 
 
 class LearnerInfo(NamedTuple):
-    """One learner in the list of `list_learners`."""
+    """One learner in the list of `list_learners`.
+
+    feedback: losses that it needs, in words, such as "whole row".
+    parameters: with their defaults, as text.
+    proved: whether it has a proved bound on its regret.
+    """
 
     name: str
     feedback: str

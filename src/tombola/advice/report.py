@@ -58,7 +58,10 @@ class RankingRow(NamedTuple):
 class CompareReport:
     """Everything about a comparison, computed once; `run_comparison` builds it.
 
-    `n_cached` repetitions were read from the cache.
+    name: of the table, in texts.
+    runs: results of all plays.
+    n_cached: number of repetitions that were read from the cache.
+    routing: result of choosing actions by features; None without features.
     """
 
     name: str
@@ -233,6 +236,9 @@ class CompareReport:
 
     def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON.
+
+        Keys: those of the request, and table, rows, actions, mean_losses, summary, order_test, rankings, advice,
+        best_mix, groups, routing and notes; an estimate is a dict with value, low and high.
 
         Mean losses are in [0, 1], and regrets are totals of such losses over the list; only means in groups are in the
         unit of the table.

@@ -60,7 +60,7 @@ class CompareRequest:
 
     @property
     def kind(self) -> Kind:
-        """The condition that decides which learners are suitable; a key of MEAN_RANKS."""
+        """The condition that decides which learners are suitable, such as "switching"."""
         if not self.has_budget:
             return self.conditions.kind
         return "budget" if self.conditions.feedback == "full" else "budget losses"

@@ -56,6 +56,8 @@ class _RoutingRow(NamedTuple):
 class Explanation:
     """Figures of the page that explain the router; total losses are in rows (loss 1).
 
+    The guard draws in each round whether the router or the safe learner, which uses no features, plays.
+
     starts: training rows of the router in each block, shape (blocks,).
     curve: mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
@@ -208,7 +210,8 @@ class Routing:
     def to_dict(self) -> dict[str, Any]:
         """Return the result of routing as JSON data; losses are in [0, 1].
 
-        `gain`, share_of_gap, rows_worse and the losses are dicts with value, low and high, or None.
+        Keys: policy, fixed, features (their number), risk, sentence, detail, helps, repetitions, quality, explanation;
+        gain, share_of_gap, rows_worse, and mean_loss and cost by name in losses: dicts with value, low, high, or None.
         """
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,

@@ -198,7 +198,11 @@ def _learner_text(learner: Learner | BudgetedBase) -> str:
 
 
 def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) -> str:
-    """Return the result of the test for random order in a sentence or two."""
+    """Return the result of the test for random order in a sentence or two.
+
+    actions: names of the columns tested.
+    level: error probability of the test.
+    """
     if not test.refuted:
         return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
     return (
@@ -209,7 +213,7 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
 
 
 def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
-    """Describe a mix: share of each action, mean loss, costs over all rows.
+    """Describe the mix of `best`: share of each action, mean loss, total costs.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> mix_text(pool, optimum(pool, Budget(5.0, null="add")))

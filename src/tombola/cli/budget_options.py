@@ -24,6 +24,8 @@ def parse_budget(
     ParameterError if the largest cost of an action is missing, a name is unknown, or another option comes without an
     amount.
 
+    names: names of the actions.
+    amounts: budget of each resource.
     worst, prices: largest, or fixed, cost of one play, one text per resource: a number for all actions, or by name.
     null: name of the action without cost; "" adds such an action.
     target: mean loss in [0, 1] to reach at the least cost; None: minimise the loss instead.

@@ -40,7 +40,9 @@ def demo(
     """Write an example table as CSV, then print and run three commands on it.
 
     With --json the commands are printed, not run.
-    """
+    \f
+    `tombola demo --help` explains every option.
+    """  # noqa: D301 - the help text ends at the form feed
     from tombola._files import write_atomic
     from tombola._formatting import csv_text
 

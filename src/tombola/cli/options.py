@@ -49,6 +49,8 @@ def check_page(out: Path | None, *inputs: str) -> None:
     """Raise an error unless an HTML page can be written to `out`; None is accepted.
 
     ParameterError for another suffix than .html or .htm; else as `check_output`.
+
+    inputs: tables that the command reads.
     """
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html.")
@@ -60,6 +62,9 @@ def check_output(out: Path | None, *inputs: str | Path, columns: Iterable[str] =
 
     An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table with the same
     columns. Nothing is written.
+
+    inputs: files that the command reads, which `out` must not replace.
+    columns: header of the table to write; empty for a page or report.
     """
     from tombola._files import check_output_path
 

@@ -36,7 +36,11 @@ def new_table(*columns: str, right: Container[int] = ()) -> "Table":
 
 
 def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
-    """Print text or a table to standard output."""
+    """Print text or a table to standard output.
+
+    soft: leave the breaking of long lines to the terminal, so that they can be copied.
+    indent: number of spaces to the left.
+    """
     from rich.console import Console
     from rich.padding import Padding
 
@@ -46,7 +50,11 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
 
 
 def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> None:
-    """Print the result of a command: JSON, or lines of text."""
+    """Print the result of a command: JSON, or lines of text.
+
+    facts: JSON data, printed if `as_json`; else `lines` are.
+    soft: as for `show`.
+    """
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -73,6 +81,8 @@ class OpenTicket(NamedTuple):
 def open_text(word: str, waiting: "Sequence[OpenTicket]") -> str:
     """Return a sentence on the tickets without an answer: which, and since when.
 
+    word: for one of them, "call" or "ticket".
+
     >>> open_text("call", [OpenTicket(2, "a on row 3", None)])
     '1 call waits for an answer: ticket 2 (a on row 3).'
     """
@@ -98,6 +108,7 @@ def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
     """Print the best action of each group of rows as a table.
 
+    by: header of the groups.
     quantity: word for the means in the header, such as "loss".
     ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
     """
@@ -111,7 +122,10 @@ def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked:
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """Print a TombolaWarning as one line, other warnings as Python does."""
+    """Print a TombolaWarning as one line, other warnings as Python does.
+
+    Replaces `warnings.showwarning`, and has its arguments.
+    """
     if issubclass(category, TombolaWarning):
         print_error(f"tombola: {message}")
     else:

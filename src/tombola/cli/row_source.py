@@ -36,7 +36,9 @@ class RowSource:
     read once it ends with a line break. TableError without a header of distinct names. `notes` are the remarks of the
     reader.
 
+    sheet: sheet of an Excel file, or table of an SQLite file.
     follow: whether to wait for new lines at the end of the file, without end.
+    wait: sleeps for a number of seconds; replaced in tests.
     """
 
     def __init__(
@@ -220,6 +222,9 @@ class Sample:
         """Raise an error if no row was valid, or the table has more rows than the list.
 
         ParameterError if the table has no row; else TableError. Call it after the iteration.
+
+        command: name of the command, for the message.
+        n_rows: number of valid rows read.
         """
         if not n_rows:
             self._valid.raise_error()

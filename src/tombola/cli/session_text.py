@@ -32,6 +32,7 @@ def status_lines(now: "Status", file: str, since: "Mapping[int, float] | None" =
 
     A command to copy is on a line of its own, indented.
 
+    file: path of the session; its name if `url`, the address of a server, is not empty.
     since: when tickets were issued, in Unix seconds by ticket number, as far as it is known.
     """
     at = f" --url {url}" if url else ""

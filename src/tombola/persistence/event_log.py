@@ -69,7 +69,8 @@ END_NAME = "end"
 class LogEvent(NamedTuple):
     """One event of a log, with its position from 1.
 
-    key: number of the ticket that the event is about.
+    kind: type of the event, such as "ticket", "outcome", "call" or "answer".
+    key: number of the ticket that the event is about; 0 if it is about none.
     value: JSON data; its form depends on the kind.
     """
 
@@ -94,8 +95,10 @@ class EventLog:
     """An open SQLite file of row ids and events; built by `create` or `open`.
 
     owner: name of the class that uses the log, for error messages.
-    about: the configuration as given to `create`, and `rows`, the number of row ids, as is `length`.
     mode: of the SQLite connection: "rw" opens an existing file, "rwc" creates one.
+
+    Attributes: `about`, the configuration given to `create`, with the number of rows added as "rows"; and `length`, the
+    same number.
     """
 
     def __init__(self, path: Path, owner: str, mode: Literal["rw", "rwc"]) -> None:
@@ -230,7 +233,7 @@ class EventLog:
         self._position = self._start
 
     def append(self, kind: str, key: int, value: Any) -> None:
-        """Append an event of JSON data; only inside `writing`, and after all are read."""
+        """Append a `LogEvent`; only inside `writing`, and after all others are read."""
         if self._position != self._end:
             raise SessionError(f"{self.owner}: events must be read before one is appended; exhaust unread() first.")
         number = self._end.number + 1

@@ -42,7 +42,7 @@ class Lease(NamedTuple):
     tickets: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value of a lease event."""
+        """Return the fields as a dict of JSON data, the value of a lease event."""
         return {**self._asdict(), "tickets": list(self.tickets)}
 
 
@@ -87,7 +87,11 @@ class LeaseTable:
         self._latest = lease.time
 
     def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
-        """Add the lease of a stored event; ValueError if it is malformed."""
+        """Add the lease of a stored event; ValueError if it is malformed.
+
+        ticket, value: key and value of the event: the first ticket of the lease, and `Lease.to_json`.
+        issued: numbers of all tickets issued before.
+        """
         if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):
             raise ValueError("malformed lease")
         request, worker, start, tickets = value["request"], value["worker"], value["time"], value["tickets"]
@@ -131,7 +135,8 @@ def check_lease(
 class LeasedFile(ProcessBound, Generic[_State]):
     """Base class of `SessionFile` and `RaceFile`: an event log, and a state from it.
 
-    A context manager that closes the file. A subclass defines `_current` and `_forget`.
+    A context manager that closes the file. A lease is the issue of tickets for one request of a worker. A subclass
+    defines `_current`, which returns the state after all events, and `_forget`, which drops it.
     """
 
     def __init__(self, log: EventLog) -> None:

@@ -40,7 +40,7 @@ def read_answers(
     A row without an answer that has not failed is skipped. TableError names the line of a malformed row.
 
     tickets: numbers of the issued calls by (candidate, row), from `RaceFile.tickets`.
-    call_of: returns the call of a ticket, with which candidate and row must agree; None where it is not known.
+    call_of: returns the call of a ticket number, with which candidate and row must agree; None where it is not known.
     id_column: name of the column of row ids in the list of the race; the table may use it instead of `row`.
     """
     table = read_cells(path)
@@ -94,6 +94,7 @@ def read_known(
     Columns that are not named like a candidate are ignored, so that the list itself may have the answers. Rows and
     candidates may be left out. TableError if a row does not belong to the race.
 
+    rows: names of the rows of the race.
     column: the column of row ids; None: `id`, or the only column with a usual name for ids.
     """
     table = read_cells(path)

@@ -256,7 +256,7 @@ class RaceFile(LeasedFile[None]):
         return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
 
     def record_all(self, answers: Iterable[Event]) -> int:
-        """Record many answers, all or none, and return how many are new."""
+        """Record events of kind "answer", all or none; return how many are new."""
         count = 0
         with self._writing():
             race = self._current_race()
@@ -303,7 +303,7 @@ class RaceFile(LeasedFile[None]):
             return self._current_race().pending
 
     def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
-        """Return the row of each call: its cells in the user's list, column by column."""
+        """Return the row of each call: cells in the user's list, in the order of columns."""
         if self._log.about.get("list") is None:
             return [(call.row,) for call in calls]
         with self._locked(), self._log.reading():
@@ -423,6 +423,7 @@ def open_log(
 ) -> tuple[RaceSettings, EventSink]:
     """Return the settings with a seed, and the event log of a race.
 
+    settings: a missing seed is drawn, or that of the race file.
     log: an event log is returned as it is, a path opens or starts a race file (`RaceFile.at`), None is one in memory.
     """
     if isinstance(log, str | PathLike):

@@ -137,7 +137,11 @@ def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, 
 
 
 def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
-    """Return the cached runs of one block of repetitions; None if missing or damaged."""
+    """Return the cached runs of one block of repetitions; None if missing or damaged.
+
+    key: of the comparison, from `result_key`.
+    block: first repetition, from 0, and number of repetitions.
+    """
     payload = cache.read(_block_key(key, block))
     try:
         return None if payload is None else _decode(payload)
@@ -146,7 +150,7 @@ def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
 
 
 def write_runs(cache: ResultCache, key: str, block: _Block, runs: Runs) -> None:
-    """Store the runs of one block of repetitions of a comparison, for `read_runs`."""
+    """Store the runs of one block of repetitions; `read_runs` explains key and block."""
     cache.write(_block_key(key, block), _encode(runs))
 
 

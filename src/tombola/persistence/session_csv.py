@@ -151,6 +151,10 @@ def write_work_list(path: Path, lines: list[list[str]], delimiter: str, *inputs:
     """Write a table for a person to fill in, as a new CSV or Excel file.
 
     CSV gets a byte order mark, without which Excel misreads letters outside ASCII.
+
+    lines: cells of the header, then of each row.
+    delimiter: character between the cells of CSV.
+    inputs: files in use, which must not be replaced.
     """
     check_daily_list(path, *inputs)
     if path.suffix.lower() == ".csv":
@@ -164,6 +168,8 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
     """Raise TableError unless a path is new and ends in .csv or .xlsx.
 
     Called before tickets are issued, so that none is lost.
+
+    inputs: files in use, such as the session file, which it must not be.
     """
     if path.suffix.lower() not in (".csv", ".xlsx"):
         raise TableError(f"next: expected a table that ends in .csv or .xlsx, got {path}; write --out today.csv.")
@@ -185,6 +191,7 @@ def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterat
 
     types: Arrow types by column name, such as {"ticket": "int64"}.
     chunks: yields the next rows as a list of columns, in the order of `types`; called after the path was checked.
+    inputs: files in use, which must not be replaced.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise TableError(f"export: expected a path that ends in .csv or .parquet, got {path}; write --out run.csv.")

@@ -27,8 +27,12 @@ Losses = float | tuple[float, ...]
 
 
 class Outcome(NamedTuple):
-    """Feedback for a ticket, with the parameters of `SessionFile.record`.
+    """Feedback for a ticket; `SessionFile.record_all` takes many of them.
 
+    round: number of the ticket, from 1.
+    loss, reward: exactly one of them (reward = 1 - loss): a number in [0, 1], or one per action with full feedback.
+    cost: under a budget: a number, or one per resource; with full feedback actions x resources. None without a budget,
+        or if prices are fixed.
     source: file and line that it was read from, for error messages; "" if it was not read from a table.
     units: unit of the numbers in error messages; None: the unit of the session.
     """
@@ -47,6 +51,8 @@ class ReplayError(ValueError):
 
 def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
     """Return the value of a ticket event: a list of JSON data, with None for NaN.
+
+    The list has action and probability of the ticket, then `decision` unless it is None, then the features.
 
     decision: stake, choice, safe choice and capital of a router (`Session.decision_of`); None without a router.
 
@@ -68,6 +74,7 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
 
     ValueError if the event is malformed, ReplayError if the tickets differ in any bit.
 
+    round, value: number of the ticket, and value of its event (`ticket_value`).
     features: features of the row; None if the event has them, or there are none.
     check: False replaces a different ticket by that of the event: after an amendment the learner would have acted
         otherwise, but the ticket was issued.

@@ -304,7 +304,8 @@ class SessionFile(LeasedFile[Session]):
         or was cancelled; FeedbackError if the outcome is malformed.
 
         loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
-        cost: under a budget, one number per resource; None without a budget, or if the action has a fixed price.
+        cost: under a budget: a number, or one per resource; with full feedback actions x resources. None without a
+            budget, or if prices are fixed.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 

@@ -86,7 +86,7 @@ class TicketView:
         return self.losses_of(self.answered_rounds)
 
     def losses_of(self, rounds: Integers) -> Floats:
-        """Return the losses of the actions played on tickets that have an outcome."""
+        """Return the losses of the actions played in these rounds, which have an outcome."""
         model = self.feedback_model
         losses: Floats = self._per_action(rounds, lambda action, outcome: (model.loss(action, outcome),))[0]
         return losses
@@ -172,6 +172,7 @@ class Status:
     regret: bound on the total loss of the n answered tickets minus n times the mean loss of the best action over all
         rows.
     worst_regret: the same bound over all tickets, if those without an outcome have loss 1.
+    balance: amounts spent, reserved and left of each resource; empty without a budget.
     mix: under a budget, (action, share of the rows) of the current plan, largest share first; else empty.
     left_out: number of tickets of the null action, which leaves a row alone.
     target: mean loss to reach under a budget; None without a target.
@@ -323,7 +324,9 @@ def status_of(
 ) -> Status:
     """Compute the status of a session from a snapshot of its tickets.
 
-    balance: without amounts if there is no budget.
+    pending: the tickets without an outcome.
+    level: probability that any interval or bound is wrong.
+    balance: amounts spent, reserved and left of each resource; empty without a budget.
     mix: probability of each action in the last ticket; None without a budget.
     """
     certificate = _certificate_of(view, level)

@@ -91,7 +91,8 @@ class EarlyStoppingRace:
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
         """Return a stop with its reason if the sample is not needed, else None.
 
-        Called by inspect_ai. It is not needed if its candidate is dropped, the race is over, or it was answered before.
+        Called by inspect_ai. A sample is one call: a candidate on a row. It is not needed if its candidate is dropped,
+        the race is over or at its limit, or it was answered before.
         """
         ticket, race = _ticket(id), self.race
         call = race.call(ticket)
@@ -107,13 +108,20 @@ class EarlyStoppingRace:
         return None
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
-        """Record the score, in [0, 1], of a sample. Called by inspect_ai."""
+        """Record the score of a sample, one of `scores` by scorer. Called by inspect_ai.
+
+        ParameterError if it is not in [0, 1], or there are several and no `scorer` is named.
+        """
         answer = Event("answer", _ticket(id), loss=1.0 - self._score(scores))
         self.race.apply(answer)
         self._log.append(answer)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return the result of the race for the log of the task. Called by inspect_ai."""
+        """Return the result of the race for the log of the task. Called by inspect_ai.
+
+        Keys: verdict (a sentence), answer (names of candidates), proved (None while undecided), calls, calls_saved,
+        settings.
+        """
         race = self.race
         return {
             "verdict": race.verdict,

@@ -27,7 +27,7 @@ class RanksOfRun(Hooks):
     """Hook of inspect_ai: print the rank sets of the models of every task of a run."""
 
     def enabled(self) -> bool:
-        """Return whether TOMBOLA_RANKS is set, and not 0. Called by inspect_ai."""
+        """Return whether the variable TOMBOLA_RANKS is set, but not to 0."""
         return os.environ.get(_VARIABLE, "") not in _OFF
 
     async def on_run_end(self, data: RunEnd) -> None:

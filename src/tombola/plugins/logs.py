@@ -35,7 +35,8 @@ class _LoggedAnswer(NamedTuple):
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     """Read evaluation logs as one pool: a row per sample, a column per candidate.
 
-    TableError if a file is malformed, or a candidate lacks a row.
+    Formats: inspect_ai (.eval, .json), lm-eval (.jsonl), promptfoo (.json), and CSV with columns candidate, row, and
+    score or loss. TableError if a file is malformed, or a candidate lacks a row.
 
     metric: name of the score to use; None if there is only one.
     """
@@ -48,6 +49,9 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
 
     Both are in the order of first occurrence. Raises TableError unless every candidate has exactly one answer per row,
     with a loss in [0, 1].
+
+    answers: candidate, row and loss of each.
+    source: name of the logs in error messages.
 
     >>> pool_of([_LoggedAnswer("a", "x", 0.5), _LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
@@ -124,6 +128,9 @@ def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> I
     """Yield (model, sample id, loss in [0, 1]) of each sample of an inspect_ai log.
 
     TableError if there are several scores and `metric` names none of them.
+
+    log: an EvalLog of inspect_ai; its samples are read from its file if it has none.
+    source: name of the log in error messages; None for its path.
     """
     from inspect_ai.log import read_eval_log
     from inspect_ai.scorer import value_to_float

@@ -26,7 +26,13 @@ _ID_HEADERS = ("id", "ids", "row")
 
 
 class RowList(NamedTuple):
-    """A work list: the rows to play, with distinct ids, and the cells of its table."""
+    """A work list: the rows to play, with distinct ids, and the cells of its table.
+
+    columns: names of all columns, also of `id_column`.
+    cells: of each row, in the order of `columns`.
+    delimiter: character between cells in the file.
+    notes: remarks of the reader.
+    """
 
     id_column: str
     ids: tuple[str, ...]

@@ -68,7 +68,9 @@ class CellRef(NamedTuple):
 class Column(NamedTuple):
     """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
 
-    `notations` has each way in which numbers are written, such as "percent", with the first cell written so.
+    texts: cells as written; None if they were not kept.
+    first_invalid, first_missing: first cell that is not a number, and first missing one; None if there is none.
+    notations: each way in which numbers are written, such as "percent", with the first cell written so.
     """
 
     name: str
@@ -112,7 +114,10 @@ class Column(NamedTuple):
 class Columns:
     """A table as columns, before their roles (action, id, cost) are assigned.
 
-    `lines` has the line of each row in the file, `decimal` the decimal mark that the user named; None if unknown.
+    source: name of the table in messages.
+    lines: line number of each row in the file; None if unknown.
+    notes: remarks of the reader.
+    decimal: the decimal mark that the user named; None without one.
     """
 
     source: str
@@ -136,7 +141,7 @@ class Columns:
         return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def find(self, name: str, option: str) -> Column:
-        """Return the column that an option names; raise TableError if there is none."""
+        """Return the column that `option`, such as "ids", names; TableError if unknown."""
         if name in self.by_name:
             return self.by_name[name]
         raise TableError(
@@ -145,7 +150,10 @@ class Columns:
         )
 
     def matching(self, pattern: str, option: str) -> list[str]:
-        """Return the names of columns that match a pattern; raise TableError if none does."""
+        """Return the names of columns that match a pattern given as `option`.
+
+        TableError, which names the option, if none does.
+        """
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
@@ -262,7 +270,11 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells; the texts of all columns are kept."""
+    """Parse a table that is given as rows of cells; the texts of all columns are kept.
+
+    source: name of the table in messages.
+    note: remark of the reader to add to the notes; "" for none.
+    """
     check_unique_names(source, names)
     cells = []
     for row in rows:

@@ -79,7 +79,8 @@ _NO_COSTS = _CostColumns({}, ())
 def requested_costs(table: Columns, options: ReadOptions) -> _CostColumns:
     """Return the cost columns that the option `costs` names or matches.
 
-    The option lists resources, patterns such as cost_*, or one column per action.
+    The option lists resources, patterns such as cost_*, or one column per action. The result has, for each resource,
+    the column of each action.
     """
     resources, single = {}, []
     for word in options.resources:
@@ -104,6 +105,9 @@ def detected_costs(
     """Detect cost columns by name; no columns unless there is one for every action.
 
     Columns called cost:ACTION must be complete: TableError otherwise.
+
+    names: names of the actions.
+    ignored: columns without a role, with the reason; beside cost:ACTION, only these are tried.
     """
     if options.costs is not None:
         return _NO_COSTS

@@ -71,6 +71,9 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
     Returns values, shape (rows, features), with names and notes. The notes state categories, missing values and the
     encoding of text.
 
+    plain: columns of numbers or categories.
+    texts: columns of free text.
+
     >>> import numpy as np
     >>> size = Column("size", np.array([3.0, np.nan, 5.0, 4.0]))
     >>> encoded = encode_features(Columns("t.csv", [size]), [size])
@@ -90,7 +93,12 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
 def features_of_list(
     listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
 ) -> _Encoded:  # fmt: skip
-    """Encode columns of a work list, given by names or patterns such as size_*."""
+    """Encode columns of a work list, named or matched by patterns such as size_*.
+
+    Returns values, names and notes, as `encode_features`.
+
+    features, text: columns of numbers or categories, and columns of free text.
+    """
     table = columns_from_rows(source, listed.columns, listed.cells)
     options = ReadOptions(ids=listed.id_column, features=features, text=text)
     plain, texts = feature_columns(table, options, {listed.id_column} if "*" in features else ())

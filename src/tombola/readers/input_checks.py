@@ -10,7 +10,10 @@ from tombola.errors import TableError
 
 
 def check_file(path: Path, expected: str = "a file") -> None:
-    """Raise TableError unless the path is a readable regular file; never open a pipe."""
+    """Raise TableError unless the path is a readable regular file; never open a pipe.
+
+    expected: noun for the file, in the message.
+    """
     try:
         mode = path.stat().st_mode
         if stat.S_ISREG(mode):

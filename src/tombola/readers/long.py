@@ -48,8 +48,10 @@ def read_long(
 ) -> tuple[ParsedTable, Integers]:
     """Parse a long table; return it, and the row number, from 0, of each line.
 
-    Rows and actions keep the order of their first lines. Raises TableError for a log of chosen actions.
+    Rows and actions keep the order of their first lines. Raises TableError for a log of chosen actions, with one action
+    per row.
 
+    action: the column that names the action of each line.
     average: average repeated lines of a row and action, which otherwise raise TableError.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)

@@ -18,7 +18,7 @@ from tombola.readers.names import Kind, direction_of, direction_of_file
 class ReadOptions(NamedTuple):
     """Options of `read_table` that affect parsing; None means: detect.
 
-    The `range` only serves to reject cells in another unit; values are not rescaled.
+    Fields are the parameters of `read_table`; `range` only serves to reject cells in another unit, nothing is rescaled.
     """
 
     kind: Kind | None = None
@@ -140,6 +140,7 @@ class ParsedTable(NamedTuple):
         """Return the direction; TableError if neither names nor the caller state it.
 
         range_options: direction -> the option about the range that it needs as well, for the message.
+        hint: a further clause of the message.
         """
         if self.kind is not None:
             return self.kind
@@ -153,7 +154,10 @@ class ParsedTable(NamedTuple):
 
 
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
-    """Return the error, to be raised, for a table with the loss of one action per row."""
+    """Return the error, to be raised, for a table with the loss of one action per row.
+
+    evidence, hint: clauses of the message: how that was detected, and the end of the advice.
+    """
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
         f"({evidence}): the losses of the other actions are unknown, so the regret of a learner cannot be computed; "
@@ -162,5 +166,5 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 
 
 def stack_costs(resources: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
-    """Return costs of shape (rows, actions, resources); None without resources."""
+    """Stack the costs (rows, actions) of each resource on a third axis; None if none."""
     return np.stack(resources, axis=2) if resources else None

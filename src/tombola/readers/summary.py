@@ -35,8 +35,8 @@ _MANY_INCOMPLETE = 0.05
 class GroupRow(NamedTuple):
     """One group of rows: its size, and the best and second action by mean.
 
-    Means are in the unit of the table, over filled cells; NaN, with the name "", if there are none. Without a known
-    direction, `best` has the largest mean and `second` the smallest.
+    Means are in the unit of the table, over filled cells, of which there are `cells`; NaN, with the name "", if there
+    are none. Without a known direction, `best` has the largest mean and `second` the smallest.
     """
 
     name: str
@@ -52,6 +52,10 @@ def group_rows(
     values: NDArray[Any], strata: Sequence[str], actions: Sequence[str], kind: Kind | None
 ) -> list[GroupRow]:
     """Return the best and the second action of each group, the largest group first.
+
+    values: shape (rows, actions), in the unit of the table; NaN for missing cells.
+    strata: group of each row.
+    kind: direction of the values; None if unknown.
 
     >>> values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.5]])
     >>> [(one.name, one.rows, one.best) for one in group_rows(values, ["x", "y", "x"], ["a", "b"], "losses")]
@@ -157,6 +161,7 @@ class TableSummary(NamedTuple):
         It is a race that fills the missing cells if more than half of the rows are incomplete, else a comparison.
 
         command: `tombola compare` with the table, as typed; missing options are appended.
+        source: path of the table.
         """
         kinds, directions = self._directions()
         if self.is_unfinished and (races := self.race_steps(source)):
@@ -179,6 +184,9 @@ class TableSummary(NamedTuple):
         """Return (purpose, command) of a race that starts from the cells of a table.
 
         Empty if few rows are incomplete, if cells state timeouts, and without a file or ids, which a race needs.
+
+        source: path of the table; "-" for standard input.
+        limits: the smallest and the largest possible value; None to suggest them.
         """
         if not self._has_many_blanks or not self.parsed.id_column or source == "-":
             return []

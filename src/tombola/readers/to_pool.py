@@ -118,6 +118,7 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
 
     missing: treatment of missing cells: raise ("error"), "drop" the row, or count the cell as loss 1 ("worst").
     limits: the smallest and the largest possible value; None is (0, 1).
+    rescale: map the smallest and the largest value of the table to [0, 1] instead.
     """
     needed: dict[Kind, str] = {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
     kind = parsed.require_direction(needed, NOT_TRUE_LIMITS if needed and is_unusual_range(parsed) else "")

@@ -125,6 +125,8 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
     """Raise TableError if cells in percent do not fit the range or the other actions.
 
     67% is read as 0.67, which is wrong beside scores from 0 to 10, and in a range from 0 to 100.
+
+    limits: the smallest and the largest possible value; None if not given.
     """
     percent = [column for column in actions if PERCENT in column.notations]
     if not percent:
@@ -159,7 +161,7 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
 
 
 def actions_option(names: Sequence[str]) -> str:
-    """Return the option that names these actions; more than 20 become a placeholder."""
+    """Return the option `actions` with these names, as text; a placeholder beyond 20."""
     return option_text("actions", names if len(names) <= _MAX_LISTED else ["NAME", "NAME"])
 
 

@@ -7,7 +7,7 @@ from tombola._types import Floats
 
 
 class Band(NamedTuple):
-    """A measured curve with its interval: arrays of equal length."""
+    """A measured curve through (x, middle), in a band from low to high: equal lengths."""
 
     name: str
     x: Floats
@@ -36,7 +36,8 @@ class Point(NamedTuple):
 class Chart:
     """Curves and points on linear or logarithmic axes, as data; `draw_chart` draws it.
 
-    `alt` is for readers who do not see the chart; "" for the title.
+    bands, lines: measured curves, and reference curves.
+    alt: description for readers who do not see the chart; "" for the title.
     """
 
     title: str

@@ -238,6 +238,7 @@ def _without_remarks() -> Iterator[None]:
 def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
     """Return the content of a PNG, SVG or PDF file; equal figures give equal bytes.
 
+    kind: "png", "svg" or "pdf".
     dpi: pixels per inch; None for 300 in PNG, 72 otherwise.
     """
     from matplotlib import rc_context

@@ -412,7 +412,8 @@ class Client(_SyncConnection):
     def ranking(self) -> dict[str, Any]:
         """Return the actions, the best first, with intervals of their mean losses.
 
-        Keys: actions, best, within (bound on its distance from the best mean), level and estimate (a sentence).
+        Keys: actions (dicts with name, plays, known, mean, low and high), best (name), within (bound on its distance
+        from the best mean), level (error probability) and estimate (a sentence).
         """
         return self._run(_RANKING)
 
@@ -502,8 +503,8 @@ class RaceClient(_SyncConnection):
     def verdict(self) -> dict[str, Any]:
         """Return the answer of the race so far, as plain data.
 
-        Keys: verdict and progress (sentences), proved (None while undecided), answer, done, active, leader, calls,
-        calls_saved.
+        Keys: verdict and progress (sentences), proved (None while undecided), answer (names of possible answers), done
+        (whether the race is over), active (candidates left), leader, calls and calls_saved (their numbers).
         """
         return self._run(_VERDICT)
 

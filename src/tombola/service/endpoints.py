@@ -145,7 +145,7 @@ def _tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str
 
 
 def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
-    """Return the cells of a row by column name, without its id and blank cells."""
+    """Return the cells of a row of `SessionFile.rows_of` by column; no id, no blanks."""
     return {name: cell for name, cell in zip(file.columns, row, strict=True) if cell and name != file.id_column}
 
 
@@ -244,6 +244,8 @@ async def table_reply(hosted: HostedFile[Any], kind: str, write: Callable[[Any, 
     """Return the table that `write` makes of a file, as a download.
 
     ProblemError 404 for another kind than "csv" and "parquet".
+
+    write: called with the session or race file and the path to write to.
     """
     if kind not in ("csv", "parquet"):
         raise ProblemError(404, "not-found", f"export: expected csv or parquet, got {kind!r:.100}; change the path.")

@@ -68,7 +68,7 @@ class HostedFile(Generic[_File]):
         self.paused = paused
 
     async def read_cached(self, key: str, function: Callable[[], _T]) -> _T:
-        """Return the cached result of `key`; compute it if it is outdated.
+        """Return the cached result of `key`; `read` it by `function` if it is outdated.
 
         It is outdated after a second, and after every `write`. A key always has the same function.
         """

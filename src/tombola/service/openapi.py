@@ -22,6 +22,7 @@ class Operation(NamedTuple):
     role: the least role that may call it: "reader", "worker" or "admin"; None: public.
     handler: called with the service, the request and the identity of the caller. Its docstring is the description.
     reply, body: JSON schemas, or the media types of another reply; None: no body.
+    status: HTTP status of the reply if there is no error.
     takes_key: whether the header Idempotency-Key is read.
     """
 

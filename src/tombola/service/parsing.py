@@ -84,7 +84,10 @@ def _checked_fields(owner: str, found: Any, required: Iterable[str], optional: I
 
 
 def parse_integer(owner: str, value: Any, least: int, most: int) -> int:
-    """Return a JSON value if it is an integer in [least, most]; else ProblemError 422."""
+    """Return a JSON value if it is an integer in [least, most]; else ProblemError 422.
+
+    owner: name of the field, for the message.
+    """
     if type(value) is not int or not least <= value <= most:
         raise invalid_value(owner, f"an integer in {least}..{most}", f"{value!r:.100}", "change it")
     return value
@@ -118,7 +121,7 @@ def parse_outcome(value: Any) -> Outcome:
 
 
 def parse_outcomes(value: Any) -> list[Outcome]:
-    """Convert a JSON list of 1 to 10,000 objects to outcomes; else ProblemError 422."""
+    """Convert a JSON list of 1 to 10,000 objects, as `parse_outcome`; else 422."""
     return [parse_outcome(item) for item in _checked_list("outcomes", value)]
 
 
@@ -151,6 +154,8 @@ def _answer(found: Any) -> Event:
 
 def invalid_value(owner: str, expected: str, got: str, fix: str) -> ProblemError:
     """Return a ProblemError 422 (invalid value) for the caller to raise.
+
+    owner: name of the field; the parameters are the parts of the message.
 
     >>> invalid_value("count", "an integer", "'x'", "change it").detail
     "count: expected an integer, got 'x'; change it."

@@ -94,7 +94,11 @@ async def events(service: "Service", request: Request, identity: Identity) -> Re
 
 
 def race_status(file: RaceFile) -> dict[str, Any]:
-    """Return the report of a race as plain data, with pending calls and progress."""
+    """Return the report of a race as plain data, with pending calls and progress.
+
+    Keys: those of `RaceReport.to_json`, pending (calls, each with its time `since`, in Unix seconds, or None), active
+    (candidates left), leader and progress (a line).
+    """
     race, times = file.race, file.lease_times()
     return {
         **RaceReport.from_file(file, race).to_json(),

@@ -30,6 +30,8 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
     """Open session and race files; each is served under its name without the suffix.
 
     ParameterError for equal names and for invalid `outcomes`. Race files are locked until the service closes.
+
+    outcomes: text of each button of an outcome -> its value, in the unit of the session; None: yes and no.
     """
     sessions: dict[str, HostedFile[SessionFile]] = {}
     races: dict[str, HostedFile[RaceFile]] = {}

@@ -33,7 +33,12 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 
 
 def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
-    """Read an ASlib scenario: rows are instances, actions are algorithms."""
+    """Read an ASlib scenario: rows are instances, actions are algorithms.
+
+    A loss is the run time as a share of the cutoff, 1 if the run failed; or the measured quality, unchanged.
+
+    folder: has algorithm_runs.arff and description.txt.
+    """
     about = _description(folder / "description.txt")
     table = _read_arff(folder / RUNS)
     instance, action = table.find("instance_id", "the format"), table.find("algorithm", "the format")
