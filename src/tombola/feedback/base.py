@@ -36,7 +36,8 @@ EncodedOutcome: TypeAlias = tuple[float, ...]
 class LiveKernels(NamedTuple):
     """Compiled single-round kernels of a learner, which write into a ticket table.
 
-    `cells` is the matrix of the table; a ticket is pending until its outcome is observed.
+    Built by `FeedbackModel.live_kernels`. `cells` is the matrix of the table; a ticket is pending until its outcome is
+    observed.
 
     `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` or `TABLE_FULL`
     if nothing was issued.
@@ -77,8 +78,8 @@ EMPTY_CELLS = np.zeros((1, 1))
 class StepRunner:
     """Play a learner one round at a time, for a caller that stores the plays.
 
-    `act` returns an action, and `learn` passes its outcome to the learner, then or later; `plan` is optional. `played`
-    is the number of rounds played so far.
+    Built by `FeedbackModel.step_runner`. `act` returns an action, and `learn` passes its outcome to the learner, then
+    or later; `plan` is optional. `played` is the number of rounds played so far.
     """
 
     def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
@@ -231,12 +232,14 @@ class FeedbackModel(ABC):
         """Return the kernels that play one round at a time, for a new play."""
 
     def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
+        """Return a runner that plays a learner one round at a time, from the first."""
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
         """Return the validated features of a row, as `LiveKernels.act` takes them.
 
-        The base class is for learners without features: it always raises FeedbackError.
+        `given` is as passed to `Session.act`. The base class is for learners without features: it always raises
+        FeedbackError.
         """
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
@@ -292,7 +295,10 @@ class FeedbackModel(ABC):
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
     """Return the loss or reward that a user gave, unchecked, and its name.
 
-    Raises FeedbackError unless exactly one of the two is given, and for arguments other than these and `others`.
+    Its name is "loss" or "reward". Raises FeedbackError unless exactly one of the two is given, and for arguments
+    other than these and `others`.
+
+    given: the keyword arguments of `Session.observe` by name; None stands for a missing one.
     """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
@@ -311,7 +317,10 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 
 
 def copy_into(target: Floats, given: Any) -> bool:
-    """Copy numbers into an array; return False, and change nothing, if they cannot be."""
+    """Copy numbers into an array; return False if they do not fit.
+
+    They fit if they convert to floats of the same shape; else nothing is changed.
+    """
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -394,9 +403,11 @@ def make_loop_kernels(
     """Return the kernels of a learner without a budget, by global name.
 
     kernels: as returned by `Learner.kernels`.
-    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`.
-    make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`. `expect(row, action, mix)` is the
-        expected loss of the round over the learner's own randomness.
+    look_ahead: kernel that prefetches the row of a later round.
+    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`, which passes the
+        feedback of round s to the learner's kernel `observe`.
+    make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`, which plays a round.
+        `expect(row, action, mix)` is the expected loss of the round over the learner's own randomness.
     """
     choose, observe, needs_plan = make_choose(kernels), kernels.observe, kernels.needs_plan
 
@@ -427,7 +438,9 @@ def _expect_plain(row: Floats, action: int, mix: Floats) -> float:
 def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:
     """Choose one action and write its ticket; return round, action, probability.
 
-    The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
+    A kernel. The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
+
+    memory: state vector of the learner. cells: matrix of the ticket table.
     """
     if needs_plan(view(memory)):
         return NEEDS_PLAN, 0, 0.0
