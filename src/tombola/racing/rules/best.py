@@ -16,7 +16,10 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two
 
 
 class Best(Elimination):
-    """Rule for the best candidate: drop candidates until one is left."""
+    """Rule for the best candidate: drop candidates until one is left.
+
+    Parameters as in `Elimination`.
+    """
 
     supports_predictions = True
 

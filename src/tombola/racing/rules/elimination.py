@@ -26,8 +26,11 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class EliminationState(NamedTuple):
     """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
-    A rule adds fields of its own; its class lists them. The last seven are None without predictions. d is the
-    difference of the losses of candidate and opponent, g the predicted one.
+    Numbers, flags (0 or 1) and candidates are floats, since kernels change arrays in place. `total_loss` is over the
+    rows counted, `known_loss` and `known_gain` (1 - loss) over answers on file on later rows. A row of `wealth` is a
+    bettor, an e-process that decides at `threshold`; a column is a strategy. A rule adds fields of its own; its class
+    lists them. The last seven are None without predictions; their bets are on d - g, the difference of the losses of
+    candidate and opponent minus the predicted one.
     """
 
     active: Floats  # (k,) 1 while a candidate is in the race, else 0
@@ -65,12 +68,15 @@ def _state_type(rule: str, own: tuple[str, ...]) -> Any:
 class OpenQuestion(NamedTuple):
     """An undecided comparison, from which the rows still needed are estimated.
 
-    If the edge, in favour of the decision, is 0 or less, more rows like those so far do not decide it.
+    edge: mean difference of losses so far, plus the tolerance of the question. It is in favour of the decision; if it
+        is 0 or less, more rows like those so far do not decide it.
+    variance: of this difference on one row.
+    threshold: wealth that decides the comparison.
     """
 
-    edge: float  # mean difference of losses so far, plus the tolerance of the question
-    variance: float  # of this difference on one row
-    threshold: float  # wealth that decides the comparison
+    edge: float
+    variance: float
+    threshold: float
 
 
 class Elimination(ABC):
@@ -205,14 +211,20 @@ class Elimination(ABC):
 
     @abstractmethod
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the undecided comparisons of two candidates, see `rows_remaining`."""
+        """Return the undecided comparisons of two candidates.
+
+        `verdict.rows_remaining` estimates from them how many more rows are needed.
+        """
 
     def gap(self, better: int, worse: int) -> float:
         """Return the mean loss of `worse` minus that of `better`, over the rows counted."""
         return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
 
     def variance(self, bettor: int) -> float:
-        """Return the variance of the differences that a bettor has bet on; 0 before any."""
+        """Return the variance of the differences that a bettor has bet on; 0 before any.
+
+        bettor: row of `state.wealth`.
+        """
         return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 
     @property
@@ -247,7 +259,10 @@ def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
 
 
 def best_two(state: Any) -> tuple[int, int]:
-    """Return (leader, runner-up) of the active by total loss; -1: none. A kernel."""
+    """Return the two active candidates of least total loss, best first; a kernel.
+
+    -1 stands for a missing one.
+    """
     first, second = -1, -1
     for a in range(state.total_loss.size):
         if state.active[a] > 0.0:
