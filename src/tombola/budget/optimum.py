@@ -47,7 +47,7 @@ class Optimum:
 
     It is the result of the function `optimum`.
 
-    value: mean reward per round of the mix, which is 1 - its mean loss; with a target too.
+    value: mean reward per round of the mix, which is 1 - its mean loss; also with a target.
     mix: probability of each action, shape (k,); an added null action is the last one.
     cost: mean cost per round of the mix, in cost units, shape (resources,).
     program: the linear program (mean rewards, mean costs, budget per round), shapes (k,), (k, resources) and
@@ -191,8 +191,9 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
     """Return the corners of the smallest mean loss as a function of the mean cost.
 
-    Mean cost, mean loss and action of each corner, from the cheapest to the one of least loss. Between corners the
-    function is linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one resource.
+    Returns mean cost, mean loss and action of each corner, from the cheapest to the one of least loss. Between corners
+    the function is linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one
+    resource.
     """
     if n_resources(pool) != 1:
         raise ParameterError(

@@ -177,7 +177,7 @@ class Betting(Confidence):
 
 
 def new_grid(population: float, level: float, actions: int) -> BettingGrid:
-    """Return the state of `Betting` before the first value."""
+    """Return the state of `Betting`, with its parameters, before the first value."""
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
     return BettingGrid(
         counts=empty,

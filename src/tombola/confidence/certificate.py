@@ -121,7 +121,7 @@ class Certificate:
         return self.loss + self.pending - self.rounds * float(self.lows.min())
 
     def certified(self, within: float) -> bool:
-        """Return whether some action is proved to be this close to the best."""
+        """Return whether some action is proved to be this close to the best in mean loss."""
         return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:

@@ -245,6 +245,7 @@ def certify_trace(
     """Return the certificate of a trace, from the feedback of its learner only.
 
     ParameterError if the order was not random. `rounds` is the number of first rounds to use; None: all of them.
+    `level` and `method` are as in `RowMonitor`.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)

@@ -126,7 +126,7 @@ def reveal_immediately(play: Play, t: int) -> bool:
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
     """Prefetch the row of round t + PREFETCH_ROUNDS, if there is one; a kernel.
 
-    columns: number of columns to prefetch, a cache line (8 floats) at a time.
+    rows, order: the table, and the row of each round. columns: number to prefetch, by cache lines of 8 floats.
     """
     if t + PREFETCH_ROUNDS < order.size:
         for column in range(0, columns, 8):

@@ -60,7 +60,10 @@ class LiveKernels(NamedTuple):
     decision: Callable[[Floats, int], list[float]] | None = None
 
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
-        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise."""
+        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
+
+        Parameters as of `observe`.
+        """
         if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
                 f"learn: expected the outcome of a pending round, got {outcome} for round {round}; encode it first."
@@ -91,7 +94,8 @@ class StepRunner:
     def act(self, played: int) -> tuple[int, float]:
         """Return the next action, from 0, and its probability; plan first if needed.
 
-        Raises LearnerError for a learner that returns an invalid action, or that still needs to plan after 100 plans.
+        `played` is the number of rounds played so far. Raises LearnerError for a learner that returns an invalid
+        action, or that still needs to plan after 100 plans.
         """
         self._cells[0, ROUNDS] = 0.0
         try:
@@ -179,7 +183,10 @@ class FeedbackModel(ABC):
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
-        """Return amounts, spending and reservations in cost units; empty without a budget."""
+        """Return amounts, spending and reservations in cost units; empty without a budget.
+
+        workspace: of the play, built by the method `workspace`.
+        """
         return NO_BALANCE
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
@@ -262,7 +269,7 @@ class FeedbackModel(ABC):
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Check an encoded outcome, such as one from a file, and return it.
 
-        Raises FeedbackError if it is not valid, for example a loss outside [0, 1].
+        Raises FeedbackError if it is not valid, for example a loss outside [0, 1]. `action` is the action played.
         """
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 
@@ -276,10 +283,16 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played; 1 for an added null action."""
+        """Return the loss in [0, 1] of an action; 1 for an added null action.
+
+        outcome: encoded outcome of the round; with bandit feedback, `action` is the action played.
+        """
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the cost of the action played, per resource, in cost units."""
+        """Return the cost of an action, per resource, in cost units.
+
+        Parameters as of `loss`.
+        """
         return ()
 
     @abstractmethod

@@ -216,7 +216,7 @@ class RaceSettings:
         return Within(*common, within=within) if self.within > 0 else Best(*common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data; an infinite population is written as "inf"."""
+        """Return the fields by name as JSON data; an infinite population is "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
         return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
 

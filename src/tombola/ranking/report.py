@@ -201,7 +201,7 @@ class Ranking:
         return f"{first} and {second} are not separated by {plural(one.rows, 'row')}; about {needed:,.0f} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
-        """Estimate the number of rows that would prove the order of two candidates.
+        """Estimate the rows that would prove the order of two candidates under a reading.
 
         A rule of thumb: with D the difference of the means, which is assumed to stay, and v the variance of the paired
         differences, n = 2 v ln(goal) / D^2, with `Reading.goal`, for independent rows, n / (1 + n / N) on a list of N
@@ -221,7 +221,8 @@ class Ranking:
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval (low, high) of a mean, in the unit of the table.
 
-        It holds for this candidate, given by its number, alone with probability 1 - level of the reading.
+        It holds for this candidate, given by its number, alone with probability 1 - level of the reading, given by its
+        name; None: the first one.
         """
         one = self.reading(reading)
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))

@@ -44,7 +44,7 @@ class Best(Elimination):
 def bet_and_drop(state: Any, losses: Floats) -> None:
     """Bet on one row against every active candidate, count it, and drop candidates.
 
-    A kernel: the rule of Theorem 1 of docs/theory/race.md. Bettor b bets against candidate b.
+    A kernel, as `Elimination.step` (docs/theory/race.md, Theorem 1). Bettor b bets against candidate b.
     """
     leader, runner = best_two(state)
     below = 0
