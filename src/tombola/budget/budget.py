@@ -114,6 +114,8 @@ class Budget:
     def to_json(self) -> list[Any]:
         """Return the parameters as a list of JSON values, to be read by `Budget(*values)`.
 
+        The target is left out if it is None.
+
         >>> Budget(90.0, worst=3.0, prices=[0.0, None, 0.25]).to_json()
         [[90.0], 3.0, None, [0.0, None, 0.25]]
         """
@@ -226,7 +228,8 @@ class Budget:
 class ResolvedBudget(NamedTuple):
     """Hold a budget with all defaults filled in, in cost units.
 
-    A null action that was added to the actions of the user is the last action, and the tables have a row for it.
+    null, added: index of the action that costs nothing, and whether it was added to the user's actions. If so, it is
+        the last action, and the tables have a row for it.
 
     amounts: shape (resources,).
     worst: largest cost of each action, shape (actions, resources).
@@ -257,7 +260,8 @@ class ResolvedBudget(NamedTuple):
 class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
-    stop: stop rule, see `Stop`.
+    stop: "fits" plays every action whose worst cost still fits; "strict" (the paper) plays only the null action once
+        less than one largest cost of a resource is left.
     mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
     comparator: mean loss per round of the best fixed mix within the budget, NaN if unknown.
     """
@@ -271,8 +275,8 @@ class BudgetRun(NamedTuple):
 class BudgetTerms(NamedTuple):
     """Hold the part of a budget that a learner knows in advance, in common scale.
 
-    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`. An added null action is the
-    last one and has loss 1.
+    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`. The null action costs
+    nothing; an added one is the last action and has loss 1.
 
     rate: budget per round, the same for every resource.
     prices: known costs, shape (actions, resources), NaN where not known; None if none is.
@@ -291,7 +295,10 @@ class BudgetTerms(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """Amounts, spending, and reservations for plays in flight, in cost units."""
+    """Amounts, spending, and reservations for plays in flight, in cost units.
+
+    Each is a tuple with one number per resource.
+    """
 
     amounts: tuple[float, ...]
     spent: tuple[float, ...]
@@ -310,7 +317,8 @@ NO_BALANCE = Balance((), (), ())
 def ticks_per_unit(amounts: Floats) -> Floats:
     """Return the ticks per cost unit of each resource, shape (resources,).
 
-    It is the power of two for which the amount in ticks is an integer of 52 bits; 1 for an amount of 0.
+    A tick is a small unit of cost; sums of whole ticks are exact. There are 2^n ticks per unit, so that the amount in
+    ticks is an integer of 52 bits; 1 for an amount of 0.
 
     >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True

@@ -47,10 +47,11 @@ class Optimum:
 
     It is the result of the function `optimum`.
 
-    value: mean reward per round of the mix, which is 1 - its mean loss; with a target too.
+    value: mean reward per round of the mix, which is 1 - its mean loss; also with a target.
     mix: probability of each action, shape (k,); an added null action is the last one.
     cost: mean cost per round of the mix, in cost units, shape (resources,).
-    program: the linear program; for a target, as returned by `target_as_budget`.
+    program: the linear program (mean rewards, mean costs, budget per round), shapes (k,), (k, resources) and
+        (resources,); for a target, as returned by `target_as_budget`.
     unit: factor from dual prices of the program to `prices`; 1 without a target.
     """
 
@@ -172,9 +173,10 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
 def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
     """Return the program that minimises cost under a loss target, and its unit.
 
-    The roles are exchanged: the reward of an action is minus its cost of resource 0, divided by the unit; its first
-        cost is its loss; the first rate is the target. The costs and rates of the resources follow, without those whose
-        rate no cost exceeds. The unit is the largest cost of resource 0, or 1 if that is 0.
+    The program is (rewards, costs, rates), as in `dual_prices`. The roles are exchanged: the reward of an action is
+    minus its cost of resource 0, divided by the unit; its first cost is its loss; the first rate is the target. The
+    costs and rates of the resources follow, without those whose rate no cost exceeds. The unit is the largest cost of
+    resource 0, or 1 if that is 0.
 
     losses, costs: means of each action, shapes (k,) and (k, resources).
     rates: budget per round of each resource, shape (resources,).
@@ -189,8 +191,9 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
     """Return the corners of the smallest mean loss as a function of the mean cost.
 
-    Mean cost, mean loss and action of each corner, from the cheapest to the one of least loss. Between corners the
-    function is linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one resource.
+    Returns mean cost, mean loss and action of each corner, from the cheapest to the one of least loss. Between corners
+    the function is linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one
+    resource.
     """
     if n_resources(pool) != 1:
         raise ParameterError(
@@ -212,7 +215,10 @@ def _below(first: int, middle: int, last: int, rewards: Floats, costs: Floats) -
 
 
 def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
-    """Return the dual prices of a `Program`, shape (resources,).
+    """Return the dual prices of a linear program of a budget, shape (resources,).
+
+    rewards, costs: mean reward and mean costs of each action, shapes (k,) and (k, resources).
+    rates: budget per round of each resource, shape (resources,).
 
     A price is the mean reward that one more unit of the rate adds. Together they are the p >= 0 that minimises rates .
     p + max_a (rewards[a] - costs[a] . p); infinite for a resource of rate 0 that would add reward. Raises
@@ -247,10 +253,12 @@ def mean_costs(pool: Pool) -> Floats:
 
 
 def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return a best mix of a `Program`, and a basis that warm-starts a similar one.
+    """Return a best mix, shape (k,), and a basis that warm-starts a similar program.
+
+    rewards, costs, rates: as in `dual_prices`.
 
     The basis is opaque: pass it to the next call, for example when the means have changed by one more row; None
-        starts anew. Raises UnreachableError if no mix keeps within the rates.
+    starts anew. Raises UnreachableError if no mix keeps within the rates.
     """
     if costs.shape[1] == 1:
         return best_mix_one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
@@ -259,6 +267,8 @@ def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 
 def best_mix_one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
     """Return the best mix for one resource, the probability of each action, (k,).
+
+    rewards, costs: mean reward and mean cost of each action, shape (k,); rate: largest mean cost of the mix.
 
     It is one action that costs at most the rate, or a mix of one such action and one dearer action that costs exactly
     the rate. Raises UnreachableError if every action costs more than the rate.

@@ -19,7 +19,7 @@ class TargetRegret(NamedTuple):
 
     target: mean loss to reach.
     cost: mean cost per round of the cheapest mix that reaches it, in cost units.
-    price: the cost that this mix saves per loss that the target allows more (dual price), in cost units.
+    price: cost that this mix saves if the target is raised, per unit of mean loss (dual price).
     """
 
     target: float

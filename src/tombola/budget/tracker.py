@@ -35,8 +35,8 @@ _MIX_TOLERANCE = 1e-6
 class BudgetTracker(NamedTuple):
     """Balance and limits of a budget in play, in ticks.
 
-    Kernels change its arrays in place. In the common scale, costs are in [0, 1] and every resource has the same budget
-    per round.
+    A tick is a small unit of cost; sums of whole ticks are exact (`ticks_per_unit`). Kernels change its arrays in
+    place. In the common scale, costs are in [0, 1] and every resource has the same budget per round.
 
     amounts, spent: total budget, and costs of the rounds with feedback so far, in ticks, shape (resources,).
     reserved: worst costs of the plays whose feedback is still to come, in ticks, shape (resources,).
@@ -45,7 +45,7 @@ class BudgetTracker(NamedTuple):
     worst_costs: as `worst`, in cost units, shape (actions, resources).
     unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
     fits: 1 for each action that is affordable now, else 0, shape (actions,).
-    flags: shape (3,), indexed by STOPPED, CLOSED and _AMPLE.
+    flags: 0 or 1, shape (3,), indexed by STOPPED and CLOSED (`update_affordable`) and _AMPLE (every mix is affordable).
     null: index of the null action, which costs nothing.
     slack: relative rounding error of fluid costs.
     strict: whether the stop rule is "strict".
@@ -110,7 +110,8 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
 def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
     """Return amounts, spending and reservations of a tracker in cost units.
 
-    Spent and reserved amounts are rounded up by less than a tick per play. `amounts` are those of the user.
+    Spent and reserved amounts are rounded up by less than a tick per play. `amounts` are those of the user, in cost
+    units.
     """
     spent, reserved = tracker.spent / tracker.unit_ticks, tracker.reserved / tracker.unit_ticks
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))

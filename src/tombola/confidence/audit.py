@@ -24,14 +24,20 @@ _PLAN_BATCH = 500
 
 
 class AuditResult(NamedTuple):
-    """Result of the test of one statement, in its units."""
+    """Result of the test of one statement.
+
+    rows: number of rows at which the outcome was reached; if undecided, the rows so far.
+    p_value: P(evidence as strong as this), at most, if the outcome is wrong; 1 if undecided, 0 if certain.
+    mean, deviation: sample mean and standard deviation of single rows, in the units of the statement. The deviation is
+        nan for a list in strata.
+    """
 
     statement: str
     outcome: Outcome
-    rows: int  # the row at which the outcome was reached; if undecided, the rows so far
-    p_value: float  # P(evidence as strong as this), at most, if it is wrong; 1 if undecided, 0 if certain
+    rows: int
+    p_value: float
     mean: float
-    deviation: float = math.nan  # of single rows; nan for a list in strata
+    deviation: float = math.nan
 
     def __str__(self) -> str:
         if self.outcome == "undecided":
@@ -151,8 +157,9 @@ class Audit:
         (`PredictedMean`). None: no history.
 
     With probability 1 - level no outcome is ever wrong, at any number of rows: each statement has its share of the
-    level. A statement is proved when all its inequalities are proved, each at the full share. It is refuted when one of
-    them is refuted, so these divide the share. Add rows by `extend`; `results` has the outcomes.
+    level. A statement is one inequality, or two for a difference. It is proved when all are proved, each at the full
+    share. It is refuted when one of them is refuted, so these divide the share. Add rows by `extend`; `results` has the
+    outcomes.
 
     >>> from tombola.confidence import parse_statement
     >>> statements = [parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")]
@@ -305,7 +312,7 @@ class Point(NamedTuple):
 
 
 class RunningMean:
-    """Sample mean of a statement and its confidence sequence, for a chart.
+    """Sample mean of the quantity in a statement, with its interval, for a chart.
 
     Parameters as in `Audit`. All numbers are in the units of the statement. `extend` appends to the list `points`; the
     intervals hold at all of them simultaneously with probability 1 - level.
@@ -335,7 +342,10 @@ class RunningMean:
         return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
-        """Add rows, as columns by name, and append the new mean and interval to `points`."""
+        """Add rows, and append the new mean and interval to `points`.
+
+        Parameters as of `Audit.extend`.
+        """
         inequality = self.statement.inequalities[0]
         values = inequality.values(rows)
         before = self.points[-1].rows if self.points else 0

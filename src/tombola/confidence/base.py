@@ -37,8 +37,8 @@ class Interval(NamedTuple):
 class OnlineStatistic(ABC):
     """Base class of statistics of values in [0, 1], updated online by a kernel.
 
-    `update` adds one value, `extend` many; each action is updated separately. A subclass implements `init` and the
-    kernel `update_state`. Its constructor ends with `self._start(population, actions)`.
+    `update` adds one value, `extend` many. Each of several actions has values and a statistic of its own. A subclass
+    implements `init` and the kernel `update_state`. Its constructor ends with `self._start(population, actions)`.
 
     update_seconds: estimated seconds of one update in plain Python; the kernel of a short list is not compiled.
     """
@@ -76,8 +76,8 @@ class OnlineStatistic(ABC):
     def update(self, x: Any, action: int | None = None) -> None:
         """Add one value of one action, or one value of every action.
 
-        ParameterError if a value is outside of [0, 1], or an action has more values than the pool has rows. Without
-        `action`, `x` has one value per action.
+        ParameterError if a value is outside of [0, 1], or an action has more values than the pool has rows. `action`
+        is an index; without it, `x` has one value per action.
         """
         if action is None and self.actions > 1:
             self.extend(np.asarray(x, np.float64).reshape(1, -1))
@@ -93,9 +93,8 @@ class OnlineStatistic(ABC):
     def extend(self, values: Any, actions: Any = None) -> None:
         """Add many values in [0, 1]; if one is invalid, none is added: ParameterError.
 
-        values: with `actions`, the index of the action of each, shape (n,); without, one column per action, shape
-        (rows,
-            actions). With a single action, shape (rows,) will do.
+        values, actions: values and the action index of each, both shape (n,). Without `actions`, values have one column
+            per action, shape (rows, actions); with a single action, (rows,) will do.
         """
         table = np.asarray(values, np.float64)
         if actions is None:
@@ -163,7 +162,7 @@ class Confidence(OnlineStatistic):
     population: the number of rows of the pool N, or math.inf for independent draws.
     level: the interval of each action misses its mean with probability at most this. For simultaneous coverage of k
         actions, pass level / k.
-    actions: their number; each has its own interval.
+    actions: number of means, one per action; each has its own values and interval.
 
     If `anytime_valid`, which a subclass sets, the coverage holds at all sample sizes simultaneously (a confidence
     sequence), and the intervals are nested; otherwise it holds at one sample size fixed in advance. Feed values by
@@ -216,8 +215,9 @@ def _update_many(memory: Floats, actions: Integers, values: Floats) -> None:
 def intersect(state: Any, action: int, low: float, high: float, population: float) -> None:
     """Intersect the interval of an action with [low, high] and its certain range.
 
-    A kernel. After n of N values with sum S, the mean lies in [S / N, (S + N - n) / N] with certainty. This range is
-    applied last, so that an empty intersection (after a miss) becomes the nearest possible mean.
+    A kernel that changes `state`, that of a `Confidence`. After n of N values with sum S, the mean lies with certainty
+    in [S / N, (S + N - n) / N]. This range is applied last, so that an empty intersection (after a miss) becomes the
+    nearest possible mean.
     """
     least = state.total[action] / population
     unseen = (population - state.counts[action]) / population if population < math.inf else 1.0

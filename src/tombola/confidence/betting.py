@@ -47,9 +47,10 @@ _MIN_GRID_WIDTH = 1e-9
 
 
 def finite_gain(population: float, count: float) -> float:
-    """Return N / (N - count), the factor from the pool mean to that of unseen rows.
+    """Return N / (N - count): the gain of an error in the mean on the unseen rows.
 
-    A kernel. A pool mean that is off by D makes the mean of the unseen rows off by D times this; 1 for infinite N.
+    A kernel. If the mean of a pool of N rows is off by D, and `count` of them were seen, the mean of the unseen rows is
+    off by D times this; 1 for infinite N.
     """
     return population / (population - count) if population < math.inf else 1.0
 
@@ -72,6 +73,8 @@ def largest_target(total: float, count: float, variance: float) -> float:
     """Return the largest mean that is worth betting against; a kernel.
 
     It is 2 standard errors (REACH) above the mean estimate: bets against higher means would lose.
+
+    total, count, variance: sum, number and estimated variance of the values so far.
     """
     return mean_estimate(total, count) + REACH * math.sqrt(variance / (1.0 + count))
 
@@ -83,8 +86,8 @@ def update_wealth(
 ) -> None:  # fmt: skip
     """Update the wealth of all strategies against several means by one bet; a kernel.
 
-    All strategies bet that `value` is above the mean. Bets depend on the past only, through `total`, `count` and
-    `variance`, which exclude `value`.
+    All strategies bet that `value` is above the mean. Bets depend on the past only: sum, number and variance
+    (`total`, `count`, `variance`) of the values before `value`.
 
     points, first, last: means to bet against, sorted; those in points[first:last] are used.
     wealth, row: the four strategies are in wealth[row : row + 4], one column per point; changed in place.
@@ -113,7 +116,10 @@ def update_wealth(
 
 
 def total_wealth(wealth: Any, row: int, at: int) -> float:
-    """Return the weighted wealth of the strategies against one mean; a kernel."""
+    """Return the weighted wealth of the strategies against one mean; a kernel.
+
+    The four strategies are in wealth[row : row + 4], the mean is that of column `at`.
+    """
     total = 0.0
     for q in range(N_STRATEGIES):
         total += STRATEGY_WEIGHTS[q] * wealth[row + q, at]
@@ -123,7 +129,9 @@ def total_wealth(wealth: Any, row: int, at: int) -> float:
 class BettingGrid(NamedTuple):
     """State of `Betting`: a grid of e-processes, one per hypothesised mean.
 
-    Of k actions, row a of `points` has the means tested from below for action a, row k + a those of mirrored values.
+    Of k actions, row a of `points` has the means tested from below for action a, row k + a those of 1 - value.
+    wealth[4 r + j, i] is the wealth of strategy j against points[r, i]. In row r the means not yet refuted are
+    points[r, head[r]:tail[r]], and `floor[r]` is the largest refuted one. A mean is refuted at the wealth `threshold`.
     """
 
     counts: Floats  # number of values of each action
@@ -169,7 +177,7 @@ class Betting(Confidence):
 
 
 def new_grid(population: float, level: float, actions: int) -> BettingGrid:
-    """Return the state of `Betting` before the first value."""
+    """Return the state of `Betting`, with its parameters, before the first value."""
     empty, sides = np.zeros(actions), np.zeros(2 * actions)
     return BettingGrid(
         counts=empty,

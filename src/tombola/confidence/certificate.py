@@ -61,8 +61,8 @@ class Certificate:
         """Return a copy of the certificate with intervals cut to the certain range.
 
         Losses played after an unknown one may be a biased sample, so an interval does not use them; but they are part
-        of the mean, which they bound with certainty (docs/theory/confidence.md, section 2). `known` has all known
-        losses of every action.
+        of the mean, which they bound with certainty (docs/theory/confidence.md, section 2). `known` has one sequence
+        per action: all its known losses.
 
         >>> from tombola.confidence import certify
         >>> certificate = certify([], [], actions=1, population=10).narrowed([[0.0] * 8])
@@ -121,7 +121,7 @@ class Certificate:
         return self.loss + self.pending - self.rounds * float(self.lows.min())
 
     def certified(self, within: float) -> bool:
-        """Return whether some action is proved to be this close to the best."""
+        """Return whether some action is proved to be this close to the best in mean loss."""
         return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
 
     def forecast(self, within: float) -> int | None:
@@ -163,8 +163,9 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as a dict of JSON data.
 
-        target: text of the comparator. rows, answered: rows played, and those with a known loss. population: None if
-            infinite. within: upper bound on the mean loss of the best action minus the least one.
+        target: text of the comparator. best, method: name of the best action, and "paired" or "unpaired". rows,
+            answered: rows played, and those with a known loss. population: None if infinite. within: upper bound on the
+            mean loss of the best action minus the least one.
         regret, worst_regret: upper bounds; None if rows were only observed, not played.
         actions: list of dicts: name, rows (sample size), mean, low and high (interval of the mean loss).
         """
@@ -193,8 +194,8 @@ class Certificate:
     def plot(self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None) -> "Figure":
         """Draw the interval of every action, the lowest mean first; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `size` is in inches; None: it grows with
-        the number of actions.
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `ax`: axes to draw on; None: a new
+        figure. `size` is in inches; None: it grows with the number of actions.
         """
         from tombola.report.figures import draw_intervals
 

@@ -44,6 +44,7 @@ class EProcess(OnlineStatistic):
 
     at_most, at_least: m in [0, 1]; give one of the two.
     population: number of rows, or math.inf for independent draws.
+    level: probability of refuting a true hypothesis, at most.
     actions: number of means that are tested, each on its own values.
 
     If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`; so once it does, the
@@ -120,7 +121,8 @@ class EProcess(OnlineStatistic):
     def strategy_wealth(self) -> Floats:
         """The present wealth of each of the four betting strategies, (4 * actions, 1).
 
-        Each starts at 1; the wealth of an action is their mean with the weights `betting.STRATEGY_WEIGHTS`.
+        Rows 4 a to 4 a + 3 are of action a. Each starts at 1; the wealth of an action is their mean with the weights
+        `betting.STRATEGY_WEIGHTS`.
         """
         return np.array(self._state.wealth)
 

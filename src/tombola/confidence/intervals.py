@@ -112,7 +112,8 @@ class _FixedCount(Confidence):
 class Hoeffding(_FixedCount):
     """Hoeffding interval, mean +- sqrt(ln(2 / level) / (2 n)).
 
-    Valid with and without replacement, at one sample size n fixed in advance. Parameters as in `Confidence`.
+    Valid with and without replacement, at one sample size n fixed in advance. `actions` is the number of means, each
+    with its own interval; parameters as in `Confidence`.
 
     >>> interval = Hoeffding(population=1000)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -130,7 +131,7 @@ class Serfling(_FixedCount):
     """Hoeffding-Serfling interval, mean +- sqrt(f ln(2 / level) / (2 n)).
 
     f is about 1 - n / population, for sampling without replacement; see `serfling_radius`. Valid at one sample size n
-    fixed in advance. Parameters as in `Confidence`.
+    fixed in advance. `actions` is the number of means, each with its own interval; parameters as in `Confidence`.
 
     >>> interval = Serfling(population=200)
     >>> interval.extend([0.0, 1.0] * 50)
@@ -148,7 +149,8 @@ class EmpiricalBernsteinSerfling(_FixedCount):
     """Empirical Bernstein-Serfling interval, narrow for a small variance v.
 
     The half width is sqrt(2 f v l / n) + 4.45 l / n with l = ln(7 / level), f about 1 - n / population
-    (`serfling_radius`). Valid at one sample size n fixed in advance. Parameters as in `Confidence`.
+    (`serfling_radius`). Valid at one sample size n fixed in advance. `actions` is the number of means, each with its
+    own interval; parameters as in `Confidence`.
 
     >>> interval = EmpiricalBernsteinSerfling(population=2000)
     >>> interval.extend([0.5, 0.51] * 500)

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 class PairedDifferences:
     """Bound the distance of actions from the best, by paired differences.
 
-    All bounds for all actions hold simultaneously with probability 1 - level. If b is a best action, the mean of the
-    differences a - b is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known
-    (docs/theory/confidence.md). The differences of an action are computed when its distance is requested.
+    These are differences of the losses of two actions on the same row; the best has the least mean loss. All bounds for
+    all actions hold simultaneously with probability 1 - level. If b is a best action, the mean of the differences a - b
+    is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known (docs/theory/confidence.md).
+    The differences of an action are computed when its distance is requested.
 
     >>> rows = [[0.0, 0.1], [0.8, 0.9]] * 100
     >>> pairs = PairedDifferences(population=1000, level=0.05, actions=2)
@@ -68,7 +69,10 @@ class PairedDifferences:
 
 
 class RowMonitor:
-    """Certify the actions of a pool from whole rows of losses, in random order.
+    """Certify how close actions are to the best of a pool, from rows of all losses.
+
+    Rows are in random order. The best action has the least mean loss over the pool; `certificate` bounds the distance
+    of each action from it, and its mean loss.
 
     population: number of rows of the pool, or math.inf.
     level: error probability of the certificate, at all times simultaneously.
@@ -101,8 +105,8 @@ class RowMonitor:
     ) -> Certificate:
         """Return the certificate of all actions from the rows so far.
 
-        For a session: number of rows played, of those with a known loss, and the total loss, which the regret needs.
-        None and nan for a table, in which all rows are known.
+        For a session, which has a regret: `rounds` played, `answered` ones (with a known loss), and their total `loss`.
+        Leave them out for a table, in which all rows are known.
         """
         paired = np.full(len(self.names), np.inf)
         # Only the leader is compared: k - 1 sequences instead of k (k - 1).
@@ -115,9 +119,10 @@ class RowMonitor:
 
 
 class ActionMonitor:
-    """Certify the actions of a session from its outcomes.
+    """Certify how close actions are to the best one, from outcomes of a session.
 
-    Each call of `certificate` reads the outcomes since the last call. ParameterError for learners of labels.
+    The best action has the least mean loss over the pool. Each call of `certificate` reads the outcomes since the last
+    call. ParameterError for learners of labels.
 
     population: number of rows of the pool that the rounds are drawn from, at least the horizon; None: the horizon.
     level, method: as in `RowMonitor`.
@@ -212,9 +217,10 @@ def certify(
     level: float = 0.05,
     method: type[Confidence] = Betting,
 ) -> Certificate:
-    """Return the certificate of a record of rounds.
+    """Return the certificate of all actions, from a record of rounds.
 
-    Rows must have been played in random order, without replacement if the population is finite.
+    It bounds their mean losses, and their distances from the least one. Rows must have been played in random order,
+    without replacement if the population is finite.
 
     actions_played, losses: the action of every round, and its loss in [0, 1], shape (rounds,).
     actions: the number of actions.
@@ -239,6 +245,7 @@ def certify_trace(
     """Return the certificate of a trace, from the feedback of its learner only.
 
     ParameterError if the order was not random. `rounds` is the number of first rounds to use; None: all of them.
+    `level` and `method` are as in `RowMonitor`.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)

@@ -92,7 +92,7 @@ class _MartingaleState(NamedTuple):
 class OrderVerdict(NamedTuple):
     """Result of an order test.
 
-    column: of the first alarm; without an alarm, of the strongest evidence.
+    column: index of the column with the first alarm; without an alarm, with the strongest evidence.
     values: the number of values of that column at the alarm; 0 without an alarm.
     p_value: P(evidence as strong as this), at most, in random order.
     """
@@ -116,7 +116,8 @@ class RandomOrderTest:
     """Test random order sequentially, for columns of values in [0, 1].
 
     In random order, an alarm is ever raised with probability at most `level`. A column is an action: add whole rows,
-    or, with bandit feedback, the loss of the action played together with that action. The seed breaks ties.
+    or, with bandit feedback, the loss of the action played together with that action. The seed breaks ties between
+    equal values at random.
 
     >>> test = RandomOrderTest(level=0.01, seed=0)
     >>> for t in range(200):
@@ -144,7 +145,10 @@ class RandomOrderTest:
         return compile_loop(_update_one_value, (self._memory, self._rng, 0, 0.0), view=self._view)
 
     def update(self, x: Any, action: int | None = None) -> bool:
-        """Add one value of a column, or one row; return whether an alarm was raised."""
+        """Add one value of a column, or one row; return whether an alarm was raised.
+
+        x: in [0, 1]: the value of column `action`; without it, one value per column.
+        """
         if action is None and self.columns > 1:
             return self.extend(np.asarray(x, np.float64).reshape(1, -1))
         at = 0 if action is None else action
@@ -225,6 +229,8 @@ def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed
     An alarm of the martingale, which has read all of `table` at level / 2, decides. Without one, the permutation test
     of the whole list runs, and its alarm decides. Each p-value is divided by its share of the level, so that the
     smaller one is valid (Bonferroni).
+
+    table: values in [0, 1], shape (rows, columns). level: probability of a false alarm of both together.
     """
     rest = (1.0 - MARTINGALE_SHARE) * _validate.real("check_order", "level", level, above=0, below=1)
     verdict = test.verdict()

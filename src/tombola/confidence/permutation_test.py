@@ -31,9 +31,9 @@ _MIN_DEVIATION = 1e-9
 def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) -> tuple[float, int]:
     """Return (p-value of random order, index of the column with the most evidence).
 
-    The statistic of a column is large for steps, drifts and autocorrelation; shuffles of the rows give its law.
-    Draws as many shuffles as needed to decide whether the p-value is at most `level`. (1.0, 0) without a test if that
-    would take more than 100,000 shuffles, or the table is empty.
+    `table` has shape (rows, columns). The statistic of a column is large for steps, drifts and autocorrelation;
+    shuffles of the rows give its law. Draws as many shuffles as needed to decide whether the p-value is at most
+    `level`. (1.0, 0) without a test if that would take more than 100,000 shuffles, or the table is empty.
 
     >>> table = np.repeat([[0.0, 1.0], [1.0, 1.0]], 50, axis=0)
     >>> p_value, column = permutation_test(table, 0.01, np.random.SeedSequence(0))

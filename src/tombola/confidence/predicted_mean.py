@@ -42,6 +42,7 @@ class PredictedMean:
     Add the values of rows in random order by `update`; `interval` has the result.
 
     history: numbers known of every row before the order is drawn, such as losses of other candidates, shape (rows, h).
+    level: the interval ever misses the mean with probability at most this.
     points: hypothesised means in [0, 1], sorted; None: a grid of steps 1 / 2000.
 
     >>> import numpy as np
@@ -76,7 +77,10 @@ class PredictedMean:
         self._kernel: Any = None
 
     def update(self, row: int, value: float) -> None:
-        """Add the value, in [0, 1], of a row; ParameterError if it was added before."""
+        """Add the value, in [0, 1], of a row; ParameterError if it was added before.
+
+        row: index in the history.
+        """
         if not (0 <= row < self.population and self._left[row]):
             raise ParameterError(
                 f"PredictedMean.update: row must be one of {self.population} rows, each once, got {row}; skip it."

@@ -45,8 +45,11 @@ FIT_ROUNDS = 25.0
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components. Counted rows have known losses. Matrices with N rows are stored by columns:
-    loops over rows are vectorised. The fields from `fitted` on are workspace.
+    N rows, k candidates, q components. Counted rows have known losses. `components` has shape (N, q), `losses` (N, k)
+    by counted row, whose indices are in `order`. Of the history columns, `intercept` is the mean, `prior` and `scale`
+    (q,) are mean and deviation of their loadings, and `noise` is the variance of a column around the mean of all.
+    Matrices with N rows are stored by columns: loops over rows are vectorised. The fields from `fitted` on are
+    workspace.
     """
 
     components: Floats  # (N, q) principal components of history: mean 0, variance 1, uncorrelated
@@ -78,7 +81,10 @@ class Fit(NamedTuple):
 
 
 def new_fit(history: Floats, columns: int) -> Fit:
-    """Return the regression of `columns` columns on history, before any loss is known."""
+    """Return the regression of losses on history, before any loss is known.
+
+    history: shape (rows, h). columns: number of candidates, each with a column of losses.
+    """
     components, intercept, prior, scale = _components_of(history)
     rows, q, k, most = len(history), components.shape[1], columns, max(columns, 2)
 
@@ -115,8 +121,8 @@ def next_fit(n: int) -> int:
 def fit_mean(fit: Any, n: int) -> None:
     """Fit the mean loss of the candidates in a row by ridge regression; a kernel.
 
-    The predictors are the principal components of the history. Two regressions are fitted to n rows: one shrinks the
-    coefficients to 0, the other to `fit.prior`, those of the mean history column. The one with the smaller
+    The predictors are the principal components of the history. Two regressions are fitted to the n counted rows: one
+    shrinks the coefficients to 0, the other to `fit.prior`, those of the mean history column. The one with the smaller
     leave-one-out error predicts all N rows. Reads `order` and `mean_targets[:n, 0]`; writes `mean_fits[:, 0]`,
     `mean_errors[:n, 0]`, and workspace that `fit_deviations` needs.
     """
@@ -134,9 +140,10 @@ def fit_mean(fit: Any, n: int) -> None:
 def fit_deviations(fit: Any, n: int, count: int) -> None:
     """Fit the deviation of each candidate from the mean of all; a kernel.
 
-    A ridge regression on the same predictors as `fit_mean`, which must be called before. Predicted deviations are
-    limited to 1.5 standard deviations of their own: the largest predicted difference bounds the bets, and rare large
-    ones cost more than they explain. Reads `targets[:n, :count]`; writes `fits[:, :count]` and `errors[:n, :count]`.
+    A ridge regression for `count` candidates, on the same predictors and n rows as `fit_mean`, which must be called
+    before. Predicted deviations are limited to 1.5 standard deviations of their own: the largest predicted difference
+    bounds the bets, and rare large ones cost more than they explain. Reads `targets[:n, :count]`;
+    writes `fits[:, :count]` and `errors[:n, :count]`.
     """
     _ridge(fit, fit.targets, fit.errors, n, 0, count)
     for c in range(count):
@@ -151,8 +158,8 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int) -> None:
     """Split the losses of n rows into their mean and deviations from it; a kernel.
 
-    The mean over the fitted candidates goes to the first column of `mean_targets`, the deviation of the c-th of them to
-    column c of `targets`.
+    `fitted` has the columns of `losses` to use, `count` in number. The mean over these candidates goes to the first
+    column of `mean_targets`, the deviation of the c-th of them to column c of `targets`.
     """
     mean = mean_targets[:, 0]
     for i in range(n):

@@ -65,8 +65,9 @@ class _ClosedForm(Confidence):
 class HoeffdingSequence(_ClosedForm):
     """Hoeffding confidence sequence with Robbins' mixture over all constant bets.
 
-    Valid at all sample sizes simultaneously; parameters as in `Confidence`. With g_i = N / (N - i + 1) for a population
-    of N rows, and V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is
+    Valid at all sample sizes simultaneously. `actions` is the number of means, each with its own values and interval;
+    parameters as in `Confidence`. With g_i = N / (N - i + 1) for a population of N rows, and
+    V = (g_1^2 + ... + g_n^2) / 4, the half width at count n is
     sqrt((V + r) (2 ln(1 / level) + ln(1 + V / r))) / (4 V), where r makes it tightest near a count of 100.
 
     >>> sequence = HoeffdingSequence(population=1000)
@@ -94,10 +95,11 @@ class HoeffdingSequence(_ClosedForm):
 class BernsteinSequence(_ClosedForm):
     """Empirical Bernstein confidence sequence, narrow for a small variance.
 
-    Valid at all sample sizes simultaneously; parameters as in `Confidence`. The bet b_i, at most 1/2, depends on the
-    values before x_i, and g_i = N / (N - i + 1) for a population of N rows. The half width at count n is (ln(2 / level)
-    + sum of costs) / (b_1 g_1 + ... + b_n g_n). The cost of x_i is (x_i - m_i)^2 (-ln(1 - b_i) - b_i), where m_i is the
-    mean of the values before and one pseudo-value of 1/2.
+    Valid at all sample sizes simultaneously. `actions` is the number of means, each with its own values and interval;
+    parameters as in `Confidence`. The bet b_i, at most 1/2, depends on the values before x_i, and g_i = N / (N - i + 1)
+    for a population of N rows. The half width at count n is (ln(2 / level) + sum of costs) / (b_1 g_1 + ... + b_n g_n).
+    The cost of x_i is (x_i - m_i)^2 (-ln(1 - b_i) - b_i), where m_i is the mean of the values before and one
+    pseudo-value of 1/2.
 
     >>> sequence = BernsteinSequence(population=2000)
     >>> sequence.extend([0.5, 0.51] * 500)

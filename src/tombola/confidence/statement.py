@@ -69,6 +69,8 @@ class Inequality(NamedTuple):
 class Statement:
     """A statement about the means of columns of a list; built by `parse_statement`.
 
+    It is true if all its inequalities are: one, or two for a difference. `columns` are the names that it uses.
+
     >>> print(parse_statement("share(grade = pass) >= 0.9"))
     share(grade = pass) >= 0.9
     """

@@ -33,7 +33,7 @@ def has_arrived(arrivals: ArrivalSchedule, revealed: int, t: int) -> bool:
 
 
 def next_round(arrivals: ArrivalSchedule, revealed: int) -> int:
-    """Return the round, from 0, of the next feedback to reveal; a kernel."""
+    """Return the round, from 0, whose feedback follows `revealed` ones; a kernel."""
     return int(revealed) if arrivals.delay >= 0 else int(arrivals.rounds[revealed])
 
 

@@ -90,7 +90,7 @@ def has_index(source: str, digest: str) -> bool:
     Then its machine code is probably there too. Numba is not imported.
 
     source: path of the file that defines the kernel.
-    digest: as in `Workload.interprets`.
+    digest: fingerprint of the kernel, as in `Workload.interprets`.
     """
     pattern = f"*{escape(digest)}_*.nbi"
     return any(glob(os.path.join(folder, pattern)) for folder in _cache_folders(source))

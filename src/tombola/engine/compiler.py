@@ -45,7 +45,10 @@ _workload: ContextVar["Workload | None"] = ContextVar("workload", default=None)
 
 
 def compiles() -> bool:
-    """Return whether kernels may be compiled in this context."""
+    """Return whether kernels may be compiled here.
+
+    Not inside of `interpreted()`, and not with NUMBA_DISABLE_JIT=1.
+    """
     return _mode.get() != "interpreted" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 

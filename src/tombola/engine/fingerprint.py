@@ -64,7 +64,8 @@ _MAX_WALKS = 1024  # the memo is cleared beyond
 def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
     """Return the hash of a function with all it depends on; None if opaque.
 
-    The hash is 24 hexadecimal digits; `bound` has the functions that replace global names.
+    The hash is 24 hexadecimal digits. A function is opaque if something that it uses cannot be hashed. `bound` has the
+    functions that replace its global names.
     """
     key = (
         _identity(function),

@@ -36,6 +36,7 @@ class RowStream(NamedTuple):
     losses: one column per action of the pool, shape (rows, columns).
     costs: shape (rows, columns * resources); empty without costs.
     labels: column of each action of the learner, shape (k,), -1 for an added null action. `compare` permutes them.
+    order: row of each round, shape (rounds,).
     best: index of the action with the smallest total loss, the comparator.
     """
 
@@ -49,8 +50,8 @@ class RowStream(NamedTuple):
 class Accumulators(NamedTuple):
     """Totals of a play so far, at the marked rounds, and optionally per round.
 
-    cursor: position of the loop, shape (5,), indexed by ROUND to UNTIL.
-    sums: totals, shape (4 + resources,), indexed by LOSS to SPENT + resource.
+    cursor: position of the loop, shape (5,): next round is at ROUND, the round before which it returns at UNTIL.
+    sums: totals, shape (4 + resources,): loss, expected loss, loss of the comparator, switches, cost per resource.
     plays: number of plays per action, shape (actions,).
     marks: increasing rounds, from 1, at which totals are recorded.
     curve, shares: `sums` and `plays` at each mark, shapes (marks, 4 + resources) and (marks, actions).
@@ -74,7 +75,7 @@ class Accumulators(NamedTuple):
 
 
 class Play(NamedTuple):
-    """Arguments of the loop that a turn gets together."""
+    """Arguments of `loop`, as one tuple for the kernel `turn`, which plays a round."""
 
     table: RowStream
     arrivals: ArrivalSchedule
@@ -125,7 +126,7 @@ def reveal_immediately(play: Play, t: int) -> bool:
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
     """Prefetch the row of round t + PREFETCH_ROUNDS, if there is one; a kernel.
 
-    columns: number of columns to prefetch, a cache line (8 floats) at a time.
+    rows, order: the table, and the row of each round. columns: number to prefetch, by cache lines of 8 floats.
     """
     if t + PREFETCH_ROUNDS < order.size:
         for column in range(0, columns, 8):
@@ -133,14 +134,17 @@ def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
 
 
 def copy_row(table: RowStream, t: int, row: Floats) -> None:
-    """Copy the losses of round t, so that no learner sees the pool; a kernel."""
+    """Copy the losses of round t to `row`, so that no learner sees the pool.
+
+    A kernel; `row` has one entry per action of the learner.
+    """
     source = table.order[t]
     for action in range(row.size):
         row[action] = table.losses[source, table.labels[action]]
 
 
 def record_action(accumulators: Accumulators, t: int, action: int, probability: float) -> None:
-    """Count the action of round t, and a switch if it is another one; a kernel."""
+    """Count the action of round t, and a switch if the last one differs; a kernel."""
     # The first action is not a switch.
     if t > 0 and action != accumulators.cursor[_LAST]:
         accumulators.sums[SWITCHES] += 1.0
@@ -155,7 +159,7 @@ def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float
 
     It is the last record of a round. At a marked round all totals are copied to `curve` and `shares`.
 
-    expected: mean of the loss over the learner's randomness.
+    expected: mean of the loss over the learner's randomness. comparator: loss of the best action in this round.
     """
     sums = accumulators.sums
     sums[LOSS] += loss

@@ -70,7 +70,10 @@ def has_capacity(cells: Floats) -> bool:
 
 
 def write_ticket(cells: Floats, action: int, probability: float) -> int:
-    """Write a ticket into the next row, which is free; return its round. A kernel."""
+    """Write a ticket into the next row of a ticket table; return its round.
+
+    A kernel; `has_capacity(cells)` must be True.
+    """
     round_ = int(cells[0, ROUNDS]) + 1
     cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
     cells[0, ROUNDS] = round_
@@ -98,12 +101,15 @@ def _is_issued(cells: Floats, round: int, action: int, probability: float) -> bo
 
 
 def is_pending(cells: Floats, round: int, action: int, probability: float) -> bool:
-    """Return whether exactly this ticket was issued and has no outcome; a kernel."""
+    """Return whether exactly this ticket was issued and has no outcome; a kernel.
+
+    cells: matrix of the `TicketTable`.
+    """
     return _is_issued(cells, round, action, probability) and cells[round, ANSWER_INDEX] == 0.0
 
 
 def read_ticket(cells: Floats, round: int) -> tuple[int, float]:
-    """Return the action of an issued round, and its probability."""
+    """Return action and probability of an issued round, from `TicketTable.cells`."""
     action, probability = cells[round, :ANSWER_INDEX].tolist()
     return int(action), probability
 
@@ -111,7 +117,7 @@ def read_ticket(cells: Floats, round: int) -> tuple[int, float]:
 def mark_answered(cells: Floats, round: int) -> None:
     """Record that the outcome of a pending round is the newest event; a kernel.
 
-    The caller writes the outcome itself.
+    It is marked in `cells`, the matrix of a ticket table. The caller writes the outcome itself.
     """
     cells[0, _ANSWERED] += 1.0
     cells[round, ANSWER_INDEX] = cells[0, ROUNDS] + cells[0, _ANSWERED]
@@ -125,6 +131,8 @@ def unmark_answered(cells: Floats, round: int) -> None:
 
 class TicketTable:
     """Tickets of a session, their encoded outcomes and features, and event order.
+
+    `cells` is its matrix, which kernels write; row t is round t, from 1. An encoded outcome is a tuple of floats.
 
     horizon: largest number of tickets.
     outcome_width, n_features: number of floats of an encoded outcome, and of features of a row.
@@ -166,7 +174,8 @@ class TicketTable:
     def columns(self) -> dict[str, Floats | Integers]:
         """Return all tickets as flat arrays by name, to be saved.
 
-        Outcomes are NaN while pending. "history" has one entry per event in order: 0 if a ticket was issued, the round,
+        The names are actions, probabilities, outcomes, features and history. Outcomes and features are round by round;
+        outcomes are NaN while pending. "history" has one entry per event in order: 0 if a ticket was issued, the round,
         from 1, if its outcome was written.
         """
         rows = self.cells[1 : len(self) + 1]

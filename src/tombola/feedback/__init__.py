@@ -50,7 +50,8 @@ def make_feedback_model(
 def feedback_type(learner: Any) -> type[FeedbackModel]:
     """Return the subclass of `FeedbackModel` of a learner's attribute `feedback`.
 
-    It is a key of `FEEDBACK_MODELS`, or such a subclass itself; LearnerError for anything else, and for a class.
+    The attribute is a key of `FEEDBACK_MODELS`, such as "bandit", or such a subclass itself; LearnerError for anything
+    else, and for a class.
     """
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))

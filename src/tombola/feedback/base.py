@@ -36,7 +36,8 @@ EncodedOutcome: TypeAlias = tuple[float, ...]
 class LiveKernels(NamedTuple):
     """Compiled single-round kernels of a learner, which write into a ticket table.
 
-    `cells` is the matrix of the table; a ticket is pending until its outcome is observed.
+    Built by `FeedbackModel.live_kernels`. `cells` is the matrix of the table; a ticket is pending until its outcome is
+    observed.
 
     `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` or `TABLE_FULL`
     if nothing was issued.
@@ -59,7 +60,10 @@ class LiveKernels(NamedTuple):
     decision: Callable[[Floats, int], list[float]] | None = None
 
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
-        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise."""
+        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
+
+        Parameters as of `observe`.
+        """
         if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
                 f"learn: expected the outcome of a pending round, got {outcome} for round {round}; encode it first."
@@ -77,8 +81,8 @@ EMPTY_CELLS = np.zeros((1, 1))
 class StepRunner:
     """Play a learner one round at a time, for a caller that stores the plays.
 
-    `act` returns an action, and `learn` passes its outcome to the learner, then or later; `plan` is optional. `played`
-    is the number of rounds played so far.
+    Built by `FeedbackModel.step_runner`. `act` returns an action, and `learn` passes its outcome to the learner, then
+    or later; `plan` is optional. `played` is the number of rounds played so far.
     """
 
     def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
@@ -90,7 +94,8 @@ class StepRunner:
     def act(self, played: int) -> tuple[int, float]:
         """Return the next action, from 0, and its probability; plan first if needed.
 
-        Raises LearnerError for a learner that returns an invalid action, or that still needs to plan after 100 plans.
+        `played` is the number of rounds played so far. Raises LearnerError for a learner that returns an invalid
+        action, or that still needs to plan after 100 plans.
         """
         self._cells[0, ROUNDS] = 0.0
         try:
@@ -178,7 +183,10 @@ class FeedbackModel(ABC):
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
-        """Return amounts, spending and reservations in cost units; empty without a budget."""
+        """Return amounts, spending and reservations in cost units; empty without a budget.
+
+        workspace: of the play, built by the method `workspace`.
+        """
         return NO_BALANCE
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
@@ -231,12 +239,14 @@ class FeedbackModel(ABC):
         """Return the kernels that play one round at a time, for a new play."""
 
     def step_runner(self, learner: Any, rng: RngState) -> StepRunner:
+        """Return a runner that plays a learner one round at a time, from the first."""
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
         """Return the validated features of a row, as `LiveKernels.act` takes them.
 
-        The base class is for learners without features: it always raises FeedbackError.
+        `given` is as passed to `Session.act`. The base class is for learners without features: it always raises
+        FeedbackError.
         """
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
@@ -259,7 +269,7 @@ class FeedbackModel(ABC):
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
         """Check an encoded outcome, such as one from a file, and return it.
 
-        Raises FeedbackError if it is not valid, for example a loss outside [0, 1].
+        Raises FeedbackError if it is not valid, for example a loss outside [0, 1]. `action` is the action played.
         """
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 
@@ -273,10 +283,16 @@ class FeedbackModel(ABC):
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
-        """Return the loss in [0, 1] of the action played; 1 for an added null action."""
+        """Return the loss in [0, 1] of an action; 1 for an added null action.
+
+        outcome: encoded outcome of the round; with bandit feedback, `action` is the action played.
+        """
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the cost of the action played, per resource, in cost units."""
+        """Return the cost of an action, per resource, in cost units.
+
+        Parameters as of `loss`.
+        """
         return ()
 
     @abstractmethod
@@ -292,7 +308,10 @@ class FeedbackModel(ABC):
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
     """Return the loss or reward that a user gave, unchecked, and its name.
 
-    Raises FeedbackError unless exactly one of the two is given, and for arguments other than these and `others`.
+    Its name is "loss" or "reward". Raises FeedbackError unless exactly one of the two is given, and for arguments
+    other than these and `others`.
+
+    given: the keyword arguments of `Session.observe` by name; None stands for a missing one.
     """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
@@ -311,7 +330,10 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 
 
 def copy_into(target: Floats, given: Any) -> bool:
-    """Copy numbers into an array; return False, and change nothing, if they cannot be."""
+    """Copy numbers into an array; return False if they do not fit.
+
+    They fit if they convert to floats of the same shape; else nothing is changed.
+    """
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -394,9 +416,11 @@ def make_loop_kernels(
     """Return the kernels of a learner without a budget, by global name.
 
     kernels: as returned by `Learner.kernels`.
-    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`.
-    make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`. `expect(row, action, mix)` is the
-        expected loss of the round over the learner's own randomness.
+    look_ahead: kernel that prefetches the row of a later round.
+    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`, which passes the
+        feedback of round s to the learner's kernel `observe`.
+    make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`, which plays a round.
+        `expect(row, action, mix)` is the expected loss of the round over the learner's own randomness.
     """
     choose, observe, needs_plan = make_choose(kernels), kernels.observe, kernels.needs_plan
 
@@ -427,7 +451,9 @@ def _expect_plain(row: Floats, action: int, mix: Floats) -> float:
 def live_act(memory: Floats, rng: RngState, cells: Floats) -> tuple[int, int, float]:
     """Choose one action and write its ticket; return round, action, probability.
 
-    The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
+    A kernel. The round is `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued.
+
+    memory: state vector of the learner. cells: matrix of the ticket table.
     """
     if needs_plan(view(memory)):
         return NEEDS_PLAN, 0, 0.0

@@ -119,10 +119,12 @@ class BudgetedFeedback(FeedbackModel):
 
     @property
     def limits(self) -> ResolvedBudget:
+        """The budget of the play, in cost units."""
         return self.budget_run.limits
 
     @property
     def resources(self) -> int:
+        """The number of resources of the budget."""
         return int(self.limits.worst.shape[1])
 
     @property
@@ -186,8 +188,8 @@ class BudgetedFeedback(FeedbackModel):
     def make_observe(self, observe: Kernel) -> Kernel:
         """Return the kernel `observe_round`, which reveals a round to the learner.
 
-        It calls `observe` with the play at index `slot` of the ring buffers, and with the losses and scaled costs
-            of the current row: of all actions, or with bandit feedback of the action played.
+        It calls `observe`, a kernel of the learner, with the play at index `slot` of the ring buffers, and with the
+        losses and scaled costs of the current row: of all actions, or with bandit feedback of the action played.
         """
 
         def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:

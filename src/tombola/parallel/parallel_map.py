@@ -22,6 +22,8 @@ def parallel_map(
     Close the generator if not all results are used; otherwise its threads continue. Inside
     `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask cluster.
 
+    pieces: arguments of each call. label: text of the progress bar.
+
     >>> list(parallel_map(pow, [(1, 2), (2, 2), (3, 2)], workers=2, label="squares"))
     [1, 4, 9]
     """

@@ -104,7 +104,8 @@ class Race(ProcessBound):
     ) -> "Race":
         """Return a race with these settings, seed included, after applying the events.
 
-        `rows` are names or a number. FeedbackError if the events belong to another race.
+        `rows` are names or a number, `side` answers on file and history, `strata` groups of the rows. FeedbackError if
+        the events belong to another race.
         """
         race, names = cls.__new__(cls), _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
@@ -442,7 +443,7 @@ class Race(ProcessBound):
 
         `curve` is the "wealth" of the bet against each candidate after each row (large: evidence against it), or the
         number of "survivors" after each call. The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
-        `size` is in inches. ParameterError if no row is counted yet.
+        `ax`: axes to draw on; None: a new figure. `size` is in inches. ParameterError if no row is counted yet.
         """
         # The report is built on races.
         from tombola.racing.report import plot_race

@@ -420,8 +420,8 @@ def loss_and_cost(
 ) -> tuple[float, float]:
     """Return (loss in [0, 1], cost) from the result of an evaluation of a call.
 
-    FeedbackError unless it is a number in the range of `units`, or a tuple of that and a cost. `default_cost` is the
-    cost of a result without one; None rejects such a result.
+    FeedbackError unless it is a number in the range of `units`, or a tuple of that and a cost. `call` is for the
+    error message. `default_cost` is the cost of a result without one; None rejects such a result.
     """
     if default_cost is None and not isinstance(result, tuple):
         raise FeedbackError(

@@ -60,9 +60,11 @@ class MemoryLog:
         self._events = list(events)
 
     def append(self, event: Event) -> None:
+        """Store one event after all others."""
         self._events.append(event)
 
     def replay(self) -> Iterable[Event]:
+        """Return the stored events in the order in which they were appended."""
         return tuple(self._events)
 
 

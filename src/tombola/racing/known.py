@@ -65,7 +65,7 @@ class SideInformation:
         return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
 
     def of_rows(self, rows: Order) -> "SideInformation":
-        """Return the side information of some rows only."""
+        """Return the side information of these rows, by index, in their order."""
         return SideInformation(self.known[rows], self.history[rows])
 
     @property
@@ -80,6 +80,7 @@ class SideInformation:
         """Return JSON data for `from_json`; None if there is no side information.
 
         known: {"rows": indices, "candidates": indices, "losses": numbers}, lists with an entry per answer on file.
+        history: list of rows, each a list of numbers. digest: as the property.
         """
         if self.is_empty:
             return None
@@ -90,7 +91,10 @@ class SideInformation:
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None, rows: int, candidates: int) -> "SideInformation":
-        """Return the side information from `to_json`; ValueError if its digest is wrong."""
+        """Return the side information from `to_json`; ValueError if its digest is wrong.
+
+        rows, candidates: their numbers in the race.
+        """
         known, history = np.full((rows, candidates), math.nan), np.zeros((rows, 0))
         if data is not None:
             history = np.array(data["history"], float).reshape(rows, -1)
@@ -103,7 +107,10 @@ class SideInformation:
 
 
 def check_frame_kind(owner: str, known: Any, options: Mapping[str, Any]) -> None:
-    """Raise ParameterError if answers on file are a data frame without a direction."""
+    """Raise ParameterError if answers on file are a data frame without a direction.
+
+    owner: name of the function that the user called. options: of the race; "kind" is the direction.
+    """
     if is_frame(known) and "kind" not in options:
         raise ParameterError(
             f"{owner}: expected kind='losses' (lower is better) or kind='scores' (higher is better) with a data frame "

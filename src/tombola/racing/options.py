@@ -26,7 +26,10 @@ _SEED_BITS = 32
 
 
 class RaceOptions(TypedDict, total=False):
-    """Keyword options of races: the fields of `RaceSettings` except `candidates`."""
+    """TypedDict of keyword options: fields of `RaceSettings` except `candidates`.
+
+    It is the type of `**options` of `race`, `Race` and others; all keys are optional.
+    """
 
     seed: int | None
     level: float
@@ -132,7 +135,10 @@ class RaceSettings:
 
     @property
     def default_cost(self) -> float | None:
-        """Cost of a call that reports none: 0, or `max_call_cost`; None: none is allowed."""
+        """Cost of a call that reports none: 0, or `max_call_cost` if `max_cost` is set.
+
+        If this is None, every call must report a cost.
+        """
         return 0.0 if self.max_cost is None else self.max_call_cost
 
     def _check_unit(self) -> None:
@@ -210,7 +216,7 @@ class RaceSettings:
         return Within(*common, within=within) if self.within > 0 else Best(*common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data; an infinite population is written as "inf"."""
+        """Return the fields by name as JSON data; an infinite population is "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
         return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
 
@@ -238,7 +244,10 @@ def accepts_race_options(function: _Function) -> _Function:
 
 
 def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
-    """Return names as strings; ParameterError unless distinct, not blank, and some."""
+    """Return names as strings; ParameterError unless distinct and not blank.
+
+    what: the option that has them, for the error message.
+    """
     _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):

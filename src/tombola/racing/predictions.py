@@ -59,9 +59,10 @@ class _RowSums(NamedTuple):
 class InformedRule:
     """Run an elimination rule with answers on file and history.
 
-    Feed rows by `update`, or a whole table by `play`; `rule` is reset, and then changed in place. With history, it also
-    bets on adjusted losses: the loss minus its prediction from history, plus the mean prediction of the rows left.
-    After a fit to n rows, `schedule(n)` is the number of rows at which predictions are fitted again.
+    `side` has these tables. Feed rows by `update`, or a whole table by `play`; `rule` is reset, and then changed in
+    place. With history, it also bets on adjusted losses: the loss minus its prediction from history, plus the mean
+    prediction of the rows left. After a fit to n rows, `schedule(n)` is the number of rows at which predictions are
+    fitted again.
     """
 
     def __init__(self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit) -> None:
@@ -112,14 +113,17 @@ class InformedRule:
             settle(*arguments)
 
     def update(self, row: int, losses: Floats) -> None:
-        """Process the losses of the next row of the shuffled list; `row` is its index."""
+        """Process the losses of the next row; `row` is its index in the side tables."""
         with expected_rounds(self.rule.rows, len(self.rule.state.wealth)):
             arguments = (self.rule.memory, self.sums, row, losses)
             self._kernel("update", _update_row, arguments, **self.rule.kernels)(*arguments)
         self.count(np.array([row]), losses[None], self.rule.rows_seen)
 
     def play(self, table: Rows, order: Order) -> int:
-        """Run a whole race on a table; return the calls, as `Elimination.play`."""
+        """Run a whole race on a table; return the number of calls.
+
+        Parameters as of `Elimination.play`; answers on file are not calls.
+        """
         self.reset()
         rows, calls = table.view(), 0
         # Pools are read-only. A writeable array has another type and would be compiled again.
@@ -133,7 +137,10 @@ class InformedRule:
         return calls
 
     def count(self, rows: Any, losses: Rows, n: int) -> None:
-        """Store rows that `rule` has processed, n in all; refit the predictions when due."""
+        """Store rows that `rule` has processed; refit the predictions when due.
+
+        rows, losses: indices in the side tables, and losses of shape (rows, k). n: all rows processed so far.
+        """
         if self.fit is None:
             return
         self.fit.order[n - len(rows) : n] = rows

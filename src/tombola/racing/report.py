@@ -64,8 +64,9 @@ class _Standing(NamedTuple):
 class RaceReport:
     """Data of the report of a race: standings, curves and origin of the answers.
 
-    standings         one named tuple per candidate: active ones first, by mean loss, then dropped ones, the last drop
-                      first; with question="ranks" they are sorted by rank set
+    standings         one named tuple (name, mean_loss, rows, active, against, wealth, ranks, drop_row) per candidate,
+                      with the meaning of the keys of `to_json`: active ones first, by mean loss, then dropped ones, the
+                      last drop first; with question="ranks" they are sorted by rank set
     wealth            as `Race.wealth`
     survivors, calls  shape (rows counted + 1,): number of active candidates, and of answers used, before the first
                       row and after each row
@@ -95,7 +96,7 @@ class RaceReport:
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
-        """Return the report of a race file; `race`: its race, if it is in memory."""
+        """Return the report of a race file; `race`: its race, if it was replayed already."""
         # The race first: reading it also reads the limits that other processes raised.
         report = cls.from_race(race or file.race)
         config, limits = file.evaluator_config or None, file.earlier_limits
@@ -354,7 +355,7 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
 
 
 def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
-    """Return (word, present limit, earlier limits) of max_calls and max_cost, if set."""
+    """Return ("calls" or "cost", present limit, earlier limits) of each limit set."""
     found: list[tuple[str, float, list[float]]] = []
     settings = report.race.settings
     for at, (word, now) in enumerate((("calls", settings.max_calls), ("cost", settings.max_cost))):
@@ -419,21 +420,27 @@ def _survivor_chart(report: RaceReport) -> Chart:
 
 
 class RunTimes(NamedTuple):
-    """Run times of one candidate, over its answered calls."""
+    """Run times of one candidate, over its answered calls.
+
+    seconds: total; a timeout counts as the time limit.
+    failures: number of calls that failed before the time limit.
+    par10: mean seconds of a call, where one that was not solved counts as ten time limits; NaN without calls.
+    """
 
     name: str
     calls: int
-    seconds: float  # total; a timeout counts as the time limit
+    seconds: float
     timeouts: int
-    failures: int  # before the time limit
-    par10: float  # mean of the seconds of a solved call, or ten time limits for another; NaN without calls
+    failures: int
+    par10: float
 
 
 def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]:
     """Return the run times of all candidates, in their order.
 
-    The losses of the race must be seconds / `cap`, and the costs seconds. The candidates of a race answer different
-    rows, so compare PAR10 only of those that ran to the end.
+    `cap` is the time limit of a call in seconds; `events` are those of the race. The losses of the race must be seconds
+    / `cap`, and the costs seconds. The candidates of a race answer different rows, so compare PAR10 only of those that
+    ran to the end.
 
     >>> race = Race(["a", "b"], rows=2, seed=1)
     >>> events = [Event("answer", 1, 0.5, 30.0), Event("answer", 2, 1.0, 60.0)]

@@ -25,7 +25,8 @@ from tombola.racing.rules.elimination import Elimination
 class Strata(NamedTuple):
     """Groups of the rows of a list; built from one label per row by `Strata.of`.
 
-    `of_row` has the index in `names` of each row; `title` is the word for a group in texts, such as its column.
+    `of_row` has the index in `names` of each row; `title` is the word for a group in texts, such as the name
+    of the column of labels.
 
     >>> strata = Strata.of(["law", "code", "law"], 3)
     >>> strata.names, strata.of_row, strata.sizes
@@ -63,7 +64,10 @@ class Strata(NamedTuple):
         return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
 
     def groups(self) -> "Iterator[tuple[Order, NDArray[np.int64]]]":
-        """Yield the rows of each group, and the index of every row in it; -1: none."""
+        """Yield (rows of the group, index of every row of the list in it) per group.
+
+        The index is -1 for rows outside of the group.
+        """
         for members in map(self.rows_of, range(len(self.names))):
             position = np.full(len(self.of_row), -1)
             position[members] = np.arange(members.size)
@@ -84,8 +88,9 @@ class Strata(NamedTuple):
 class Part:
     """One rule of a race with its rows: those of the whole list, or of one group.
 
-    `position` is the index of each row of the list within the part; arbitrary for rows outside of it. `active` has one
-    bool per candidate, True while the part still needs its answers: all are False once the rule is done.
+    `position` is the index of each row of the list within the part; arbitrary for rows outside of it. `side` has the
+    answers on file and history of the rows of the part. `active` has one bool per candidate, True while the part still
+    needs its answers: all are False once the rule is done.
     """
 
     def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:
@@ -94,7 +99,10 @@ class Part:
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
-        """Process the losses of the next row of the part, and update `active`."""
+        """Process the next row of the part, and update `active`.
+
+        row: its index in the whole list. losses: one per candidate.
+        """
         if self._informed is None:
             self.rule.update(losses)
         else:
@@ -106,12 +114,18 @@ class Part:
 
 
 def share_of_level(level: float, groups: int) -> float:
-    """Return the level of one of groups + 1 rules, by the union bound."""
+    """Return the level of each rule: one for the whole list, and one per group.
+
+    It is level / (groups + 1), so that by the union bound any is wrong with probability at most `level`.
+    """
     return level / (groups + 1)
 
 
 def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation) -> list[Part]:
-    """Return the parts of a race: the whole list first, then the groups."""
+    """Return the rules of a race with their rows: whole list first, then groups.
+
+    `rows` is the length of the list, and `side` has all its rows.
+    """
     shared = replace(settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names)))
     parts = [Part(shared.rule(rows), range(rows), side)]
     for members, position in () if strata is None else strata.groups():

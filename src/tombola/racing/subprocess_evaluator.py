@@ -156,6 +156,7 @@ class SubprocessEvaluator:
 
         The loss is in [0, 1]. The cost is the run time in seconds with loss "seconds", and the printed cost, if there
         is one, with loss "stdout". Raises a TombolaError if the last attempt fails, too; OutOfRangeError at once.
+        `log` receives a line per failed attempt, and `counts` counts the call.
         """
         counts = CallCounts() if counts is None else counts
         for attempt in range(self.retries + 1):

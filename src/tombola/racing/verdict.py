@@ -35,7 +35,7 @@ _RANGE_EDGE = 1.3
 class Result(NamedTuple):
     """Answer of a race, for the whole list or for one group of rows.
 
-    `over`: no more rows will be counted for the list or group.
+    `rule` has the evidence of the list or group; `over`: no more of its rows will be counted.
     """
 
     rule: Elimination
@@ -57,7 +57,10 @@ class Result(NamedTuple):
 
     @property
     def proved(self) -> bool | None:
-        """True if the answer is proved, None while open; False if a gate is refuted."""
+        """True if the answer is proved, None while open.
+
+        False if a candidate is proved not to pass the comparison with the baseline.
+        """
         return is_proved(self.rule)
 
     @property
@@ -175,7 +178,8 @@ def _smallest_totals(rule: Elimination, count: int) -> list[int]:
 def is_wrong(rule: Elimination, totals: Floats) -> bool:
     """Return whether the conclusion of a rule is false, given the whole table.
 
-    For simulations; `totals` are over the whole list. An open answer is wrong if it excludes the true one.
+    For simulations; `totals` has the total loss of each candidate over the whole list. An open answer is wrong if it
+    excludes the true one.
 
     >>> from tombola.racing.rules.best import Best
     >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
@@ -474,7 +478,10 @@ def _confidence(result: Result) -> str:
 
 
 def calls_text(race: "Race") -> str:
-    """Return such as "3 of 42 calls", or "2 of 42 calls answered, 3 issued"."""
+    """Return the number of calls of a race as text, such as "3 of 42 calls".
+
+    While answers are missing: "2 of 42 calls answered, 3 issued".
+    """
     issued, answered = race.calls_made, race.calls_answered
     total = plural(issued + race.calls_saved, "call")
     return f"{issued:,} of {total}" if answered == issued else f"{answered:,} of {total} answered, {issued:,} issued"

@@ -22,11 +22,11 @@ _GOAL_RESERVE = 0.1  # less than in a race: a row of orders that all just reach 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
     """Return the p-value of H_ab for every ordered pair, shape (k, k).
 
-    H_ab is "the mean loss of a is at most that of b"; rows are independent. The diagonal is 1. Losses of 0 and 1 get
-    the exact conditional binomial test (McNemar): of m rows on which a and b differ, a alone loses w, p =
-    P(Bin(m, 1/2) >= w). Other losses get betting e-values in random orders of the rows, because sign-flip and
-    signed-rank tests are tests of symmetry and not of the mean. The bets aim at `level`, for all pairs together;
-    p-values are valid at any level, if the seed of the orders is not chosen by the result.
+    `losses` has shape (rows, k). H_ab is "the mean loss of a is at most that of b"; rows are independent. The diagonal
+    is 1. Losses of 0 and 1 get the exact conditional binomial test (McNemar): of m rows on which a and b differ, a
+    alone loses w, p = P(Bin(m, 1/2) >= w). Other losses get betting e-values in random orders of the rows, because
+    sign-flip and signed-rank tests are tests of symmetry and not of the mean. The bets aim at `level`, for all pairs
+    together; p-values are valid at any level, if the seed of the orders is not chosen by the result.
 
     >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
     [[1.0, 0.03125], [1.0, 1.0]]

@@ -159,7 +159,10 @@ class Ranking:
         raise ParameterError(f"Ranking: expected the reading {known}, got {name!r}; write one of them.")
 
     def rank_set(self, candidate: str, reading: str | None = None) -> tuple[int, int]:
-        """Return the first and the last rank that a candidate may have, from 1."""
+        """Return the first and the last rank, from 1, of a candidate under a reading.
+
+        reading: its name; None: the first one.
+        """
         first, last = self.reading(reading).ranks[self._index(candidate)]
         return int(first), int(last)
 
@@ -171,6 +174,7 @@ class Ranking:
         """Return the names of the candidates in groups, the best group first.
 
         Every member of one group is proved to be better than every member of the next. The order in a group is by mean.
+        reading: its name; None: the first one.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -181,7 +185,10 @@ class Ranking:
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return a sentence with the proved order of two candidates, or the rows for one."""
+        """Return a sentence with the proved order of two candidates under a reading.
+
+        Without a proof, it states the rows that would prove their order.
+        """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         for better, worse in ((a, b), (b, a)):
             if one.before[better, worse]:
@@ -194,10 +201,11 @@ class Ranking:
         return f"{first} and {second} are not separated by {plural(one.rows, 'row')}; about {needed:,.0f} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
-        """Estimate the number of rows that would prove the order of two candidates.
+        """Estimate the rows that would prove the order of two candidates under a reading.
 
         A rule of thumb: with D the difference of the means, which is assumed to stay, and v the variance of the paired
-        differences, n = 2 v ln(goal) / D^2 for independent rows, n / (1 + n / N) on a list of N rows, inf if D is 0.
+        differences, n = 2 v ln(goal) / D^2, with `Reading.goal`, for independent rows, n / (1 + n / N) on a list of N
+        rows, inf if D is 0.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
@@ -213,7 +221,8 @@ class Ranking:
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval (low, high) of a mean, in the unit of the table.
 
-        It holds for this candidate, given by its number, alone with probability 1 - level of the reading.
+        It holds for this candidate, given by its number, alone with probability 1 - level of the reading, given by its
+        name; None: the first one.
         """
         one = self.reading(reading)
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
@@ -224,8 +233,9 @@ class Ranking:
     ) -> "Figure":
         """Draw the rank set of every candidate as a bar; return the figure.
 
-        The best mean comes first. The dot is the rank by mean. The figure displays in notebooks, and
-        `figure.save("x.pdf")` writes it. `size` is in inches; None grows with the number of candidates.
+        `reading` is a name; None: the first one. The best mean comes first. The dot is the rank by mean. The figure
+        displays in notebooks, and `figure.save("x.pdf")` writes it. `ax`: axes to draw on; None: a new figure. `size`
+        is in inches; None grows with the number of candidates.
         """
         from tombola.report.figures import draw_intervals
 
@@ -244,9 +254,9 @@ class Ranking:
     def to_json(self) -> dict[str, Any]:
         """Return the ranking as a dict of JSON data.
 
-        rows: number of rows of the list. rows_not_used, rows_left_out: rows with a missing answer, which are part of
-        the
-            list or not. answers_counted_as_worst: missing answers that count as the worst value.
+        rows: number of rows of the list. clusters: their number, or None. rows_not_used, rows_left_out: rows with a
+            missing answer, which are part of the list or not. answers_counted_as_worst: missing answers that count as
+            the worst value.
         candidates_left_out: names of the candidates of the table that are not ranked; then no reading is exact.
         readings: list of dicts: reading (its name), pairs_separated (share of pairs), groups (lists of names), exact,
             level, rows, contradiction and every_look, as in `Reading`; candidates, a list of dicts, best mean first:
@@ -333,7 +343,7 @@ class Ranking:
 class MetricsRanking:
     """Result of `rank` for several metrics: one ranking each, at a shared level.
 
-    `front` has the candidates that may be on the Pareto front.
+    `metrics` has the ranking of each metric by its name, `front` the candidates that may be on the Pareto front.
 
     >>> from tombola import rank
     >>> error, price = [[0, 1, 1]] * 40, [[1, 0, 1]] * 40
@@ -361,6 +371,7 @@ class MetricsRanking:
 
         A candidate is excluded when another one is proved to be at least as good in every metric and better in one.
         Only exact ranks prove ties. All statements hold simultaneously with probability at least 1 - level.
+        reading: its name; None: the first one of each metric.
         """
         found = [one.reading(reading) for one in self.metrics.values()]
         as_good = np.logical_and.reduce([~one.before.T if one.exact else one.before for one in found])

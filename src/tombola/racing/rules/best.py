@@ -16,7 +16,10 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two
 
 
 class Best(Elimination):
-    """Rule for the best candidate: drop candidates until one is left."""
+    """Rule for the best candidate: drop candidates until one is left.
+
+    Parameters as in `Elimination`.
+    """
 
     supports_predictions = True
 
@@ -41,7 +44,7 @@ class Best(Elimination):
 def bet_and_drop(state: Any, losses: Floats) -> None:
     """Bet on one row against every active candidate, count it, and drop candidates.
 
-    A kernel: the rule of Theorem 1 of docs/theory/race.md. Bettor b bets against candidate b.
+    A kernel, as `Elimination.step` (docs/theory/race.md, Theorem 1). Bettor b bets against candidate b.
     """
     leader, runner = best_two(state)
     below = 0

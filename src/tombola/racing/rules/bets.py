@@ -57,6 +57,7 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
     bettor: row of `state.wealth`, which has one column per strategy.
     lead: sum of d over the rows before this one.
     d: the difference of this row, loss of the candidate minus loss of its opponent, in [-1, 1].
+    shift: largest mean difference under the null hypothesis.
     """
     n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
     # A difference D of the means makes E[d - m] = D N / (N - n): bets grow as the list runs out.
@@ -83,9 +84,10 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
 def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> float:
     """Bet on one row against "L(b) - L(o) <= shift"; return the total wealth.
 
-    L is the mean loss over the population; `lead` is the sum of loss(b) - loss(o) before this row, d that on this row.
-    With predictions, `state.wealth` has 8 columns instead of 4; the second half bets on adjusted losses: minus their
-    predictions, plus the mean prediction of the rows left.
+    Candidate b, opponent o. L is the mean loss over the population; `lead` is the sum of loss(b) - loss(o) before this
+    row, d that on this row; `bettor` is the row of `state.wealth`. With predictions, `state.wealth` has 8 columns
+    instead of 4; the second half bets on adjusted losses: minus their predictions, plus the mean prediction of the rows
+    left.
     """
     _update_adjusted(state, state.offset, bettor, b, o, lead, d, shift)
     return update_wealth(state, bettor, lead, d, shift)
@@ -95,8 +97,8 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
 def expected_growth(state: Any, b: int, o: int) -> float:
     """Return the expected growth of log wealth on the next row, betting against b.
 
-    The bet is on loss(b) - loss(o), adjusted by predictions. Opponents are chosen by it; validity does not depend on
-    it, because only past rows are used.
+    The bet is on loss(b) - loss(o), where o is the opponent, adjusted by predictions. Opponents are chosen by it;
+    validity does not depend on it, because only past rows are used.
     """
     m, low, variance, excess = _outlook(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
     n, gain = state.rows_seen[0], state.population / (state.population - state.rows_seen[0])
@@ -183,9 +185,9 @@ def total_wealth(wealth: Any) -> float:
 def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen: float) -> bool:
     """Return whether no outcome of the rows left makes "L(b) - L(o) <= shift" true.
 
-    A kernel. L is the mean loss over the population; always False for an infinite one. Unknown losses of b count as 0
-    and those of o as 1; answers on file count as they are. `lead` is the sum of loss(b) - loss(o) over the first
-    `rows_seen` rows, the current one included.
+    A kernel for candidate b and opponent o. L is the mean loss over the population; always False for an infinite one.
+    Unknown losses of b count as 0 and those of o as 1; answers on file count as they are. `lead` is the sum of loss(b)
+    - loss(o) over the first `rows_seen` rows, the current one included.
     """
     if state.population == math.inf:
         return False
@@ -194,7 +196,7 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
 
 
 def is_certainly_worse(lead: float, population: float, rows_seen: float) -> bool:
-    """Return whether a has a larger total loss than b for sure; a kernel.
+    """Return whether candidate a certainly has a larger total loss than b; a kernel.
 
     It has if even loss 0 of a and loss 1 of b on all rows left could not change `lead`, its total loss minus that of b
     over the first `rows_seen` rows. Always False for an infinite population.

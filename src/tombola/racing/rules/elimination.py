@@ -26,34 +26,60 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class EliminationState(NamedTuple):
     """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
-    A rule adds fields of its own; its class lists them. The last seven are None without predictions. d is the
-    difference of the losses of candidate and opponent, g the predicted one.
+    A rule adds fields of its own; its class lists them. A bettor is an e-process against one null hypothesis. The last
+    seven fields are None without predictions. d is the difference of the losses of candidate and opponent, g the
+    predicted one.
+
+    active             (k,) 1 while a candidate is in the race, else 0
+    total_loss         (k,) sum of losses over the rows counted
+    drop_row           (k,) rows counted at the drop; 0 while active, or if answers on file dropped it
+    dropped_against    (k,) the opponent it was dropped against, -1 while active
+    opponent           (k,) `Best`, `Within`: the opponent on the last row, -1 before
+    wealth_at_drop     (k,) wealth of the bet that dropped it; infinite if the outcome was certain
+    current_wealth     (k,) wealth of the bet against it now
+    rows_seen          (1,) rows counted
+    done               (1,) 1 when the question is answered or no row is left
+    wealth             (bettors, 4) wealth by strategy; 8 with predictions, 5 for pairs of a sample
+    squared_residuals  (bettors,) sum over the rows bet on, for the variance estimate
+    n_bets             (bettors,) number of terms of this sum
+    known_loss         (k,) sum of the answers on file, over the rows after the current one
+    known_gain         (k,) the same of 1 - loss
+    rows               length of the list
+    population         infinite if rows are i.i.d. draws
+    threshold          wealth at which a bet decides
+    offset             (k,) predicted_mean minus the prediction of the current row
+    predicted_mean     (k,) mean prediction over the rows left, the current one included
+    predicted_seen     (k,) sum of the present predictions over the rows counted
+    residual_low       (k, k) smallest possible d - g over the rows left
+    residual_variance  (k, k) estimated variance of d - g
+    fitted_rows        (1,) number of rows of this estimate
+    prior_noise        (k,) variance before the first fit; 0 if the whole column is known
     """
 
-    active: Floats  # (k,) 1 while a candidate is in the race, else 0
-    total_loss: Floats  # (k,) sum of losses over the rows counted
-    drop_row: Floats  # (k,) rows counted at the drop; 0 while active, or if answers on file dropped it
-    dropped_against: Floats  # (k,) the opponent it was dropped against, -1 while active
-    opponent: Floats  # (k,) `Best`, `Within`: the opponent on the last row, -1 before
-    wealth_at_drop: Floats  # (k,) wealth of the bet that dropped it; infinite if the outcome was certain
-    current_wealth: Floats  # (k,) wealth of the bet against it now
-    rows_seen: Floats  # (1,) rows counted
-    done: Floats  # (1,) 1 when the question is answered or no row is left
-    wealth: Floats  # (bettors, 4) wealth by strategy; 8 with predictions, 5 for pairs of a sample
-    squared_residuals: Floats  # (bettors,) sum, and
-    n_bets: Floats  # (bettors,) number of terms, for the variance estimate of each bettor
-    known_loss: Floats  # (k,) sums of the known losses,
-    known_gain: Floats  # (k,) and of 1 - loss, over the rows after the current one
+    active: Floats
+    total_loss: Floats
+    drop_row: Floats
+    dropped_against: Floats
+    opponent: Floats
+    wealth_at_drop: Floats
+    current_wealth: Floats
+    rows_seen: Floats
+    done: Floats
+    wealth: Floats
+    squared_residuals: Floats
+    n_bets: Floats
+    known_loss: Floats
+    known_gain: Floats
     rows: float
-    population: float  # infinite if rows are i.i.d. draws
-    threshold: float  # wealth at which a bet decides
-    offset: Floats | None = None  # (k,) predicted_mean minus the prediction of the current row
-    predicted_mean: Floats | None = None  # (k,) mean prediction over the rows left, the current one included
-    predicted_seen: Floats | None = None  # (k,) sum of the present predictions over the rows counted
-    residual_low: Floats | None = None  # (k, k) smallest possible d - g over the rows left
-    residual_variance: Floats | None = None  # (k, k) estimated variance of d - g
-    fitted_rows: Floats | None = None  # (1,) number of rows of this estimate
-    prior_noise: Floats | None = None  # (k,) variance before the first fit; 0 if the whole column is known
+    population: float
+    threshold: float
+    offset: Floats | None = None
+    predicted_mean: Floats | None = None
+    predicted_seen: Floats | None = None
+    residual_low: Floats | None = None
+    residual_variance: Floats | None = None
+    fitted_rows: Floats | None = None
+    prior_noise: Floats | None = None
 
 
 @cache
@@ -65,12 +91,15 @@ def _state_type(rule: str, own: tuple[str, ...]) -> Any:
 class OpenQuestion(NamedTuple):
     """An undecided comparison, from which the rows still needed are estimated.
 
-    If the edge, in favour of the decision, is 0 or less, more rows like those so far do not decide it.
+    edge: mean difference of losses so far, plus the tolerance of the question. It is in favour of the decision; if it
+        is 0 or less, more rows like those so far do not decide it.
+    variance: of this difference on one row.
+    threshold: wealth that decides the comparison.
     """
 
-    edge: float  # mean difference of losses so far, plus the tolerance of the question
-    variance: float  # of this difference on one row
-    threshold: float  # wealth that decides the comparison
+    edge: float
+    variance: float
+    threshold: float
 
 
 class Elimination(ABC):
@@ -205,14 +234,20 @@ class Elimination(ABC):
 
     @abstractmethod
     def open_questions(self) -> list[OpenQuestion]:
-        """Return the undecided comparisons of two candidates, see `rows_remaining`."""
+        """Return the undecided comparisons of two candidates.
+
+        `verdict.rows_remaining` estimates from them how many more rows are needed.
+        """
 
     def gap(self, better: int, worse: int) -> float:
         """Return the mean loss of `worse` minus that of `better`, over the rows counted."""
         return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
 
     def variance(self, bettor: int) -> float:
-        """Return the variance of the differences that a bettor has bet on; 0 before any."""
+        """Return the variance of the differences that a bettor has bet on; 0 before any.
+
+        bettor: row of `state.wealth`.
+        """
         return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
 
     @property
@@ -247,7 +282,10 @@ def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
 
 
 def best_two(state: Any) -> tuple[int, int]:
-    """Return (leader, runner-up) of the active by total loss; -1: none. A kernel."""
+    """Return the two active candidates of least total loss, best first; a kernel.
+
+    -1 stands for a missing one.
+    """
     first, second = -1, -1
     for a in range(state.total_loss.size):
         if state.active[a] > 0.0:

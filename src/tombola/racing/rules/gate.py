@@ -19,8 +19,9 @@ from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_ro
 class Gate(Elimination):
     """Rule that compares each candidate with a baseline; `decisions` has the answers.
 
-    A margin of 0 asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss. Own
-    fields of the state, beside `margin` and `baseline`:
+    `baseline` is the number of a candidate; other parameters as in `Elimination`. A margin of 0 asks "better than the
+    baseline"; above 0, "not worse by more than the margin", in mean loss. Own fields of the state, beside `margin` and
+    `baseline`:
 
     decision          (k,) 1 statement proved, -1 refuted, 0 open; decided candidates are dropped
     total_advantage   (k,) total loss of the baseline minus that of the candidate

@@ -48,8 +48,8 @@ def pair_weights(population: float, horizon_share: float = _HORIZON_SHARE) -> Fl
 def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE, reserve: float = _GOAL_RESERVE) -> float:
     """Return 1 / goal, in (0, 1), of the strategy that aims at the last row.
 
-    It stops betting at the goal: the threshold that decides a pair, moved up by `reserve` standard deviations of the
-    normal approximation of the wealth.
+    `horizon_share` is its initial wealth. It stops betting at the goal: the threshold that decides a pair, moved up by
+    `reserve` standard deviations of the normal approximation of the wealth.
 
     >>> round(1.0 / share_of_goal(20.0, 1.0), 1)
     48.9
@@ -60,8 +60,8 @@ def share_of_goal(threshold: float, horizon_share: float = _HORIZON_SHARE, reser
 def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
     """Bet on one row against "the mean of d is at most 0"; return the wealth.
 
-    A kernel. `lead` is the sum of d before this row. It includes the strategy that aims at the last row, if the rows
-    are a sample.
+    A kernel. d is the loss of one candidate minus that of the other; `lead` is the sum of d before this row, `bettor`
+    the row of `state.wealth`. It includes the strategy that aims at the last row, if the rows are a sample.
     """
     wealth = state.wealth[bettor]
     if wealth.size > STRATEGY_WEIGHTS.size:
@@ -74,7 +74,8 @@ def bet_on_pair(state: Any, bettor: int, lead: float, d: float) -> float:
 def bet_on_goal(state: Any, bettor: int, lead: float, d: float) -> None:
     """Bet on one row with only the strategy that aims at the last row.
 
-    Nothing is done once its wealth has reached the goal (`share_of_goal`) or has fallen to almost 0.
+    Parameters as of `bet_on_pair`. Nothing is done once its wealth has reached the goal (`share_of_goal`) or has fallen
+    to almost 0.
     """
     wealth = state.wealth[bettor]
     share = wealth[STRATEGY_WEIGHTS.size] * state.goal_share

@@ -22,8 +22,8 @@ from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_g
 class Ranks(Elimination):
     """Rule for the order of all candidates, or of the `top` first ones (0: of all).
 
-    A candidate is asked no more when its order against every other candidate is proved. Own fields of the state, beside
-    `top`:
+    Other parameters as in `Elimination`. A candidate is asked no more when its order against every other candidate is
+    proved. Own fields of the state, beside `top`:
 
     goal_share        1 / goal of the bets towards the last row (`tombola.racing.rules.pair_bets`)
     before            (k, k) 1 at [a, b] once "a before b" is proved, directly or by transitivity
@@ -169,10 +169,10 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
 class Blocks(Ranks):
     """Rule for the order of blocks (Corollary 3 of docs/theory/ranks.md).
 
-    A block is a set of candidates whose order among themselves stays open. The rule proves the order between blocks.
-    It needs less wealth per pair than `Ranks`, (k - 1) / level, because only the k - 1 pairs of neighbours in the true
-    order must hold. "u before a" is proved once no chain of pairs that are not rejected leads from a to u. Own fields
-    of the state, beside those of `Ranks`:
+    Parameters as in `Ranks`. A block is a set of candidates whose order among themselves stays open. The rule proves
+    the order between blocks. It needs less wealth per pair than `Ranks`, (k - 1) / level, because only the k - 1 pairs
+    of neighbours in the true order must hold. "u before a" is proved once no chain of pairs that are not rejected leads
+    from a to u. Own fields of the state, beside those of `Ranks`:
 
     rejected          (k, k) 1 at [a, b] once "a is at least as good as b" is rejected
     reached, stack    (k,) scratch space for the search of chains
@@ -233,9 +233,10 @@ def _prove_blocks(state: Any) -> None:
 class Place(Elimination):
     """Rule for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
 
-    Let E_ab be the wealth of bets against "a is at least as good as b". "The rank of a is larger than r" is proved once
-    the mean of the k - r smallest E_ab, b != a, reaches 2 / level; "smaller than r" in the same way with E_ba. There is
-    no union bound over candidates or ranks. Own fields of the state, beside `goal_share` (see `Ranks`) and `candidate`:
+    `candidate` is its number a; other parameters as in `Elimination`. Let E_ab be the wealth of bets against "a is at
+    least as good as b". "The rank of a is larger than r" is proved once the mean of the k - r smallest E_ab, b != a,
+    reaches 2 / level; "smaller than r" in the same way with E_ba. There is no union bound over candidates or ranks. Own
+    fields of the state, beside `goal_share` (see `Ranks`) and `candidate`:
 
     e_values          (2, k) E_ab and E_ba, by opponent b
     rank_range        (2,) first and last rank still possible

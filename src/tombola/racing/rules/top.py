@@ -27,7 +27,8 @@ _PAIR_SHARE = 0.75
 class Top(Elimination):
     """Rule for the best `top` candidates, in any order among themselves.
 
-    A set below is a possible answer: `top` of the candidates. Own fields of the state, beside `top`:
+    Other parameters as in `Elimination`. A set below is a possible answer: `top` of the candidates. Own fields of the
+    state, beside `top`:
 
     pair_threshold    wealth of pairs that drops a candidate
     members           (sets, k) 1 for the members of a set

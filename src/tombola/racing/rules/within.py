@@ -35,7 +35,8 @@ def _drop_share(within: float, rows: int) -> float:
 class Within(Elimination):
     """Rule for a candidate with mean loss at most `within` above the smallest.
 
-    `chosen` is the answer. Own fields of the state; "a is too bad" for "a is worse than b by the tolerance or more":
+    Other parameters as in `Elimination`. `chosen` is the answer. Own fields of the state; "a is too bad" for "a is
+    worse than b by the tolerance or more":
 
     tolerance         `within`, above 0
     settling_wealth   wealth of bets against "a is too bad" that refutes it
