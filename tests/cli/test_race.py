@@ -800,3 +800,11 @@ def test_plan_with_answers_on_file_states_their_number(command: Command, tmp_pat
     output = command("plan", "losses.csv", "--known", "known.csv", "--shuffles", "5", "--workers", "1")[1]
     assert "30 answers on file cost no call" in output
     assert "on file" not in command("plan", "losses.csv", "--shuffles", "5", "--workers", "1")[1]
+
+
+@pytest.mark.parametrize("command", ["next", "run"])
+def test_reissue_after_needs_a_server(command: str) -> None:
+    """A file does not know when `race run` issued its calls, so that they would be made twice."""
+    done = CliRunner().invoke(app, [command, "m.race", "--reissue-after", "600"])
+    assert isinstance(done.exception, ParameterError)
+    assert "--again" in str(done.exception)

@@ -108,8 +108,19 @@ Url = Annotated[
 Token = Annotated[str, typer.Option(envvar="TOMBOLA_TOKEN", help="With --url: your token.")]
 # Option --reissue-after: work that another worker has dropped is issued again.
 ReissueAfter = Annotated[
-    float | None, typer.Option(help="First those issued so many seconds ago that have no answer. Default: none.", min=0)
+    float | None,
+    typer.Option(help="With --url: first those issued so many seconds ago that have no answer. Default: none.", min=0),
 ]
+
+
+def check_reissue_after(reissue_after: float | None, url: str) -> None:
+    """Raise ParameterError if `reissue_after` is given without `url`.
+
+    A file does not record when other processes, such as `race run`, issued their tickets.
+    """
+    if reissue_after is not None and not url:
+        raise ParameterError("--reissue-after: expected --url ADDRESS too, got none; on a file write --again instead.")
+
 
 # Function `make(candidates, **replaced) -> RaceSettings` with the options of the command line filled in; the caller
 # adds the names of the candidates; keyword arguments such as kind and range replace options.

@@ -1,6 +1,7 @@
 """Print to the terminal, with control characters in text escaped."""
 
 import json
+import shlex
 import warnings
 from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -96,7 +97,8 @@ def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url
     if not waiting:
         return []
     at, value = f" --url {url}" if url else "", "--score VALUE" if scores else "--loss VALUE"
-    record, again = f"  tombola {kind} record {file} {waiting[0].number}", f"  tombola {kind} next {file}{at}"
+    name = shlex.quote(str(file))
+    record, again = f"  tombola {kind} record {name} {waiting[0].number}", f"  tombola {kind} next {name}{at}"
     if kind == "session":
         fix = "Record each, the worst outcome if its action failed, or print them again:"
         return [open_text("ticket", waiting), fix, f"{record} {value}{at}", f"{again} --again"]

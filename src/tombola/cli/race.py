@@ -33,6 +33,7 @@ from tombola.cli.options import (
     Workers,
     check_output,
     check_page,
+    check_reissue_after,
     split_commas,
     with_race_options,
 )
@@ -277,6 +278,7 @@ def next_(
     from tombola.persistence.race_csv import write_calls
     from tombola.persistence.session_csv import check_daily_list
 
+    check_reissue_after(reissue_after, url)
     with _open(file, url, token) as opened:
         if out is not None:
             check_daily_list(out, file)
@@ -284,10 +286,11 @@ def next_(
         if not again or (count is not None and len(calls) < count):
             more = None if count is None else count - len(calls)
             if url:
-                calls = calls + opened.calls(more, reissue_after=reissue_after)
+                # With --again the calls without an answer are listed already.
+                calls = calls + opened.calls(more, reissue_after=None if again else reissue_after)
             else:
                 # A lease stores the time, which `status` prints for open calls.
-                calls = calls + opened.lease(secrets.token_urlsafe(12), more, reissue_after=reissue_after)
+                calls = calls + opened.lease(secrets.token_urlsafe(12), more)
         waiting, line, scores = _open_calls(opened), _summary(opened)[1], opened.settings.kind == "scores"
         if out is not None and calls:
             write_calls(out, calls, opened.settings, None if url else opened, file)
@@ -474,6 +477,7 @@ def run(
     from tombola.racing.verdict import verdict_of
     from tombola.readers.cells import read_row_list
 
+    check_reissue_after(reissue_after, url)
     commands = _commands(candidate or [])
     log, counts = None if quiet else print_error, CallCounts()
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)

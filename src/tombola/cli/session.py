@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tombola._formatting import escape_control, plural
-from tombola.cli.options import REPLACED, Json, LiveSeed, ReissueAfter, Token, Url, check_output, check_page
+from tombola.cli.options import (
+    REPLACED,
+    Json,
+    LiveSeed,
+    ReissueAfter,
+    Token,
+    Url,
+    check_output,
+    check_page,
+    check_reissue_after,
+)
 from tombola.cli.printing import OpenTicket, new_table, open_ticket_lines, show, show_result
 from tombola.cli.session_text import suggested_count
 from tombola.errors import FeedbackError, ParameterError, TableError
@@ -160,6 +170,7 @@ def next_(
     """  # noqa: D301 - the help text ends at the form feed
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
 
+    check_reissue_after(reissue_after, url)
     with _open(file, url, token, reissue_after) as session:
         if out is not None:
             check_daily_list(out, file)
@@ -169,7 +180,7 @@ def next_(
             assignments = session.next(count)
         else:
             # A lease stores the time, which `status` prints for open tickets.
-            assignments = session.lease(secrets.token_urlsafe(12), count, reissue_after=reissue_after)
+            assignments = session.lease(secrets.token_urlsafe(12), count)
         if out is not None:
             write_daily_list(session, assignments, out)
     if as_json:

@@ -119,8 +119,8 @@ class _RemoteWorker:
             first = pending[0]
             self._log(
                 f"waits for {plural(len(pending), 'call')} without an answer, the first is ticket {first['ticket']} "
-                f"({first['candidate']} on {first['row']}{since_text(first['since'])}); to take them over, run with "
-                "--reissue-after 600"
+                f"({first['candidate']} on {first['row']}{since_text(first['since'])})"
+                + ("; to take them over, run with --reissue-after 600" if self._reissue_after is None else "")
             )
 
     async def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
