@@ -48,8 +48,8 @@ class Fit(NamedTuple):
     N rows, k candidates, q components. Counted rows have known losses. `components` has shape (N, q), `losses` (N, k)
     by counted row, whose indices are in `order`. Of the history columns, `intercept` is the mean, `prior` and `scale`
     (q,) are mean and deviation of their loadings, and `noise` is the variance of a column around the mean of all.
-    Matrices with N rows are stored by columns: loops over rows are vectorised. The fields from `fitted` on are
-    workspace.
+    The result is in `fits` (N, k), the predicted losses, and `errors` (N, k), their leave-one-out errors; the other
+    fields from `fitted` on are workspace. Matrices with N rows are stored by columns: loops over rows are vectorised.
     """
 
     components: Floats  # (N, q) principal components of history: mean 0, variance 1, uncorrelated

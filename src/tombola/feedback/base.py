@@ -223,7 +223,8 @@ class FeedbackModel(ABC):
         """Return the functions that the loop and live kernels call, by global name.
 
         The loop calls `look_ahead` (prefetch a row), `reveal` (pass feedback to the learner), `pauses` (return whether
-        it must plan) and `turn` (play a round); the others are for live kernels.
+        it must plan) and `turn` (play a round). The other names depend on the subclass: they are called by the live
+        kernels, which play single rounds of a session (`LiveKernels`).
         """
         raise NotImplementedError
 

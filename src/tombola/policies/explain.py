@@ -38,8 +38,8 @@ class Importance(NamedTuple):
 def block_means(trace: RoutedTrace) -> Floats:
     """Return the mean loss of the unguarded router in each block: its learning curve.
 
-    A block is the rounds between two trainings; unguarded, the router plays every round. The delay of the trace must be
-    constant.
+    They are computed from the router's losses in all rounds, which every trace has, also those in which the guard
+    played another action. A block is the rounds between two trainings. The delay of the trace must be constant.
     """
     return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
 

@@ -172,10 +172,12 @@ class _IndexState(NamedTuple):
 
 
 class LiveIndex:
-    """A `LinearIndex` in play, with the safe learner and the lower bound of the guard.
+    """A `LinearIndex` in play, with its safe learner and its guard.
 
-    Call `choose` for each round and `learn` for each loss; sessions call `act` and `observe`. `rng` is that of the safe
-    learner; the index itself draws nothing.
+    The index plays a round only if its losses stay within `risk` above its number of turns times `low`, a lower bound
+    on the smallest mean loss of an action; the safe learner plays the others. Plays of a whole list call `choose` for
+    each round and `learn` for each loss; sessions call `act` and `observe`, which use a ticket table. `rng` is that of
+    the safe learner; the index itself draws nothing.
     """
 
     mix, workspace = None, None

@@ -174,7 +174,8 @@ class Ranking:
         """Return the names of the candidates in groups, the best group first.
 
         Every member of one group is proved to be better than every member of the next. The order in a group is by mean.
-        reading: its name; None: the first one.
+
+        reading: name of one of `readings`, the populations of the ranks; None: the first.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -221,8 +222,11 @@ class Ranking:
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval (low, high) of a mean, in the unit of the table.
 
-        It holds for this candidate, given by its number, alone with probability 1 - level of the reading, given by its
-        name; None: the first one.
+        With probability 1 - level it contains the mean of this candidate. It is not simultaneous for several ones.
+
+        candidate: its number, from 0.
+        reading: name of one of `readings`, the populations of the ranks; None: the first, which is "this list" for a
+            full table.
         """
         one = self.reading(reading)
         ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))

@@ -111,8 +111,10 @@ def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
 class ClaimEntry(NamedTuple):
     """Claim of the paper for `claims_page`, as plain text; empty fields are left out.
 
-    `expected` is the correct verdict, `limits` the criterion by which the claim passes, `faults` have the attributes
-    fault, outcome, caught and measured, and `table` starts with the names of its columns.
+    `expected` is the correct verdict, `measured` a sentence on the values, `printed` and `corrected` the formulas of
+    the paper and of its correction, `limits` the criterion by which the claim passes, `false_alarm` the probability
+    that a true claim fails it. `faults` have the attributes fault, outcome, caught and measured; `table` starts with
+    the names of its columns.
     """
 
     name: str
