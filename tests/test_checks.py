@@ -41,7 +41,7 @@ SLOW: list[Any] = [
     learners.Interleaved(learners.HedgeAnytime(), delay=100),
     labels.ERM(labels.Thresholds(), ties="random"),
 ]
-# One learner of each kind of kernel is compiled in every run, the others in full runs; test_machine_code has them all.
+# One learner of each kind of kernel is compiled in every run, the others in full runs, as in test_machine_code.
 COMPILED = [
     learners.FollowTheLeader(), learners.Hedge(), learners.UCB1(), learners.Exp3(),
     OURS[-1],

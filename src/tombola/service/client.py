@@ -8,7 +8,7 @@ import json
 import random
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar, cast
@@ -212,9 +212,12 @@ def _record_answers(answers: Iterable[Event], result: Callable[[int], _T]) -> _A
     return _ApiRequest("POST", "record", lambda reply: result(reply.json()["recorded"]), {"answers": rows})
 
 
-def _awaited(method: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Awaitable[_T]]:
-    """Return a blocking method for the async twin, where `_run` returns a coroutine."""
-    return cast("Callable[Concatenate[Any, _P], Awaitable[_T]]", method)
+def _awaited(method: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
+    """Return a blocking method for the async twin, where `_run` returns a coroutine.
+
+    Wrong arguments raise at the call, not when the result is awaited.
+    """
+    return cast("Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]", method)
 
 
 class _Connection:
@@ -274,7 +277,10 @@ class _SyncConnection(_Connection):
         return self._run(_STATUS)
 
     def export(self, path: str | Path) -> None:
-        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file."""
+        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file.
+
+        An existing file is replaced.
+        """
         return self._run(_export(path))
 
     def close(self) -> None:
