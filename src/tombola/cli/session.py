@@ -438,10 +438,7 @@ def _loss(
     found = [unit.parse(cell) for cell in cells]
     wrong = next((cell for cell, value in zip(cells, found, strict=True) if value is None), None)
     if wrong is not None:
-        raise FeedbackError(
-            f"{owner}: expected yes, no or a number from {unit.low:g} to {unit.high:g}, got {wrong!r}; "
-            f"{unit.repair_text(wrong)}."
-        )
+        raise FeedbackError(f"{owner}: expected {unit.expected_text}, got {wrong!r}; {unit.repair_text(wrong)}.")
     numbers = [value for value in found if value is not None]
     return (numbers if full else numbers[0]), unit
 

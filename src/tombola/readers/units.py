@@ -50,10 +50,10 @@ class Units(NamedTuple):
         >>> Units(0, 10, scores=True).parse("7,5"), Units(scores=True).parse("yes"), Units().parse("?!")
         (0.25, 0.0, None)
         """
-        word = BOOLEANS.get(text.strip().lower())
         number, notation = parse_cell(text)
-        if word is not None:
-            number = self.low + word * (self.high - self.low)
+        # yes is 1: beside numbers from 0 to 10 it may mean 1 or 10.
+        if text.strip().lower() in BOOLEANS and not self._has_words:
+            return None
         # 1,234 may also be 1234: it is a value only if that is too large.
         if notation == AMBIGUOUS_COMMA and float(text.replace(",", "")) <= self.high:
             return None
@@ -64,9 +64,19 @@ class Units(NamedTuple):
 
     def repair_text(self, cell: str) -> str:
         """Return the fix, for an error message, of a cell that `parse` rejects."""
-        if parse_cell(cell)[0] is None:
-            return f"write yes, no, {self.low:g}, {self.high:g} or a number between them"
+        if parse_cell(cell).number is None or cell.strip().lower() in BOOLEANS:
+            return "write yes, no, 0, 1 or a number between them" if self._has_words else f"write {self.expected_text}"
         return "repair it, or give the range of the numbers: --range LOW,HIGH"
+
+    @property
+    def expected_text(self) -> str:
+        """The values that `parse` accepts, for an error message."""
+        return f"{'yes, no or ' if self._has_words else ''}a number from {self.low:g} to {self.high:g}"
+
+    @property
+    def _has_words(self) -> bool:
+        """Whether a cell may be yes, no, true or false."""
+        return (self.low, self.high) == (0.0, 1.0)
 
     @property
     def quantity(self) -> str:
