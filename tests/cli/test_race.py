@@ -732,9 +732,19 @@ def test_known_answers_note_typos_and_direction(command: Command, tmp_path: Path
 def test_record_prints_the_value_in_the_unit_of_the_race(command: Command) -> None:
     command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
     calls = json.loads(command("next", "r", "--json")[1])
-    assert "1 recorded (score 7);" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
-    assert "0 recorded;" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
+    assert "1 recorded (score 7);" in command("record", "r", str(calls[0]["ticket"]), "--score", "7")[1]
+    assert "0 recorded;" in command("record", "r", str(calls[0]["ticket"]), "--score", "7")[1]
     assert "1 recorded;" in command("record", "r", str(calls[1]["ticket"]), "--failed")[1]
+
+
+@pytest.mark.parametrize(("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")])
+def test_record_rejects_the_other_direction(command: Command, kind: str, wrong: str, right: str) -> None:
+    command("start", "rows.txt", f"--{kind}", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    command("next", "r")
+    fix = f"expected a {right}, because this race has {kind}, got --{wrong} 2; write --{right} 2 if"
+    with pytest.raises(FeedbackError, match=fix):
+        command("record", "r", "1", f"--{wrong}", "2")
+    assert f"1 recorded ({right} 2);" in command("record", "r", "1", f"--{right}", "2")[1]
 
 
 def test_ticket_that_was_not_issued_names_the_command(command: Command) -> None:

@@ -55,7 +55,7 @@ from tombola.cli.reading import (
     table_header,
     with_table_options,
 )
-from tombola.cli.session import ID_HELP, LIST_HELP
+from tombola.cli.session import ID_HELP, LIST_HELP, check_direction
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def record(
             answers = read_answers(csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row"))
         else:
             paid = _cost(cost, settings, failed=failed)
-            answers = [Event("answer", ticket or 0, _loss(loss, score, settings.range), paid, failed)]
+            answers = [Event("answer", ticket or 0, _loss(loss, score, settings), paid, failed)]
             if not url and (ticket or 0) > 0 and ticket not in _issued_calls(opened)[0].values():
                 raise FeedbackError(
                     f"race record: expected a ticket that has been issued, got {ticket}; list the next calls with "
@@ -739,18 +739,16 @@ def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
     return None if path is None else read_history(path, rows, column or None)[1]
 
 
-def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) -> float | None:
+def _loss(loss: float | None, score: float | None, settings: "RaceSettings") -> float | None:
     """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
-    from tombola.readers.units import Units
-
-    number = loss if score is None else score
+    number, units = loss if score is None else score, settings.units
     if number is None:
         return None
-    units = Units(*limits, scores=score is not None)
+    check_direction("race record", "race", settings.kind, "losses" if score is None else "scores", f"{number:g}")
     if not units.low <= number <= units.high:
         raise FeedbackError(
-            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {number:g}; repair "
-            "it, or start the race with another --range."
+            f"race record: expected a {'score' if units.scores else 'loss'} from {units.low:g} to {units.high:g}, got "
+            f"{number:g}; repair it, or start the race with another --range."
         )
     return units.loss(number)
 

@@ -432,6 +432,7 @@ def _loss(
     if bool(loss) == bool(score):
         given = "both" if loss else "neither"
         raise FeedbackError(f"{owner}: expected a loss or a score, got {given}; write --loss 0.25, or --score 0.75.")
+    check_direction(owner, "session", session.kind, "scores" if score else "losses", loss or score)
     unit = Units(*_limits(limits, session.range), scores=bool(score))
     full = session.feedback_model.full_feedback
     cells = [cell.strip() for cell in (loss or score).split(",")] if full else [loss or score]
@@ -441,6 +442,19 @@ def _loss(
         raise FeedbackError(f"{owner}: expected {unit.expected_text}, got {wrong!r}; {unit.repair_text(wrong)}.")
     numbers = [value for value in found if value is not None]
     return (numbers if full else numbers[0]), unit
+
+
+def check_direction(owner: str, place: str, stated: "Kind | None", given: "Kind", value: str) -> None:
+    """Raise FeedbackError for --loss in a race or session of scores, or the reverse.
+
+    place: "race" or "session", in which all outcomes are of the kind `stated`; None: of either.
+    """
+    if stated not in (None, given):
+        expected, got = ("score", "loss") if stated == "scores" else ("loss", "score")
+        raise FeedbackError(
+            f"{owner}: expected a {expected}, because this {place} has {stated}, got --{got} {value}; write "
+            f"--{expected} {value} if it is a {expected}."
+        )
 
 
 def _print_status(now: "Status") -> None:
