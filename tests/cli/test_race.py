@@ -719,6 +719,32 @@ def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_ma
     assert (code, err.count("note: ")) == (1, notes)
 
 
+@pytest.mark.parametrize(
+    ("cell", "fix"),
+    [
+        ("70", "the race has the range 0,10: repair the cell, or start the race with another --range."),
+        ("yes", "write a number from 0 to 10."),
+        ("timeout", "for a timeout write the worst number of the range, 0."),
+    ],
+)
+def test_cell_outside_of_the_range_of_the_race(command: Command, tmp_path: Path, cell: str, fix: str) -> None:
+    command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    command("next", "r")
+    (tmp_path / "calls.csv").write_text(f"ticket,outcome\n1,{cell}\n")
+    expected = f"calls.csv: expected a number from 0 to 10 in line 2, column outcome, got '{cell}'; {fix}"
+    with pytest.raises(TableError, match=re.escape(expected)):
+        command("record", "r", "--csv", "calls.csv")
+
+
+def test_timeout_on_file_names_the_number_to_write(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("id,a,b\nr1,5,timeout\n".replace("r1", ROWS[0]))
+    options = ("--known", "old.csv", "--losses", "--range", "0,60", "--candidates", "a,b", "--file", "r")
+    with pytest.raises(
+        TableError, match=r"line 2, column b, got 'timeout'; for a timeout write the worst number of the range, 60\.$"
+    ):
+        command("start", "rows.txt", *options)
+
+
 def test_known_answers_note_typos_and_direction(command: Command, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("id,a_score,b_score\n" + "".join(f"{row},1,0\n" for row in ROWS))
     options = ("rows.txt", "--known", "old.csv")
