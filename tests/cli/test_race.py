@@ -17,7 +17,7 @@ from conftest import Run
 from race_cases import ROWS, loss_of
 from tombola._formatting import cli_style, csv_text
 from tombola.cli.race import app
-from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
+from tombola.errors import ConflictError, FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call
 from tombola.readers.cells import read_cells
@@ -759,8 +759,21 @@ def test_record_prints_the_value_in_the_unit_of_the_race(command: Command) -> No
     command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
     calls = json.loads(command("next", "r", "--json")[1])
     assert "1 recorded (score 7);" in command("record", "r", str(calls[0]["ticket"]), "--score", "7")[1]
-    assert "0 recorded;" in command("record", "r", str(calls[0]["ticket"]), "--score", "7")[1]
+    assert "0 recorded, 1 recorded before; " in command("record", "r", str(calls[0]["ticket"]), "--score", "7")[1]
     assert "1 recorded;" in command("record", "r", str(calls[1]["ticket"]), "--failed")[1]
+
+
+def test_conflict_is_in_the_unit_of_the_race(command: Command) -> None:
+    command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    command("next", "r")
+    command("record", "r", "1", "--score", "8")
+    command("record", "r", "2", "--score", "8", "--cost", "0.5")
+    with pytest.raises(ConflictError, match="ticket 1 has been answered with score 8, got score 3 now; the first"):
+        command("record", "r", "1", "--score", "3")
+    with pytest.raises(ConflictError, match=r"answered with score 8, cost 0\.5, got score 8, cost 0 now; the first"):
+        command("record", "r", "2", "--score", "8")
+    with pytest.raises(ConflictError, match="answered with score 8, got a failure now; the first"):
+        command("record", "r", "1", "--failed")
 
 
 @pytest.mark.parametrize(("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")])

@@ -42,6 +42,7 @@ from tombola.cli.printing import (
     open_text,
     open_ticket_lines,
     print_error,
+    recorded_text,
     show,
     show_lines,
     show_result,
@@ -355,12 +356,13 @@ def record(
         new = opened.record_all(answers)
         done, line = _summary(opened)
         waiting = [] if done or as_json else _open_calls(opened)
-    facts = {"recorded": new, "already_recorded": len(answers) - new, "done": done}
+    old = len(answers) - new
+    facts = {"recorded": new, "already_recorded": old, "done": done}
     value = ""
     if csv is None and new and answers[0].loss is not None:
         value = f" ({settings.units.quantity} {settings.units.text(answers[0].loss)})"
     lines = open_ticket_lines("race", waiting, file, url, scores=settings.kind == "scores")
-    show_result(facts, f"{new} recorded{value}; {line}", *lines, as_json=as_json)
+    show_result(facts, f"{recorded_text(new, old)}{value}; {line}", *lines, as_json=as_json)
 
 
 @app.command()

@@ -11,7 +11,7 @@ import typer
 
 from tombola._formatting import escape_control, plural
 from tombola.cli.options import REPLACED, Json, LiveSeed, ReissueAfter, Token, Url, check_output, check_page
-from tombola.cli.printing import OpenTicket, new_table, open_ticket_lines, show, show_result
+from tombola.cli.printing import OpenTicket, new_table, open_ticket_lines, recorded_text, show, show_result
 from tombola.cli.session_text import suggested_count
 from tombola.errors import FeedbackError, ParameterError, TableError
 
@@ -250,9 +250,8 @@ def record(
         # While rows are left, the session goes on without the outcomes of open tickets.
         waiting = _open_tickets(session) if not as_json and session.round == session.horizon else []
     old = len(outcomes) - new
-    text = f"{new} recorded" + (f", {old} recorded before" if old else "")
     lines = open_ticket_lines("session", waiting, file, url, scores=session.kind == "scores")
-    show_result({"recorded": new, "already_recorded": old}, text, *lines, as_json=as_json)
+    show_result({"recorded": new, "already_recorded": old}, recorded_text(new, old), *lines, as_json=as_json)
     if csv is not None and not outcomes and not as_json:
         show(f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.", soft=True)
 
