@@ -745,6 +745,14 @@ def test_timeout_on_file_names_the_number_to_write(command: Command, tmp_path: P
         command("start", "rows.txt", *options)
 
 
+def test_columns_of_options_are_used(command: Command, tmp_path: Path) -> None:
+    lines = [f"{n},{'xy'[n % 2]},{n},{n % 2},{'' if n > 20 else 1}\n" for n in range(40)]
+    (tmp_path / "half.csv").write_text("q,area,done,a,b\n" + "".join(lines))
+    options = ["half.csv", "--scores", "--candidates", "a,b", "--known", "half.csv", "--id", "Q", "--by", "area"]
+    printed = command("start", *options, "--file", "r")[1]
+    assert "Note: columns of half.csv that are not used: done." in printed
+
+
 def test_known_answers_note_typos_and_direction(command: Command, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("id,a_score,b_score\n" + "".join(f"{row},1,0\n" for row in ROWS))
     options = ("rows.txt", "--known", "old.csv")

@@ -245,7 +245,7 @@ def start(
         {"file": str(file), "rows": count, "race": chosen.to_json()},
         f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
-        *_known_remarks(known, chosen),
+        *_known_remarks(known, chosen, (column, by)),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
         as_json=as_json,
@@ -515,7 +515,7 @@ def run(
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
         side, strata = _side_of_list(row_list, chosen, known, history, column, by)
-        show_lines([] if as_json else _known_remarks(known, chosen))
+        show_lines([] if as_json else _known_remarks(known, chosen, (column, by)))
         # Retries and timeout may change per run.
         stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
@@ -708,16 +708,21 @@ def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | Non
     return None if known is None else table_header(str(known), _known_columns(known, candidates)[1]).kind
 
 
-def _known_remarks(known: Path | None, settings: "RaceSettings") -> list[str]:
-    """Return notes on answers on file: direction, missing columns, unused columns."""
+def _known_remarks(known: Path | None, settings: "RaceSettings", named: tuple[str, ...]) -> list[str]:
+    """Return notes on answers on file: direction, missing columns, unused columns.
+
+    named: columns that other options name, which are used; "" for an option that is not given.
+    """
     from tombola.readers.names import is_group_name, is_id_name, without_kind_word
 
     if known is None:
         return []
     columns, used = _known_columns(known, settings.candidates)
+    own = {name.lower() for name in named}
     on_file = {*used, *map(without_kind_word, used)}
     absent = [name for name in settings.candidates if name not in on_file]
-    unused = [name for name in columns if name not in used and not is_id_name(name) and not is_group_name(name)]
+    others = [name for name in columns if name not in used and name.lower() not in own]
+    unused = [name for name in others if not is_id_name(name) and not is_group_name(name)]
     contradiction = table_header(str(known), used, settings.kind).contradiction
     notes = [f"Note: {contradiction}"] if contradiction else []
     if absent:
