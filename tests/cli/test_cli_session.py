@@ -40,7 +40,7 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert session("next", "r", "--count", "2").startswith("ticket 1: play a on p")
     (third,) = json.loads(session("next", "r", "--json"))
     assert third["ticket"] == 3
-    assert session("record", "r", "3", "--score", "0.25") == "1 recorded\n"
+    assert session("record", "r", "3", "--loss", "0.75") == "1 recorded\n"
     (tmp_path / "o.csv").write_text(f"id,loss\n{third['id']},0.75\n")
     assert session("record", "r", "--csv", "o.csv") == "0 recorded, 1 recorded before\n"
     assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {"recorded": 1, "already_recorded": 0}
@@ -285,6 +285,27 @@ def test_record_rejects_the_other_direction(
     with pytest.raises(TombolaError) as refused:
         session("record", "r", "--csv", "o.csv", "--losses")
     one_sentence(refused.value)
+
+
+@pytest.mark.parametrize(("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")])
+def test_record_and_amend_reject_the_other_option(
+    session: Callable[..., str], kind: str, wrong: str, right: str
+) -> None:
+    session("start", "ids.csv", "--actions", "a,b", "--file", "r", "--seed", "3", f"--{kind}", "--range", "0,10")
+    session("next", "r")
+    fix = f"expected a {right}, because this session has {kind}, got --{wrong} 7; write --{right} 7 if"
+    with pytest.raises(FeedbackError, match=f"session record: {fix}"):
+        session("record", "r", "1", f"--{wrong}", "7")
+    session("record", "r", "1", f"--{right}", "7")
+    with pytest.raises(FeedbackError, match=f"session amend: {fix}"):
+        session("amend", "r", "1", f"--{wrong}", "7")
+
+
+def test_session_without_direction_records_loss_and_score(session: Callable[..., str], tmp_path: Path) -> None:
+    SessionFile.start(tmp_path / "r", ["p", "q", "r"], ["a", "b"], UCB1(), seed=1).close()
+    session("next", "r", "--count", "2")
+    assert session("record", "r", "1", "--loss", "0.25") == "1 recorded\n"
+    assert session("record", "r", "2", "--score", "0.75") == "1 recorded\n"
 
 
 def test_record_in_the_unit_of_the_outcomes(session: Callable[..., str], tmp_path: Path) -> None:

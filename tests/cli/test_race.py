@@ -17,7 +17,7 @@ from conftest import Run
 from race_cases import ROWS, loss_of
 from tombola._formatting import cli_style, csv_text
 from tombola.cli.race import app
-from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
+from tombola.errors import ConflictError, FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call
 from tombola.readers.cells import read_cells
@@ -719,6 +719,40 @@ def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_ma
     assert (code, err.count("note: ")) == (1, notes)
 
 
+@pytest.mark.parametrize(
+    ("cell", "fix"),
+    [
+        ("70", "the race has the range 0,10: repair the cell, or start the race with another --range."),
+        ("yes", "write a number from 0 to 10."),
+        ("timeout", "for a timeout write the worst number of the range, 0."),
+    ],
+)
+def test_cell_outside_of_the_range_of_the_race(command: Command, tmp_path: Path, cell: str, fix: str) -> None:
+    command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    command("next", "r")
+    (tmp_path / "calls.csv").write_text(f"ticket,outcome\n1,{cell}\n")
+    expected = f"calls.csv: expected a number from 0 to 10 in line 2, column outcome, got '{cell}'; {fix}"
+    with pytest.raises(TableError, match=re.escape(expected)):
+        command("record", "r", "--csv", "calls.csv")
+
+
+def test_timeout_on_file_names_the_number_to_write(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("id,a,b\nr1,5,timeout\n".replace("r1", ROWS[0]))
+    options = ("--known", "old.csv", "--losses", "--range", "0,60", "--candidates", "a,b", "--file", "r")
+    with pytest.raises(
+        TableError, match=r"line 2, column b, got 'timeout'; for a timeout write the worst number of the range, 60\.$"
+    ):
+        command("start", "rows.txt", *options)
+
+
+def test_columns_of_options_are_used(command: Command, tmp_path: Path) -> None:
+    lines = [f"{n},{'xy'[n % 2]},{n},{n % 2},{'' if n > 20 else 1}\n" for n in range(40)]
+    (tmp_path / "half.csv").write_text("q,area,done,a,b\n" + "".join(lines))
+    options = ["half.csv", "--scores", "--candidates", "a,b", "--known", "half.csv", "--id", "Q", "--by", "area"]
+    printed = command("start", *options, "--file", "r")[1]
+    assert "Note: columns of half.csv that are not used: done." in printed
+
+
 def test_known_answers_note_typos_and_direction(command: Command, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("id,a_score,b_score\n" + "".join(f"{row},1,0\n" for row in ROWS))
     options = ("rows.txt", "--known", "old.csv")
@@ -732,9 +766,32 @@ def test_known_answers_note_typos_and_direction(command: Command, tmp_path: Path
 def test_record_prints_the_value_in_the_unit_of_the_race(command: Command) -> None:
     command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
     calls = json.loads(command("next", "r", "--json")[1])
-    assert "1 recorded (score 7);" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
-    assert "0 recorded;" in command("record", "r", str(calls[0]["ticket"]), "--loss", "3")[1]
+    assert "1 recorded (score 7);" in command("record", "r", str(calls[0]["ticket"]), "--score", "7")[1]
+    assert "0 recorded, 1 recorded before; " in command("record", "r", str(calls[0]["ticket"]), "--score", "7")[1]
     assert "1 recorded;" in command("record", "r", str(calls[1]["ticket"]), "--failed")[1]
+
+
+def test_conflict_is_in_the_unit_of_the_race(command: Command) -> None:
+    command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    command("next", "r")
+    command("record", "r", "1", "--score", "8")
+    command("record", "r", "2", "--score", "8", "--cost", "0.5")
+    with pytest.raises(ConflictError, match="ticket 1 has been answered with score 8, got score 3 now; the first"):
+        command("record", "r", "1", "--score", "3")
+    with pytest.raises(ConflictError, match=r"answered with score 8, cost 0\.5, got score 8, cost 0 now; the first"):
+        command("record", "r", "2", "--score", "8")
+    with pytest.raises(ConflictError, match="answered with score 8, got a failure now; the first"):
+        command("record", "r", "1", "--failed")
+
+
+@pytest.mark.parametrize(("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")])
+def test_record_rejects_the_other_direction(command: Command, kind: str, wrong: str, right: str) -> None:
+    command("start", "rows.txt", f"--{kind}", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
+    command("next", "r")
+    fix = f"expected a {right}, because this race has {kind}, got --{wrong} 2; write --{right} 2 if"
+    with pytest.raises(FeedbackError, match=fix):
+        command("record", "r", "1", f"--{wrong}", "2")
+    assert f"1 recorded ({right} 2);" in command("record", "r", "1", f"--{right}", "2")[1]
 
 
 def test_ticket_that_was_not_issued_names_the_command(command: Command) -> None:

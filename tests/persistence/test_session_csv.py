@@ -52,6 +52,18 @@ def test_outcome_errors_name_line(tmp_path: Path, one_sentence: Callable[[object
         ), cell
 
 
+def test_words_are_outcomes_only_from_0_to_1(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+    """Beside scores from 0 to 10, yes may mean 1 or 10."""
+    for word, loss in (("yes", 0.0), ("No", 1.0), ("TRUE", 0.0), ("false", 1.0)):
+        assert Units(scores=True).parse(word) == loss
+        (tmp_path / "o.csv").write_text(f"ticket,outcome\n1,{word}\n")
+        with pytest.raises(TableError) as refused:
+            read_outcomes(tmp_path / "o.csv", None, int, unit=lambda _: Units(0, 10, scores=True))
+        text = one_sentence(refused.value)
+        assert f"o.csv, line 2: expected a number from 0 to 10 in column outcome, got '{word}'; write a number" in text
+        assert "--range" not in text
+
+
 def test_outcome_with_ambiguous_comma_is_rejected() -> None:
     assert Units(0, 10_000).parse("1,234") is None
     assert Units(0, 2).parse("1,234") == pytest.approx(0.617)

@@ -107,6 +107,15 @@ def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url
     return [*lines, *([f"{again} --reissue-after 600"] if url else [])]
 
 
+def recorded_text(new: int, old: int) -> str:
+    """Return the numbers of answers recorded now and before, as text.
+
+    >>> recorded_text(2, 0), recorded_text(0, 1)
+    ('2 recorded', '0 recorded, 1 recorded before')
+    """
+    return f"{new} recorded" + (f", {old} recorded before" if old else "")
+
+
 def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
     """Print the best action of each group of rows as a table.
 

@@ -43,6 +43,7 @@ from tombola.cli.printing import (
     open_text,
     open_ticket_lines,
     print_error,
+    recorded_text,
     show,
     show_lines,
     show_result,
@@ -56,7 +57,7 @@ from tombola.cli.reading import (
     table_header,
     with_table_options,
 )
-from tombola.cli.session import ID_HELP, LIST_HELP
+from tombola.cli.session import ID_HELP, LIST_HELP, check_direction
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def start(
         {"file": str(file), "rows": count, "race": chosen.to_json()},
         f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
-        *_known_remarks(known, chosen),
+        *_known_remarks(known, chosen, (column, by)),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
         as_json=as_json,
@@ -349,7 +350,7 @@ def record(
             answers = read_answers(csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row"))
         else:
             paid = _cost(cost, settings, failed=failed)
-            answers = [Event("answer", ticket or 0, _loss(loss, score, settings.range), paid, failed)]
+            answers = [Event("answer", ticket or 0, _loss(loss, score, settings), paid, failed)]
             if not url and (ticket or 0) > 0 and ticket not in _issued_calls(opened)[0].values():
                 raise FeedbackError(
                     f"race record: expected a ticket that has been issued, got {ticket}; list the next calls with "
@@ -358,12 +359,13 @@ def record(
         new = opened.record_all(answers)
         done, line = _summary(opened)
         waiting = [] if done or as_json else _open_calls(opened)
-    facts = {"recorded": new, "already_recorded": len(answers) - new, "done": done}
+    old = len(answers) - new
+    facts = {"recorded": new, "already_recorded": old, "done": done}
     value = ""
     if csv is None and new and answers[0].loss is not None:
         value = f" ({settings.units.quantity} {settings.units.text(answers[0].loss)})"
     lines = open_ticket_lines("race", waiting, file, url, scores=settings.kind == "scores")
-    show_result(facts, f"{new} recorded{value}; {line}", *lines, as_json=as_json)
+    show_result(facts, f"{recorded_text(new, old)}{value}; {line}", *lines, as_json=as_json)
 
 
 @app.command()
@@ -517,7 +519,7 @@ def run(
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
         side, strata = _side_of_list(row_list, chosen, known, history, column, by)
-        show_lines([] if as_json else _known_remarks(known, chosen))
+        show_lines([] if as_json else _known_remarks(known, chosen, (column, by)))
         # Retries and timeout may change per run.
         stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
@@ -710,16 +712,21 @@ def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | Non
     return None if known is None else table_header(str(known), _known_columns(known, candidates)[1]).kind
 
 
-def _known_remarks(known: Path | None, settings: "RaceSettings") -> list[str]:
-    """Return notes on answers on file: direction, missing columns, unused columns."""
+def _known_remarks(known: Path | None, settings: "RaceSettings", named: tuple[str, ...]) -> list[str]:
+    """Return notes on answers on file: direction, missing columns, unused columns.
+
+    named: columns that other options name, which are used; "" for an option that is not given.
+    """
     from tombola.readers.names import is_group_name, is_id_name, without_kind_word
 
     if known is None:
         return []
     columns, used = _known_columns(known, settings.candidates)
+    own = {name.lower() for name in named}
     on_file = {*used, *map(without_kind_word, used)}
     absent = [name for name in settings.candidates if name not in on_file]
-    unused = [name for name in columns if name not in used and not is_id_name(name) and not is_group_name(name)]
+    others = [name for name in columns if name not in used and name.lower() not in own]
+    unused = [name for name in others if not is_id_name(name) and not is_group_name(name)]
     contradiction = table_header(str(known), used, settings.kind).contradiction
     notes = [f"Note: {contradiction}"] if contradiction else []
     if absent:
@@ -743,18 +750,16 @@ def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
     return None if path is None else read_history(path, rows, column or None)[1]
 
 
-def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) -> float | None:
+def _loss(loss: float | None, score: float | None, settings: "RaceSettings") -> float | None:
     """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
-    from tombola.readers.units import Units
-
-    number = loss if score is None else score
+    number, units = loss if score is None else score, settings.units
     if number is None:
         return None
-    units = Units(*limits, scores=score is not None)
+    check_direction("race record", "race", settings.kind, "losses" if score is None else "scores", f"{number:g}")
     if not units.low <= number <= units.high:
         raise FeedbackError(
-            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {number:g}; repair "
-            "it, or start the race with another --range."
+            f"race record: expected a {'score' if units.scores else 'loss'} from {units.low:g} to {units.high:g}, got "
+            f"{number:g}; repair it, or start the race with another --range."
         )
     return units.loss(number)
 

@@ -21,7 +21,7 @@ from tombola.cli.options import (
     check_page,
     check_reissue_after,
 )
-from tombola.cli.printing import OpenTicket, new_table, open_ticket_lines, show, show_result
+from tombola.cli.printing import OpenTicket, new_table, open_ticket_lines, recorded_text, show, show_result
 from tombola.cli.session_text import suggested_count
 from tombola.errors import FeedbackError, ParameterError, TableError
 
@@ -261,9 +261,8 @@ def record(
         # While rows are left, the session goes on without the outcomes of open tickets.
         waiting = _open_tickets(session) if not as_json and session.round == session.horizon else []
     old = len(outcomes) - new
-    text = f"{new} recorded" + (f", {old} recorded before" if old else "")
     lines = open_ticket_lines("session", waiting, file, url, scores=session.kind == "scores")
-    show_result({"recorded": new, "already_recorded": old}, text, *lines, as_json=as_json)
+    show_result({"recorded": new, "already_recorded": old}, recorded_text(new, old), *lines, as_json=as_json)
     if csv is not None and not outcomes and not as_json:
         show(f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.", soft=True)
 
@@ -443,18 +442,29 @@ def _loss(
     if bool(loss) == bool(score):
         given = "both" if loss else "neither"
         raise FeedbackError(f"{owner}: expected a loss or a score, got {given}; write --loss 0.25, or --score 0.75.")
+    check_direction(owner, "session", session.kind, "scores" if score else "losses", loss or score)
     unit = Units(*_limits(limits, session.range), scores=bool(score))
     full = session.feedback_model.full_feedback
     cells = [cell.strip() for cell in (loss or score).split(",")] if full else [loss or score]
     found = [unit.parse(cell) for cell in cells]
     wrong = next((cell for cell, value in zip(cells, found, strict=True) if value is None), None)
     if wrong is not None:
-        raise FeedbackError(
-            f"{owner}: expected yes, no or a number from {unit.low:g} to {unit.high:g}, got {wrong!r}; "
-            f"{unit.repair_text(wrong)}."
-        )
+        raise FeedbackError(f"{owner}: expected {unit.expected_text}, got {wrong!r}; {unit.repair_text(wrong)}.")
     numbers = [value for value in found if value is not None]
     return (numbers if full else numbers[0]), unit
+
+
+def check_direction(owner: str, place: str, stated: "Kind | None", given: "Kind", value: str) -> None:
+    """Raise FeedbackError for --loss in a race or session of scores, or the reverse.
+
+    place: "race" or "session", in which all outcomes are of the kind `stated`; None: of either.
+    """
+    if stated not in (None, given):
+        expected, got = ("score", "loss") if stated == "scores" else ("loss", "score")
+        raise FeedbackError(
+            f"{owner}: expected a {expected}, because this {place} has {stated}, got --{got} {value}; write "
+            f"--{expected} {value} if it is a {expected}."
+        )
 
 
 def _print_status(now: "Status") -> None:

@@ -212,7 +212,13 @@ def _loss(path: Path, line: int, values: dict[str, str], units: Mapping[str, Uni
         raise TableError(
             f"{path}: expected one answer in line {line}, got {' and '.join(filled)}; leave all but one blank."
         )
-    return units[filled[0]].parse_loss(str(path), line, filled[0], values[filled[0]]) if filled else None
+    if not filled:
+        return None
+    unit = units[filled[0]]
+    range_fix = (
+        f"the race has the range {unit.low:g},{unit.high:g}: repair the cell, or start the race with another --range"
+    )
+    return unit.parse_loss(str(path), line, filled[0], values[filled[0]], range_fix)
 
 
 def _failed(path: Path, line: int, text: str) -> bool:

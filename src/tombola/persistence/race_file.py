@@ -288,7 +288,7 @@ class RaceFile(LeasedFile[None]):
             before = self._answers.get(event.ticket)
             if event.kind == "answer" and before is not None:
                 if before != event:
-                    raise conflicting_answer(before, event)
+                    raise conflicting_answer(before, event, self.settings.units)
                 return
             if event.kind == "call" and event.ticket in self._issued:
                 return

@@ -336,7 +336,7 @@ def _loss(source: str, name: str, unit: Units, cell: str) -> float:
     loss = unit.parse(cell)
     if loss is None:
         raise TableError(
-            f"{source}: expected yes, no or a number from {unit.low:g} to {unit.high:g} in column {name}, got "
+            f"{source}: expected {unit.expected_text} in column {name}, got "
             f"{cell!r}; {unit.repair_text(cell)}, or leave the cell blank while the outcome is open."
         )
     return loss

@@ -31,6 +31,7 @@ from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_optio
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Result, rows_remaining, verdict_of
 from tombola.readers.to_pool import direction_text
+from tombola.readers.units import Units
 from tombola.rng import RngStreams
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class Race(ProcessBound):
             if before is None:
                 self._take(event)
         if before is not None and before != event:
-            raise conflicting_answer(before, event)
+            raise conflicting_answer(before, event, self.settings.units)
         return before is None
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
@@ -577,11 +578,16 @@ def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
     return distinct_names("rows", names)
 
 
-def conflicting_answer(before: Event, event: Event) -> ConflictError:
+def conflicting_answer(before: Event, event: Event, units: Units) -> ConflictError:
     """Return, not raise, the error for a second, different answer to one ticket."""
-    first, second = (
-        "a failure" if one.failed else f"loss {one.loss!r} and cost {one.cost!r}" for one in (before, event)
-    )
+    has_costs = bool(before.cost or event.cost)
+    first, second = (_answer_text(one, units, has_costs=has_costs) for one in (before, event))
     return ConflictError(
         f"Race.record: ticket {event.ticket} has been answered with {first}, got {second} now; the first answer stands."
     )
+
+
+def _answer_text(event: Event, units: Units, *, has_costs: bool) -> str:
+    """Return an answer in the unit of the race, such as "score 7.5, cost 0.02"."""
+    answer = "a failure" if event.loss is None else f"{units.quantity} {units.text(event.loss)}"
+    return f"{answer}, cost {event.cost:g}" if has_costs else answer

@@ -44,7 +44,7 @@ _WORD = "word"
 # Notation of a number with a decimal comma, such as 0,5.
 _DECIMAL_COMMA = "decimal comma"
 # Notation of a run that did not end in time, such as TO or >60; it counts as missing.
-_TIMEOUT = "timeout"
+TIMEOUT = "timeout"
 # Notation of a comma before three digits: 1,234 is 1.234, or 1234 if the comma separates thousands.
 AMBIGUOUS_COMMA = "comma"
 # Notation of a point before three digits: 1.234 is 1234 in a table whose commas are decimal.
@@ -216,7 +216,7 @@ def parse_cell(cell: Any) -> _ParsedCell:
     if text in MISSING:
         return _ParsedCell(math.nan)
     if text in _TIMEOUTS or cell.strip() == "TO" or _BEYOND_LIMIT.fullmatch(text):
-        return _ParsedCell(math.nan, _TIMEOUT)
+        return _ParsedCell(math.nan, TIMEOUT)
     if text in BOOLEANS:
         return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else _WORD)
     if text.endswith("%"):
@@ -260,7 +260,7 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
             first_invalid = first_invalid or CellRef(row, str(cell))
         elif math.isnan(value):
             first_missing = first_missing or CellRef(row, "" if cell is None else str(cell))
-        if value is not None and (notation == _TIMEOUT or not math.isnan(value)) and notation not in notations:
+        if value is not None and (notation == TIMEOUT or not math.isnan(value)) and notation not in notations:
             notations[notation] = CellRef(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
         if keep_texts:
@@ -297,7 +297,7 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
             examples.setdefault(_DECIMAL_COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell))
     return [
         f"{TIMEOUT_NOTE} {cell.text!r} in column {column.name!r} are missing cells"
-        if notation == _TIMEOUT
+        if notation == TIMEOUT
         else f"{notation}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
         for notation, (column, cell) in examples.items()
         if notation not in (PLAIN, AMBIGUOUS_POINT)

@@ -8,11 +8,13 @@ import numpy as np
 from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, Column, Columns, parse_cell
+from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, TIMEOUT, Column, Columns, parse_cell
 
 _Number = TypeVar("_Number", float, Floats)
 # Actions that an error message lists, as a command to copy.
 _MAX_LISTED = 20
+# Fix of a number outside of the range, in commands with the option --range.
+_RANGE_FIX = "repair it, or give the range of the numbers: --range LOW,HIGH"
 
 
 class Units(NamedTuple):
@@ -50,10 +52,10 @@ class Units(NamedTuple):
         >>> Units(0, 10, scores=True).parse("7,5"), Units(scores=True).parse("yes"), Units().parse("?!")
         (0.25, 0.0, None)
         """
-        word = BOOLEANS.get(text.strip().lower())
         number, notation = parse_cell(text)
-        if word is not None:
-            number = self.low + word * (self.high - self.low)
+        # yes is 1: beside numbers from 0 to 10 it may mean 1 or 10.
+        if text.strip().lower() in BOOLEANS and not self._has_words:
+            return None
         # 1,234 may also be 1234: it is a value only if that is too large.
         if notation == AMBIGUOUS_COMMA and float(text.replace(",", "")) <= self.high:
             return None
@@ -62,11 +64,26 @@ class Units(NamedTuple):
             return None
         return None if number is None or not self.low <= number <= self.high else self.loss(number)
 
-    def repair_text(self, cell: str) -> str:
-        """Return the fix, for an error message, of a cell that `parse` rejects."""
-        if parse_cell(cell)[0] is None:
-            return f"write yes, no, {self.low:g}, {self.high:g} or a number between them"
-        return "repair it, or give the range of the numbers: --range LOW,HIGH"
+    def repair_text(self, cell: str, range_fix: str = _RANGE_FIX) -> str:
+        """Return the fix, for an error message, of a cell that `parse` rejects.
+
+        range_fix: the fix of a number outside of the range.
+        """
+        if parse_cell(cell).notation == TIMEOUT:
+            return f"for a timeout write the worst number of the range, {self.text(1.0)}"
+        if parse_cell(cell).number is None or cell.strip().lower() in BOOLEANS:
+            return "write yes, no, 0, 1 or a number between them" if self._has_words else f"write {self.expected_text}"
+        return range_fix
+
+    @property
+    def expected_text(self) -> str:
+        """The values that `parse` accepts, for an error message."""
+        return f"{'yes, no or ' if self._has_words else ''}a number from {self.low:g} to {self.high:g}"
+
+    @property
+    def _has_words(self) -> bool:
+        """Whether a cell may be yes, no, true or false."""
+        return (self.low, self.high) == (0.0, 1.0)
 
     @property
     def quantity(self) -> str:
@@ -88,13 +105,16 @@ class Units(NamedTuple):
         ends = self.number(low), self.number(high)
         return (ends[1], ends[0]) if self.scores else ends
 
-    def parse_loss(self, source: str, line: int, name: str, cell: str) -> float:
-        """Convert a cell's text to a loss; TableError with file, line and column name."""
+    def parse_loss(self, source: str, line: int, name: str, cell: str, range_fix: str = _RANGE_FIX) -> float:
+        """Convert a cell's text to a loss; TableError with file, line and column name.
+
+        range_fix: as for `repair_text`.
+        """
         loss = self.parse(cell)
         if loss is None:
             raise TableError(
                 f"{source}: expected a number from {self.low:g} to {self.high:g} in line {line}, column {name}, got "
-                f"{cell!r}; {self.repair_text(cell)}."
+                f"{cell!r}; {self.repair_text(cell, range_fix)}."
             )
         return loss
 
