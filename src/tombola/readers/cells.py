@@ -14,9 +14,10 @@ from tombola._formatting import join_names
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, check_unique_names, parse_number
+from tombola.readers.derived import without_summary_row
 from tombola.readers.formats import read_file, suffix_of
-from tombola.readers.formats.delimited import CellTable, text_encoding, text_lines, text_table
-from tombola.readers.names import IDS, has_id_word, is_id_name
+from tombola.readers.formats.delimited import CellTable, parse_text_column, text_encoding, text_lines, text_table
+from tombola.readers.names import IDS, SUMMARY_IDS, has_id_word, is_id_name
 from tombola.readers.options import ReadOptions
 
 # Suffixes of text tables, whose cells are kept exactly as they are.
@@ -70,16 +71,40 @@ def read_cells(path: Path, sheet: str | None = None) -> CellTable:
     return table._replace(rows=list(table.rows))
 
 
+def parse_cells(table: CellTable) -> Columns:
+    """Parse a table of at least one row, given as a list; texts are kept."""
+    lines, rows = zip(*table.rows, strict=True)
+    cells = zip(table.names, zip(*rows, strict=True), strict=True)
+    columns = [parse_text_column(name, column, keep_texts=True) for name, column in cells]
+    return Columns(table.source, columns, np.array(lines, np.int64), table.notes)
+
+
+def without_summary_line(table: CellTable, place: int) -> CellTable:
+    """Return a table without a last row of sums or means, and with a note on it.
+
+    table: its rows are a list.
+    place: index of the column of ids, from 0.
+    """
+    rows = list(table.rows)
+    # Few tables have such an id, so that most need not be parsed.
+    if not rows or rows[-1][1][place].lower() not in {"", *SUMMARY_IDS}:
+        return table
+    parsed, notes = without_summary_row(parse_cells(table), table.names[place])
+    return table._replace(rows=rows[: parsed.rows], notes=(*table.notes, *notes))
+
+
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
     Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with a usual name.
+    A last row that sums up the others is left out, with a note.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)
     table = read_cells(path, sheet)
     check_unique_names(table.source, table.names)
     place = id_place(table, id_column)
+    table = without_summary_line(table, place)
     rows = tuple(tuple(row) for _, row in table.rows)
     blank = next((line for line, row in table.rows if not row[place]), None)
     if not rows or blank is not None:
