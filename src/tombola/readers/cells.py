@@ -117,15 +117,18 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     return RowList(table.names[place], ids, table.names, rows, table.delimiter, table.notes)
 
 
-def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
+def read_history(
+    path: Path, rows: Sequence[str] | None = None, column: str | None = None
+) -> tuple[list[str], Floats, tuple[str, ...]]:
     """Read a history: ids, and numbers known of each row before the order is drawn.
 
-    Returns the ids and the numbers, shape (rows, h), such as the losses of candidates that do not take part.
+    Returns the ids; the numbers, shape (rows, h), such as the losses of candidates that do not take part; and a note if
+    a last row that sums up the others was left out.
 
     rows: ids that must all occur, in the order of the result; None for all rows of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """
-    table = open_cells(path)
+    table = read_cells(path)
     places = [place for place, name in enumerate(table.names) if (name == column if column else is_id_name(name))]
     if len(places) != 1 or len(table.names) < 2:
         raise TableError(
@@ -133,7 +136,8 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
             "write a header such as id,a,b."
         )
     found: dict[str, list[float]] = {}
-    for line, cells in table.rows:
+    kept = without_summary_line(table, places[0])
+    for line, cells in kept.rows:
         name = cells[places[0]]
         if name in found:
             raise TableError(f"{path}: expected each row once, got {name!r} a second time in line {line}; drop it.")
@@ -144,7 +148,7 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
         raise TableError(
             f"{path}: expected every row of the list, got no {missing[0] if missing else 'row'!r}; add it."
         )
-    return ids, np.array([found[name] for name in ids], float)
+    return ids, np.array([found[name] for name in ids], float), kept.notes[len(table.notes) :]
 
 
 def _read_lines(path: Path, id_column: str | None) -> RowList:
