@@ -523,3 +523,15 @@ def test_summary_row_of_a_history_is_left_out(with_summaries: Path, tmp_path: Pa
 def test_summary_row_of_a_stream_is_a_row(with_summaries: Path) -> None:
     """Only the end of a finished file is known to be the last row."""
     assert "41 rows" in run("check-order", "-", text=with_summaries.read_text())[1]
+
+
+def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
+    path, rows = tmp_path / "ten.csv", [f"c{i},{i / 10},{i / 20}" for i in range(10)]
+    path.write_text("\n".join(["q,a,b", *rows]))
+    status, text = run("certify", path, "--scores")
+    assert (status, "note: ids from column 'q'" in text) == (0, True)
+    stream = run("certify", "-", "--scores", "--rows", 10, text=path.read_text())[1]
+    assert "got 'c0'" in stream
+    assert ", or leave out the column with ignore=['q']." in stream
+    path.write_text("\n".join(["a,b,topic", *(f"{i / 10},{i / 20},law" for i in range(10))]))
+    assert "leave out the column with ignore=['topic']." in run("certify", path, "--scores")[1]

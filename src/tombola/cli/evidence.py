@@ -112,7 +112,8 @@ def certify(
 
     def losses_of(batch: Rows) -> list[list[float]]:
         return [
-            [units.parse_loss(source.source, line, source.header[p], cells[p]) for p in places] for line, cells in batch
+            [units.parse_loss(source.source, line, source.header[p], cells[p], can_ignore=True) for p in places]
+            for line, cells in batch
         ]
 
     sample = Sample(source, losses_of, rows, seed, [f"column {name}" for name in names])
@@ -417,20 +418,26 @@ def _join(names: list[str]) -> str:
 
 
 def _not_actions(source: RowSource, ids: list[str]) -> tuple[list[str], list[str]]:
-    """Return columns of a file that sum up the actions; notes on them.
+    """Return columns of a file with ids, or that sum up the actions; notes on them.
 
     ids: names of columns that are not actions, by name or option.
     """
     from tombola.readers.derived import summary_columns
     from tombola.readers.names import is_summary_name
+    from tombola.readers.wide import find_ids
 
     if source.parsed is None:
         return [], []
     free = [column for column in source.parsed.columns if column.name not in ids]
-    summaries, questions = summary_columns(free)
-    notes = [f"ignored columns: {_ignored_text(summaries)}"] if summaries else []
+    # At least two actions must be left, as in describe.
+    found = find_ids(source.parsed, free, {}) if len(free) > 2 else None
+    # A column of whole numbers may be an action; only text is surely none.
+    texts = [found.name] if found is not None and found.n_numbers == 0 else []
+    summaries, questions = summary_columns([column for column in free if column.name not in texts])
+    notes = [f"ids from column {name!r}" for name in texts]
+    notes += [f"ignored columns: {_ignored_text(summaries)}"] if summaries else []
     # Numbers alone often agree by chance if few rows have been read, as in a sample.
-    return list(summaries), [*notes, *(text for name, text in questions.items() if is_summary_name(name))]
+    return [*texts, *summaries], [*notes, *(text for name, text in questions.items() if is_summary_name(name))]
 
 
 def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, Any]:
