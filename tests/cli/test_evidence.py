@@ -480,3 +480,58 @@ def test_non_text_input_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert run("certify", path, "--within", 0.1)[0] == 2
     monkeypatch.setattr("sys.stdin", io.StringIO("a;b\r\n0;1\r\n"))
     assert list(RowSource("-").rows()) == [(2, ["0", "1"])]
+
+
+@pytest.fixture
+def with_summaries(tmp_path: Path) -> Path:
+    """A list of 40 rows, with a column of maxima and a last row of means."""
+    numbers = np.random.default_rng(0).integers(0, 101, (40, 3)) / 100
+    numbers = np.column_stack([numbers, numbers.max(axis=1)])
+    lines = [f"c{i}," + ",".join(map(str, row)) for i, row in enumerate(numbers.tolist())]
+    means = ",".join(f"{mean:.4f}" for mean in numbers.mean(axis=0))
+    path = tmp_path / "accuracies.csv"
+    path.write_text("\n".join(["id,gpt,claude,llama,Max", *lines, f"average,{means}"]) + "\n")
+    return path
+
+
+def test_summary_row_and_column_of_a_file_are_left_out(with_summaries: Path) -> None:
+    row = "left out line 42, called 'average': the mean of the rows above"
+    column = "Max (the largest of the others in every row)"
+    text = run("certify", with_summaries, "--scores")[1].replace("\n", " ")
+    assert "40 rows" in text
+    assert f"note: {row} note: ignored columns: {column}" in text
+    facts = json.loads(run("certify", with_summaries, "--scores", "--json")[1])
+    assert sorted(one["name"] for one in facts["actions"]) == ["claude", "gpt", "llama"]
+    assert facts["notes"] == [row, f"ignored columns: {column}"]
+    text = " ".join(run("check-order", with_summaries)[1].split())
+    assert "40 rows; columns: gpt, claude, llama note: " in text
+    assert f"{column} note: {row}" in text
+    text = run("check-order", with_summaries, "--columns", "Max")[1].replace("\n", " ")
+    assert "40 rows; columns: Max" in text, "a column that is named is tested"
+    text = run("audit", with_summaries, "mean(gpt) > 0.01", "--rows", 40)[1].replace("\n", " ")
+    assert f"note: {row}" in text
+
+
+def test_summary_row_of_a_history_is_left_out(with_summaries: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("id,new\n" + "".join(f"c{i},{i % 2}\n" for i in range(40)))
+    status, text = run("certify", new, "--history", with_summaries, "--within", 0.4)
+    assert (status, "over all 40 rows" in " ".join(text.split())) == (0, True)
+    assert ": left out line 42, called 'average'" in text.replace("\n", "")
+
+
+def test_summary_row_of_a_stream_is_a_row(with_summaries: Path) -> None:
+    """Only the end of a finished file is known to be the last row."""
+    assert "41 rows" in run("check-order", "-", text=with_summaries.read_text())[1]
+
+
+def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
+    path, rows = tmp_path / "ten.csv", [f"c{i},{i / 10},{i / 20}" for i in range(10)]
+    path.write_text("\n".join(["q,a,b", *rows]))
+    status, text = run("certify", path, "--scores")
+    assert (status, "note: ids from column 'q'" in text) == (0, True)
+    stream = run("certify", "-", "--scores", "--rows", 10, text=path.read_text())[1]
+    assert "got 'c0'" in stream
+    assert ", or leave out the column with ignore=['q']." in stream
+    path.write_text("\n".join(["a,b,topic", *(f"{i / 10},{i / 20},law" for i in range(10))]))
+    assert "leave out the column with ignore=['topic']." in run("certify", path, "--scores")[1]

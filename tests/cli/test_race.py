@@ -453,6 +453,22 @@ def test_history_is_stored_with_the_race(command: Command, tmp_path: Path) -> No
         command(*arguments, "old.csv")
 
 
+def test_start_leaves_out_the_summary_row(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text("id,a,b\nx,0,1\ny,0.5,0.25\nz,1,1\naverage,0.5,0.75\n")
+    (tmp_path / "ids.txt").write_text("x\ny\nz\n")
+    note, options = (
+        "left out line 5, called 'average': the mean of the rows above.",
+        ["--scores", "--candidates", "a,c"],
+    )
+    shown = command("start", "l.csv", *options, "--file", "r", "--seed", "1")[1]
+    assert "2 candidates on 3 rows" in shown
+    assert f"Note: {note}" in shown
+    shown = command("start", "ids.txt", *options, "--file", "s", "--known", "l.csv")[1]
+    assert f"Note: l.csv: {note}" in shown
+    with RaceFile.open(tmp_path / "s") as file:
+        assert np.isnan(file.side.known).sum() == 3
+
+
 def test_plan_with_known_answers(command: Command, tmp_path: Path) -> None:
     rows = [(f"r{number}", number % 5 / 10, number % 7 / 10 + 0.3) for number in range(60)]
     (tmp_path / "losses.csv").write_text("id,a,b\n" + "\n".join(f"{row},{a},{b}" for row, a, b in rows))

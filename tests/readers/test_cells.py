@@ -101,3 +101,15 @@ def test_ids_by_number_word_and_distinct_values(tmp_path: Path) -> None:
     path.write_text("Customer No,Invoice No\n1,7\n2,8\n")
     with pytest.raises(TableError, match="one column with the ids"):
         read_row_list(path)
+
+
+@pytest.mark.parametrize("last", ["average,0.5,0.75", "Total,1.5,2.25", ",1.5,2.25"])
+def test_row_list_without_summary_row(tmp_path: Path, last: str) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text(f"id,a,b\nx,0,1\ny,0.5,0.25\nz,1,1\n{last}\n")
+    listed = read_row_list(path)
+    assert (listed.ids, len(listed.cells)) == (("x", "y", "z"), 3)
+    assert listed.notes[0].startswith("left out line 5, ")
+    # Without the values a name is a row.
+    path.write_text("id,a,b\nx,0,1\ny,0.5,0.25\nz,1,1\ntotal,1,0\n")
+    assert read_row_list(path).ids == ("x", "y", "z", "total")

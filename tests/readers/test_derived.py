@@ -74,3 +74,26 @@ def test_one_other_cell_in_twenty_is_tolerated() -> None:
     }
     largest[2] += 5
     assert summary_columns([*columns, Column("max", largest)])[0] == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "asks"),
+    [
+        ("0.25,0.5\n0.75,0.5\n0.5,1\n1.5,2\n", True),
+        ("0.25,0.5\n0.75,0.5\n1,1\n", False),
+        ("0.25,0.5\n0.75,0.5\n0.5,1\n1.5,1\n", False),
+        ("0,1\n1,0\n0,0\n1,1\n", False),
+        ("0,0\n0,0\n0,0\n0,0\n", False),
+    ],
+    ids=["sums", "of two rows", "in one column", "within the rows", "zeros"],
+)
+def test_sums_without_ids_raise_a_question(tmp_path: Path, rows: str, asks: bool) -> None:
+    """Numbers alone do not remove a row."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b\n{rows}")
+    table = read_table(path, kind="losses", range=(0, 2))
+    question = (
+        "line 5, the last, counts as a row although it is the sum of the rows above; leave it out if it is a total"
+    )
+    assert (question in table.notes) == asks
+    assert table.pool.rows == rows.count("\n")

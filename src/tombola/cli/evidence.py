@@ -101,7 +101,8 @@ def certify(
                 f"--ignore: expected a column among {_join(source.header)}, got {pattern!r}; write one of them."
             )
         ids += [name for name in found if name not in ids]
-    places = [place for place, name in enumerate(source.header) if name not in ids]
+    left_out, notes = _not_actions(source, ids)
+    places = [place for place, name in enumerate(source.header) if name not in {*ids, *left_out}]
     names = [source.header[place] for place in places]
     if not names:
         raise ParameterError(f"certify: expected a column for each action, got only ids in {source.source}; add one.")
@@ -111,7 +112,8 @@ def certify(
 
     def losses_of(batch: Rows) -> list[list[float]]:
         return [
-            [units.parse_loss(source.source, line, source.header[p], cells[p]) for p in places] for line, cells in batch
+            [units.parse_loss(source.source, line, source.header[p], cells[p], can_ignore=True) for p in places]
+            for line, cells in batch
         ]
 
     sample = Sample(source, losses_of, rows, seed, [f"column {name}" for name in names])
@@ -135,7 +137,7 @@ def certify(
     }  # fmt: skip
     if out is not None:
         _write_certificate(out, facts, certificate, units, path)
-    _print_result(facts, source, lambda: _show_certificate(facts, more, ids, remarks), as_json=as_json)
+    _print_result(facts, source, lambda: _show_certificate(facts, more, ids, remarks), notes, as_json=as_json)
     sample.raise_error()
     raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
 
@@ -152,7 +154,8 @@ class _PastRows:
         from tombola.readers.cells import read_history
         from tombola.readers.names import is_id_name
 
-        ids, self.table = read_history(path)
+        ids, self.table, notes = read_history(path)
+        source.notes = (*source.notes, *(f"{path}: {note}" for note in notes))
         self._path, self._source, self.rows = path, source, rows
         self._places = {name: place for place, name in enumerate(ids)}
         columns = [place for place, name in enumerate(source.header) if is_id_name(name)]
@@ -381,13 +384,20 @@ def _check_options(
     check_page(out, table)
 
 
-def _print_result(facts: dict[str, Any], source: RowSource, show_text: "Callable[[], None]", *, as_json: bool) -> None:
-    """Print JSON, or text and remarks on how the table was read, such as its encoding."""
+def _print_result(
+    facts: dict[str, Any], source: RowSource, show_text: "Callable[[], None]", notes: "Sequence[str]" = (), *,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Print a result, and remarks on how the table was read, such as its encoding.
+
+    notes: further remarks.
+    """
+    notes = [*source.notes, *notes]
     if as_json:
-        typer.echo(json.dumps(facts, allow_nan=False))
+        typer.echo(json.dumps({**facts, "notes": notes}, allow_nan=False))
     else:
         show_text()
-        show_lines(f"note: {note}" for note in source.notes)
+        show_lines(f"note: {note}" for note in notes)
 
 
 def _write_page(out: Path, title: str, lead: str, verdict: str, tone: str, facts: "Sequence[tuple[str, str]]",
@@ -405,6 +415,29 @@ def _join(names: list[str]) -> str:
 
 
 # certify
+
+
+def _not_actions(source: RowSource, ids: list[str]) -> tuple[list[str], list[str]]:
+    """Return columns of a file with ids, or that sum up the actions; notes on them.
+
+    ids: names of columns that are not actions, by name or option.
+    """
+    from tombola.readers.derived import summary_columns
+    from tombola.readers.names import is_summary_name
+    from tombola.readers.wide import find_ids
+
+    if source.parsed is None:
+        return [], []
+    free = [column for column in source.parsed.columns if column.name not in ids]
+    # At least two actions must be left, as in describe.
+    found = find_ids(source.parsed, free, {}) if len(free) > 2 else None
+    # A column of whole numbers may be an action; only text is surely none.
+    texts = [found.name] if found is not None and found.n_numbers == 0 else []
+    summaries, questions = summary_columns([column for column in free if column.name not in texts])
+    notes = [f"ids from column {name!r}" for name in texts]
+    notes += [f"ignored columns: {_ignored_text(summaries)}"] if summaries else []
+    # Numbers alone often agree by chance if few rows have been read, as in a sample.
+    return [*texts, *summaries], [*notes, *(text for name, text in questions.items() if is_summary_name(name))]
 
 
 def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, Any]:
@@ -492,12 +525,14 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
     import numpy as np
 
     from tombola.readers.columns import parse_number
+    from tombola.readers.derived import summary_columns
 
     rows = list(source.rows())
     if not rows:
         raise TableError(f"{source.source}: expected a header and at least one row, got no row; add rows.")
     source.check_columns(requested)
     columns, ignored = {}, {}
+    parsed = source.parsed
     for name, cells in source.columns(rows).items():
         if requested and name not in requested:
             continue
@@ -509,6 +544,10 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
             ignored[name] = "row numbers"
         else:
             columns[name] = _ranks(numbers)
+    if parsed is not None and not requested:
+        summaries = summary_columns([parsed.by_name[name] for name in columns])[0]
+        columns = {name: ranks for name, ranks in columns.items() if name not in summaries}
+        ignored |= summaries
     if not columns or (requested and ignored):
         raise TableError(
             f"{source.source}: expected a column of numbers, got {_ignored_text(ignored)}; repair a cell, or name "

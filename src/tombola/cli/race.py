@@ -246,7 +246,8 @@ def start(
         {"file": str(file), "rows": count, "race": chosen.to_json()},
         f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
-        *_known_remarks(known, chosen, (column, by)),
+        *(f"Note: {note}." for note in row_list.notes),
+        *_known_remarks(known, chosen, column, by),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
         as_json=as_json,
@@ -519,7 +520,8 @@ def run(
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
         side, strata = _side_of_list(row_list, chosen, known, history, column, by)
-        show_lines([] if as_json else _known_remarks(known, chosen, (column, by)))
+        show_lines([] if as_json else [f"Note: {note}." for note in row_list.notes])
+        show_lines([] if as_json else _known_remarks(known, chosen, column, by))
         # Retries and timeout may change per run.
         stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
@@ -712,17 +714,18 @@ def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | Non
     return None if known is None else table_header(str(known), _known_columns(known, candidates)[1]).kind
 
 
-def _known_remarks(known: Path | None, settings: "RaceSettings", named: tuple[str, ...]) -> list[str]:
-    """Return notes on answers on file: direction, missing columns, unused columns.
+def _known_remarks(known: Path | None, settings: "RaceSettings", column: str, by: str) -> list[str]:
+    """Return notes on answers on file: direction, missing and unused columns, sums.
 
-    named: columns that other options name, which are used; "" for an option that is not given.
+    column, by: the columns of row ids, "" to detect it, and of groups, "" without groups.
     """
+    from tombola.readers.cells import id_place, read_cells, without_summary_line
     from tombola.readers.names import is_group_name, is_id_name, without_kind_word
 
     if known is None:
         return []
     columns, used = _known_columns(known, settings.candidates)
-    own = {name.lower() for name in named}
+    own = {column.lower(), by.lower()}
     on_file = {*used, *map(without_kind_word, used)}
     absent = [name for name in settings.candidates if name not in on_file]
     others = [name for name in columns if name not in used and name.lower() not in own]
@@ -733,6 +736,9 @@ def _known_remarks(known: Path | None, settings: "RaceSettings", named: tuple[st
         notes.append(f"Note: no answers on file for {join_names(absent)}; check the spelling if there should be some.")
     if unused:
         notes.append(f"Note: columns of {known} that are not used: {join_names(unused)}.")
+    table = read_cells(known)
+    summary = without_summary_line(table, id_place(table, column or None)).notes[len(table.notes) :]
+    notes += [f"Note: {known}: {note}." for note in summary]
     return notes
 
 

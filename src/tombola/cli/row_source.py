@@ -14,6 +14,7 @@ from tombola.errors import OrderError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from tombola._types import Floats
+    from tombola.readers.columns import Columns
     from tombola.readers.formats.delimited import CellTable
 
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
@@ -27,6 +28,7 @@ _BATCH_SHARE = 1 / 200
 
 # Rows of a text table: line number and cells of each.
 Rows = list[tuple[int, list[str]]]
+_Row = tuple[int, Sequence[str]]
 
 
 class RowSource:
@@ -34,7 +36,8 @@ class RowSource:
 
     A file is read like any other table. Standard input ("-") and a growing file are delimited text in UTF-8: a line is
     read once it ends with a line break. TableError without a header of distinct names. `notes` are the remarks of the
-    reader.
+    reader. A file is read at once: a last row that sums up the others is left out with a note, and `parsed` has the
+    columns; it is None for streams and for a file without rows.
 
     sheet: sheet of an Excel file, or table of an SQLite file.
     follow: whether to wait for new lines at the end of the file, without end.
@@ -44,7 +47,8 @@ class RowSource:
     def __init__(
         self, source: str, sheet: str = "", *, follow: bool = False, wait: Callable[[float], None] = sleep
     ) -> None:
-        from tombola.readers.cells import open_cells
+        from tombola.readers.cells import open_cells, parse_cells
+        from tombola.readers.derived import without_summary_row
 
         self.source = "standard input" if source == "-" else source
         self._is_complete = source != "-" and not follow
@@ -61,6 +65,16 @@ class RowSource:
                 f"{self.source}: expected a first line with a name for each column, got "
                 f"{', '.join(self.header)[:60]!r}; write different names with commas between."
             )
+        self.parsed: Columns | None = None
+        if self._is_complete:
+            rows, error = _rows_and_error(table.rows)
+            if rows:
+                self.parsed = parse_cells(table._replace(rows=rows))
+                # The last row before an invalid one is not the last row of the table.
+                if error is None:
+                    self.parsed, notes = without_summary_row(self.parsed, None)
+                    rows, self.notes = rows[: self.parsed.rows], (*self.notes, *notes)
+            self._rows = _chain_error(rows, error)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and cells of every row, once; blank lines are skipped."""
@@ -235,6 +249,23 @@ class Sample:
     def raise_error(self) -> None:
         """Raise the TableError of the first invalid row, if the iteration met one."""
         self._valid.raise_error()
+
+
+def _rows_and_error(rows: "Iterable[_Row]") -> "tuple[list[_Row], TableError | None]":
+    """Read all rows up to the first invalid one; return them and its error, if any."""
+    read = []
+    try:
+        for row in rows:
+            read.append(row)  # noqa: PERF402 - rows before an error are kept
+    except TableError as error:
+        return read, error
+    return read, None
+
+
+def _chain_error(rows: "Iterable[_Row]", error: TableError | None) -> "Iterator[_Row]":
+    yield from rows
+    if error is not None:
+        raise error
 
 
 def _open_stream(source: str, wait: Callable[[float], None], *, is_standard_input: bool) -> "CellTable":

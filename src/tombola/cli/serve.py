@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tombola._formatting import plural
-from tombola.cli.printing import show
+from tombola.cli.printing import show, show_lines
 from tombola.cli.reading import parse_names
 from tombola.cli.session import ID_HELP
 from tombola.errors import ParameterError
@@ -120,6 +120,7 @@ def _start_session(path: Path, table: Path | None, actions: str, learner: str, c
         id_column=listed.id_column, delimiter=listed.delimiter,
     ).close()  # fmt: skip
     show(f"{path}: started with {plural(len(listed.ids), 'row')} in random order", soft=True)
+    show_lines(f"note: {note}" for note in listed.notes)
 
 
 def _add_token(store: "TokenStore", text: str) -> None:

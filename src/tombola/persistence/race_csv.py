@@ -14,7 +14,7 @@ from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_csv import write_columns, write_work_list
 from tombola.racing.events import Call, Event
 from tombola.racing.options import RaceSettings
-from tombola.readers.cells import id_place, read_cells
+from tombola.readers.cells import id_place, read_cells, without_summary_line
 from tombola.readers.columns import MISSING, parse_number
 from tombola.readers.names import without_kind_word
 from tombola.readers.units import UNIT_LOSSES, Units
@@ -92,7 +92,8 @@ def read_known(
     """Read answers on file: losses in [0, 1], shape (rows, candidates), NaN if blank.
 
     Columns that are not named like a candidate are ignored, so that the list itself may have the answers. Rows and
-    candidates may be left out. TableError if a row does not belong to the race.
+    candidates may be left out, and a last row that sums up the others is. TableError if a row does not belong to the
+    race.
 
     rows: names of the rows of the race.
     column: the column of row ids; None: `id`, or the only column with a usual name for ids.
@@ -109,7 +110,7 @@ def read_known(
         )
     index, seen = {name: number for number, name in enumerate(rows)}, set()
     known = np.full((len(rows), len(candidates)), math.nan)
-    for line, cells in table.rows:
+    for line, cells in without_summary_line(table, place).rows:
         row = cells[place]
         if row not in index or row in seen:
             problem = "a second time" if row in seen else "which is not in the list"

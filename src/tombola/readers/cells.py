@@ -14,9 +14,10 @@ from tombola._formatting import join_names
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, check_unique_names, parse_number
+from tombola.readers.derived import without_summary_row
 from tombola.readers.formats import read_file, suffix_of
-from tombola.readers.formats.delimited import CellTable, text_encoding, text_lines, text_table
-from tombola.readers.names import IDS, has_id_word, is_id_name
+from tombola.readers.formats.delimited import CellTable, parse_text_column, text_encoding, text_lines, text_table
+from tombola.readers.names import IDS, SUMMARY_IDS, has_id_word, is_id_name
 from tombola.readers.options import ReadOptions
 
 # Suffixes of text tables, whose cells are kept exactly as they are.
@@ -70,16 +71,40 @@ def read_cells(path: Path, sheet: str | None = None) -> CellTable:
     return table._replace(rows=list(table.rows))
 
 
+def parse_cells(table: CellTable) -> Columns:
+    """Parse a table of at least one row, given as a list; texts are kept."""
+    lines, rows = zip(*table.rows, strict=True)
+    cells = zip(table.names, zip(*rows, strict=True), strict=True)
+    columns = [parse_text_column(name, column, keep_texts=True) for name, column in cells]
+    return Columns(table.source, columns, np.array(lines, np.int64), table.notes)
+
+
+def without_summary_line(table: CellTable, place: int) -> CellTable:
+    """Return a table without a last row of sums or means, and with a note on it.
+
+    table: its rows are a list.
+    place: index of the column of ids, from 0.
+    """
+    rows = list(table.rows)
+    # Few tables have such an id, so that most need not be parsed.
+    if not rows or rows[-1][1][place].lower() not in {"", *SUMMARY_IDS}:
+        return table
+    parsed, notes = without_summary_row(parse_cells(table), table.names[place])
+    return table._replace(rows=rows[: parsed.rows], notes=(*table.notes, *notes))
+
+
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
     Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with a usual name.
+    A last row that sums up the others is left out, with a note.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)
     table = read_cells(path, sheet)
     check_unique_names(table.source, table.names)
     place = id_place(table, id_column)
+    table = without_summary_line(table, place)
     rows = tuple(tuple(row) for _, row in table.rows)
     blank = next((line for line, row in table.rows if not row[place]), None)
     if not rows or blank is not None:
@@ -92,15 +117,18 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     return RowList(table.names[place], ids, table.names, rows, table.delimiter, table.notes)
 
 
-def read_history(path: Path, rows: Sequence[str] | None = None, column: str | None = None) -> tuple[list[str], Floats]:
+def read_history(
+    path: Path, rows: Sequence[str] | None = None, column: str | None = None
+) -> tuple[list[str], Floats, tuple[str, ...]]:
     """Read a history: ids, and numbers known of each row before the order is drawn.
 
-    Returns the ids and the numbers, shape (rows, h), such as the losses of candidates that do not take part.
+    Returns the ids; the numbers, shape (rows, h), such as the losses of candidates that do not take part; and a note if
+    a last row that sums up the others was left out.
 
     rows: ids that must all occur, in the order of the result; None for all rows of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """
-    table = open_cells(path)
+    table = read_cells(path)
     places = [place for place, name in enumerate(table.names) if (name == column if column else is_id_name(name))]
     if len(places) != 1 or len(table.names) < 2:
         raise TableError(
@@ -108,7 +136,8 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
             "write a header such as id,a,b."
         )
     found: dict[str, list[float]] = {}
-    for line, cells in table.rows:
+    kept = without_summary_line(table, places[0])
+    for line, cells in kept.rows:
         name = cells[places[0]]
         if name in found:
             raise TableError(f"{path}: expected each row once, got {name!r} a second time in line {line}; drop it.")
@@ -119,7 +148,7 @@ def read_history(path: Path, rows: Sequence[str] | None = None, column: str | No
         raise TableError(
             f"{path}: expected every row of the list, got no {missing[0] if missing else 'row'!r}; add it."
         )
-    return ids, np.array([found[name] for name in ids], float)
+    return ids, np.array([found[name] for name in ids], float), kept.notes[len(table.notes) :]
 
 
 def _read_lines(path: Path, id_column: str | None) -> RowList:

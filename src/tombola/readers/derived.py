@@ -3,7 +3,7 @@
 They are left out only if both name and values say so. One of the two alone gives a note that asks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,8 @@ _MIN_NAMED_ROWS, _MIN_ROWS = 3, 20
 _MAX_COLUMNS = 100
 # Rows compared first; most columns differ there already.
 _FIRST_ROWS = 50
+# Rows that a last row without an id must sum up.
+_MIN_SUMMED_ROWS = 3
 # A rounding error larger than this share of the spread would make numbers equal that differ, such as 0 and 0.4.
 _MAX_ROUNDING = 0.05
 
@@ -56,6 +58,7 @@ def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns,
     """Return the table without a last row of sums or means, and a note on that row.
 
     Its id is blank or a word such as total, and each of its numbers is the sum (or each the mean) of the rows above.
+    In a table without ids such sums are kept, and the note asks.
 
     id_column: the column with the ids; None to detect it.
     """
@@ -65,21 +68,42 @@ def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns,
     if label is None and table.columns[0].n_numbers == 0:
         label = table.columns[0]
     if label is None:
-        return table, []
+        return table, _sum_question(table)
     word = label.texts[last].strip() if label.texts is not None else "" if np.isnan(label.numbers[last]) else "number"
     if last < (2 if word else 3) or (word and word.lower() not in SUMMARY_IDS):
         return table, []
-    columns = [c for c in table.columns if c is not label and c.first_invalid is None and c.n_numbers > 1]
-    columns = [column for column in columns if not np.isnan(column.numbers[last])]
+    columns = [column for column in _filled_below(table) if column is not label]
     for name, function in (("sum", np.nansum), ("mean", np.nanmean)):
-        if len(columns) > 1 and all(
-            _is_near(c.numbers[last:], function(c.numbers[:last]), c.numbers[:last]) for c in columns
-        ):
+        if _is_last_row(columns, function):
             note = f"left out {table.place(last)}, {f'called {word!r}' if word else 'without an id'}: "
             kept = [column.head(last) for column in table.columns]
             lines = None if table.lines is None else table.lines[:last]
             return replace(table, columns=kept, lines=lines), [f"{note}the {name} of the rows above"]
     return table, []
+
+
+def _sum_question(table: Columns) -> list[str]:
+    """Return a question about a last row of sums in a table without ids, if it has one."""
+    last, columns = table.rows - 1, _filled_below(table)
+    if last < _MIN_SUMMED_ROWS or not _is_last_row(columns, np.nansum):
+        return []
+    # The sum of rows that are 0 but for one is a usual number; a total exceeds them.
+    larger = [c for c in columns if abs(c.numbers[last]) > np.nanmax(np.abs(c.numbers[:last]))]
+    text = f"{table.place(last)}, the last, counts as a row although it is the sum of the rows above; leave it out if"
+    return [f"{text} it is a total"] if len(larger) > 1 else []
+
+
+def _filled_below(table: Columns) -> list[Column]:
+    """Return the columns of numbers whose last cell is filled."""
+    numeric = (column for column in table.columns if column.first_invalid is None and column.n_numbers > 1)
+    return [column for column in numeric if not np.isnan(column.numbers[-1])]
+
+
+def _is_last_row(columns: Sequence[Column], function: Callable[[Floats], Any]) -> bool:
+    """Return whether the last row is a function of the rows above, in two columns at least."""
+    return len(columns) > 1 and all(
+        bool(_is_near(c.numbers[-1:], function(c.numbers[:-1]), c.numbers[:-1]).all()) for c in columns
+    )
 
 
 def _question(column: Column, reason: str) -> str:

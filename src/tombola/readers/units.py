@@ -105,16 +105,21 @@ class Units(NamedTuple):
         ends = self.number(low), self.number(high)
         return (ends[1], ends[0]) if self.scores else ends
 
-    def parse_loss(self, source: str, line: int, name: str, cell: str, range_fix: str = _RANGE_FIX) -> float:
+    def parse_loss(
+        self, source: str, line: int, name: str, cell: str, range_fix: str = _RANGE_FIX, *, can_ignore: bool = False
+    ) -> float:
         """Convert a cell's text to a loss; TableError with file, line and column name.
 
         range_fix: as for `repair_text`.
+        can_ignore: whether the command has the option --ignore, which is then a fix for a cell of text.
         """
         loss = self.parse(cell)
         if loss is None:
+            ignore = f", or leave out the column with {option_text('ignore', [name])}"
             raise TableError(
                 f"{source}: expected a number from {self.low:g} to {self.high:g} in line {line}, column {name}, got "
-                f"{cell!r}; {self.repair_text(cell, range_fix)}."
+                f"{cell!r}; {self.repair_text(cell, range_fix)}"
+                f"{ignore if can_ignore and parse_cell(cell).number is None else ''}."
             )
         return loss
 

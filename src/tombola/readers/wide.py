@@ -46,7 +46,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     patterns = options.actions or ()
     selected = dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
     free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
-    ids = table.find(options.ids, "ids") if options.ids is not None else _find_ids(table, free, ignored)
+    ids = table.find(options.ids, "ids") if options.ids is not None else find_ids(table, free, ignored)
     delay = next((c for c in free if c.name.lower() in DELAYS), None)
     delay = delay if options.delay is None else table.find(options.delay, "delay")
     costs = requested_costs(table, options)
@@ -107,7 +107,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     )
 
 
-def _find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> Column | None:
+def find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> Column | None:
     """Return the column of ids, by its name or because it can be nothing else."""
     if len(table.columns) < 2:
         return None

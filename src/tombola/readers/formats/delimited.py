@@ -67,7 +67,7 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
         for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
             name = table.names[place]
             keep_texts = keeps_text(place, name)
-            parts[place].append(_parse_chunk(name, cells, len(numbers), keep_texts=keep_texts))
+            parts[place].append(parse_text_column(name, cells, len(numbers), keep_texts=keep_texts))
             # 50 bytes is the overhead of a Python string.
             text_size += 50 * len(cells) + sum(map(len, cells)) if keep_texts else 0
         numbers.extend(number for number, _ in filled)
@@ -143,6 +143,23 @@ def text_encoding(path: Path) -> str:
     except (EOFError, OSError, zlib_error) as error:
         raise _not_text(path, str(error).rstrip(".")) from None
     return "utf-8-sig"
+
+
+def parse_text_column(name: str, cells: tuple[str, ...], first_row: int = 0, *, keep_texts: bool) -> Column:
+    """Parse cells of a column; plain numbers are converted at once, which is faster."""
+    try:
+        numbers: Floats = np.array([float(cell) for cell in cells])
+    except ValueError:
+        numbers = np.full(1, np.nan)
+    if not np.isfinite(numbers).all() or any("_" in cell for cell in cells):
+        return parse_column(name, cells, first_row=first_row, keep_texts=keep_texts)
+    notations = {PLAIN: CellRef(first_row, cells[0])}
+    # Numbers below 1 cannot have a thousands separator.
+    large = np.flatnonzero(np.abs(numbers) >= 1).tolist()
+    ambiguous = next((row for row in large if has_ambiguous_point(cells[row])), None)
+    if ambiguous is not None:
+        notations[AMBIGUOUS_POINT] = CellRef(first_row + ambiguous, cells[ambiguous].strip())
+    return Column(name, numbers, [cell.strip() for cell in cells] if keep_texts else None, notations=notations)
 
 
 @contextmanager
@@ -255,23 +272,6 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
             yield number, row
     except csv.Error as error:
         raise _not_text(path, str(error)) from None
-
-
-def _parse_chunk(name: str, cells: tuple[str, ...], first_row: int, *, keep_texts: bool) -> Column:
-    """Parse cells of a column; plain numbers are converted at once, which is faster."""
-    try:
-        numbers: Floats = np.array([float(cell) for cell in cells])
-    except ValueError:
-        numbers = np.full(1, np.nan)
-    if not np.isfinite(numbers).all() or any("_" in cell for cell in cells):
-        return parse_column(name, cells, first_row=first_row, keep_texts=keep_texts)
-    notations = {PLAIN: CellRef(first_row, cells[0])}
-    # Numbers below 1 cannot have a thousands separator.
-    large = np.flatnonzero(np.abs(numbers) >= 1).tolist()
-    ambiguous = next((row for row in large if has_ambiguous_point(cells[row])), None)
-    if ambiguous is not None:
-        notations[AMBIGUOUS_POINT] = CellRef(first_row + ambiguous, cells[ambiguous].strip())
-    return Column(name, numbers, [cell.strip() for cell in cells] if keep_texts else None, notations=notations)
 
 
 def _joined(parts: list[Column]) -> Column:
