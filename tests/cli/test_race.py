@@ -19,7 +19,7 @@ from tombola._formatting import cli_style, csv_text
 from tombola.cli.race import app
 from tombola.errors import ConflictError, FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Call
+from tombola.racing import Call, SubprocessEvaluator
 from tombola.readers.cells import read_cells
 
 # Takes arguments; returns exit status and output.
@@ -767,6 +767,23 @@ def test_columns_of_options_are_used(command: Command, tmp_path: Path) -> None:
     options = ["half.csv", "--scores", "--candidates", "a,b", "--known", "half.csv", "--id", "Q", "--by", "area"]
     printed = command("start", *options, "--file", "r")[1]
     assert "Note: columns of half.csv that are not used: done." in printed
+
+
+def test_interrupted_run_names_the_command_that_continues(
+    command: Command, run_main: Main, script: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def evaluate(_self: Any, call: Call, *_: Any) -> Any:
+        if call.ticket > 2:
+            raise KeyboardInterrupt
+        return 0.5
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SubprocessEvaluator, "evaluate", evaluate)
+        status, _, err = run_main(
+            "race", "run", "rows.txt", "--losses", "--file", "r", *script, "--seed", "1", "--quiet"
+        )
+    assert (status, err) == (130, "r has 2 answers. To continue:\n  tombola race run r\ntombola: stopped.\n")
+    assert command("run", "r", "--quiet")[0] == 0
 
 
 def test_known_answers_note_typos_and_direction(command: Command, tmp_path: Path) -> None:

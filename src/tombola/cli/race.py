@@ -531,7 +531,13 @@ def run(
             race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
         if log is not None and (waiting := _open_calls(race_file)):
             log(f"{open_text('call', waiting)} This run makes them first.")
-        now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
+        try:
+            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
+        except KeyboardInterrupt:
+            answers = sum(event.kind == "answer" for event in race_file.replay())
+            print_error(f"{file} has {plural(answers, 'answer')}. To continue:")
+            print_error(f"  tombola race run {file}")
+            raise
         found, waiting = RaceReport.from_file(race_file, now), _open_calls(race_file)
     if out is not None:
         write_atomic(out, found.to_html(), file)
