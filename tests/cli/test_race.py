@@ -785,6 +785,21 @@ def test_existing_file_is_replaced_only_by_its_like(
     assert command("report", "r", "--out", "empty.csv")[0] == 0
 
 
+def test_table_of_another_race_is_kept(command: Command, tmp_path: Path) -> None:
+    for name, seed in (("r", "1"), ("s", "2")):
+        command("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", name, "--seed", seed)
+        command("next", name)
+        command("record", name, "1", "--loss", "0.5")
+    command("report", "r", "--out", "all.csv")
+    before = (tmp_path / "all.csv").read_text()
+    with pytest.raises(TombolaError, match="no other rows"):
+        command("report", "s", "--out", "all.csv")
+    assert (tmp_path / "all.csv").read_text() == before
+    command("record", "r", "2", "--loss", "0.25")
+    command("report", "r", "--out", "all.csv")
+    assert (tmp_path / "all.csv").read_text().startswith(before)
+
+
 def test_run_notes_typos_and_direction_of_known_answers(command: Command, script: list[str], tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("id,low_score,b_score\n" + "".join(f"{row},1,0\n" for row in ROWS))
     output = command("run", "rows.txt", "--losses", "--known", "old.csv", *script, "--file", "r", "--quiet")[1]

@@ -417,7 +417,7 @@ def report(
     with _open(file) as race_file:
         if kind == ".csv":
             lines = answer_table(race_file)
-            check_output(out, file, columns=lines[0])
+            check_output(out, file, columns=lines[0], keys=[line[:3] for line in lines[1:]])
             text = csv_text(lines)
         else:
             found = RaceReport.from_file(race_file)
@@ -668,7 +668,7 @@ def table_(
     check_output_path(out, *files)
     pool = read_logs(files, metric or None)
     rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
-    check_output(out, *files, columns=["id", *pool.actions])
+    check_output(out, *files, columns=["id", *pool.actions], keys=[row[:2] for row in rows])
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
     show_result(
         {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
