@@ -855,11 +855,11 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     """
     from tombola.racing import RaceSettings
     from tombola.racing.report import MEANS_NOTE, limit_history
-    from tombola.racing.verdict import verdict_of
 
     settings = RaceSettings.from_json(facts["settings"])
     show(f"{file}: {_direction(settings)}", soft=True)
-    show(f"{facts['verdict'] if report is None else verdict_of(report.race)}; seed {settings.seed}")
+    # The first line states the direction.
+    show(f"{facts['verdict'].removesuffix(f'; {_direction(settings)}')}; seed {settings.seed}")
     show(_standings_table(facts, settings))
     if facts.get("calls_on_file"):
         show(MEANS_NOTE)
