@@ -785,6 +785,24 @@ def test_existing_file_is_replaced_only_by_its_like(
     assert command("report", "r", "--out", "empty.csv")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("8/10", "write 8"),
+        ("12/10", "write yes, no, 0, 10 or"),
+        ("good", "write yes, no, 0, 10 or"),
+        ("11", "repair it"),
+    ],
+)
+def test_record_explains_a_wrong_score(command: Command, text: str, fix: str) -> None:
+    command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "low,high", "--file", "r")
+    command("next", "r")
+    with pytest.raises(FeedbackError) as refused:
+        command("record", "r", "1", "--score", text)
+    assert f"expected a score from 0 to 10, got {text if text == '11' else repr(text)}; {fix}" in str(refused.value)
+    assert "recorded" in command("record", "r", "1", "--score", "7.5")[1]
+
+
 def test_table_of_another_race_is_kept(command: Command, tmp_path: Path) -> None:
     for name, seed in (("r", "1"), ("s", "2")):
         command("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", name, "--seed", seed)

@@ -310,9 +310,9 @@ def record(
     file: _File,
     ticket: Annotated[int | None, typer.Argument(help="The ticket number; leave it out with --csv.")] = None,
     loss: Annotated[
-        float | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
+        str | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
     ] = None,
-    score: Annotated[float | None, typer.Option(help="Score: higher is better; instead of --loss.")] = None,
+    score: Annotated[str | None, typer.Option(help="Score: higher is better; instead of --loss.")] = None,
     cost: Annotated[
         float | None, typer.Option(help="Cost of the call. Default: 0, or --max-call-cost of the race.", min=0)
     ] = None,
@@ -739,20 +739,24 @@ def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
     return None if path is None else read_history(path, rows, column or None)[1]
 
 
-def _loss(loss: float | None, score: float | None, limits: tuple[float, float]) -> float | None:
+def _loss(loss: str | None, score: str | None, limits: tuple[float, float]) -> float | None:
     """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
+    from tombola.readers.columns import parse_cell
     from tombola.readers.units import Units
 
-    number = loss if score is None else score
-    if number is None:
+    text = loss if score is None else score
+    if text is None:
         return None
     units = Units(*limits, scores=score is not None)
-    if not units.low <= number <= units.high:
+    found = units.parse(text)
+    if found is None:
+        got, fix = repr(text), units.repair_text(text)
+        if parse_cell(text).number is not None:
+            got, fix = text, "repair it, or start the race with another --range"
         raise FeedbackError(
-            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {number:g}; repair "
-            "it, or start the race with another --range."
+            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {got}; {fix}."
         )
-    return units.loss(number)
+    return found
 
 
 def _cost(cost: float | None, settings: "RaceSettings", *, failed: bool) -> float:

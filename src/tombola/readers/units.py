@@ -8,7 +8,7 @@ import numpy as np
 from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, Column, Columns, parse_cell
+from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, Column, Columns, parse_cell, parse_share
 
 _Number = TypeVar("_Number", float, Floats)
 # Actions that an error message lists, as a command to copy.
@@ -64,6 +64,9 @@ class Units(NamedTuple):
 
     def repair_text(self, cell: str) -> str:
         """Return the fix, for an error message, of a cell that `parse` rejects."""
+        share = parse_share(cell)
+        if share is not None and self.low == 0 and 0 <= share[0] <= share[1]:
+            return f"write {share[0] / share[1] * self.high:.12g}"
         if parse_cell(cell)[0] is None:
             return f"write yes, no, {self.low:g}, {self.high:g} or a number between them"
         return "repair it, or give the range of the numbers: --range LOW,HIGH"
