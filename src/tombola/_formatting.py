@@ -135,6 +135,32 @@ def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 
     return last.join([*([", ".join(texts[:-1])] if len(texts) > 1 else []), *texts[-1:]])
 
 
+def closest_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the name most like a misspelt one, whatever the case; None if none is.
+
+    >>> closest_name("thrifty", ["UCB1", "Thrifty"]), closest_name("x", ["UCB1", "Thrifty"])
+    ('Thrifty', None)
+    """
+    from difflib import get_close_matches
+
+    by_lower = {one.lower(): one for one in names}
+    return next((by_lower[one] for one in get_close_matches(name.lower(), by_lower, n=1)), None)
+
+
+def unknown_name_text(kind: str, name: str, names: Sequence[str]) -> str:
+    """Return the parts expected, got and fix of a message on an unknown session or race.
+
+    name: the given name, possibly the path of its file.
+
+    >>> unknown_name_text("race", "grades.race", ["grades", "models"])
+    "expected the name of a race (grades, models), got 'grades.race'; write grades."
+    """
+    stem = name.replace("\\", "/").rpartition("/")[2].rpartition(".")
+    fix = closest_name(stem[0] or stem[2], names) or "one of those"
+    known, fix = (f" ({join_names(names)})", f"write {fix}") if names else ("", "the server has none")
+    return f"expected the name of a {kind}{known}, got {name!r:.200}; {fix}."
+
+
 def plural(count: int, noun: str, many: str = "") -> str:
     """Return a count with its noun; `many` is the plural, "" for the noun with s.
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tombola.advice.learner_list import LearnerInfo, list_learners
+from tombola.advice.learner_list import LearnerInfo, list_learners, parse_learner_text
 from tombola.budget.budget import BudgetTerms
+from tombola.errors import ParameterError
 from tombola.learners import BudgetedBase
 from twin_cases import ALL
 
@@ -31,3 +32,18 @@ def test_proved_learner_is_in_a_proof(entry: LearnerInfo) -> None:
     """Pages of measured values do not count."""
     pages = [page.read_text(encoding="utf-8") for page in THEORY.glob("*.md") if page.stem not in ("bounds", "prices")]
     assert any(re.search(rf"\b{entry.name}\b", page) for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("thrifty", "did you mean Thrifty?"),
+        ("Simulation(base=hegde())", "did you mean Hedge?"),
+        ("zzz", "tombola learners lists them"),
+    ],
+)
+def test_misspelt_learner_gets_a_suggestion(text: str, hint: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        parse_learner_text(text)
+    assert str(refused.value).startswith("--learners: expected a learner such as UCB2")
+    assert f"has this name, {hint})" in str(refused.value)

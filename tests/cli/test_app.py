@@ -216,9 +216,11 @@ def test_demo_runs_three_commands(example: str, tombola: Callable[..., Any], tmp
     assert "Advice for a new list" in done.stdout
     assert (tmp_path / "demo.csv").read_text().startswith("id,")
     assert tombola("demo", example, "--json").returncode == 0, "its own earlier table"
-    (tmp_path / "demo.csv").write_text("mine\n")
-    assert "holds something else" in tombola("demo", example, "--json").stderr
-    assert (tmp_path / "demo.csv").read_text() == "mine\n"
+    table = (tmp_path / "demo.csv").read_text()
+    for mine in ("mine\n", f"{table}mine,0.5\n", f"{table[:-2]}7\n"):
+        (tmp_path / "demo.csv").write_text(mine)
+        assert "holds something else" in tombola("demo", example, "--json").stderr
+        assert (tmp_path / "demo.csv").read_text() == mine
 
 
 def test_memory_error_is_one_sentence(

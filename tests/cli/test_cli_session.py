@@ -160,6 +160,21 @@ def test_export_replaces_only_its_like(session: Callable[..., str], tmp_path: Pa
         assert (tmp_path / out).read_text() == "ticket,outcome\n1,yes\n"
 
 
+@pytest.mark.parametrize("out", ["e.csv", "e.parquet"])
+def test_export_keeps_the_table_of_another_session(out: str, session: Callable[..., str], tmp_path: Path) -> None:
+    for name, seed in (("r", "3"), ("q", "4")):
+        session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", name, "--seed", seed)
+        session("next", name, "--count", "3")
+    session("export", "r", "--out", out)
+    before = (tmp_path / out).read_bytes()
+    with pytest.raises(TombolaError, match="no other rows"):
+        session("export", "q", "--out", out)
+    assert (tmp_path / out).read_bytes() == before
+    session("record", "r", "1", "--loss", "0.5")
+    session("next", "r")
+    assert session("export", "r", "--out", out) == f"{out}: 4 tickets\n"
+
+
 def test_open_tickets_are_named_with_time_and_commands(session: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "ids.csv").write_text("id\nx\ny\nz\n")
     session("start", "ids.csv", "--actions", "a,b", "--losses", "--learner", "UCB1", "--file", "r", "--seed", "3")

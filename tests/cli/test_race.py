@@ -544,7 +544,7 @@ def test_race_in_the_unit_of_the_user(command: Command, tmp_path: Path) -> None:
         assert [event.loss for event in file.replay() if event.kind == "answer"] == pytest.approx([0.1, 0.25])
         rule: Any = file.settings.rule(60)
         assert rule.within == pytest.approx(0.05)
-    with pytest.raises(TombolaError, match="expected a score from 0 to 10, got 11; repair it"):
+    with pytest.raises(TombolaError, match="expected a score from 0 to 10, got '11'; repair it"):
         command("record", "r", "3", "--score", "11")
     with pytest.raises(TombolaError, match="within must be a number, at least 0 and below 10"):
         command(
@@ -873,6 +873,39 @@ def test_existing_file_is_replaced_only_by_its_like(
         command("table", "log.csv", "--out", "p.csv")
     (tmp_path / "empty.csv").touch()
     assert command("report", "r", "--out", "empty.csv")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("8/10", "write 8"),
+        ("12/10", "write a number from 0 to 10"),
+        ("good", "write a number from 0 to 10"),
+        ("11", "repair it"),
+    ],
+)
+def test_record_explains_a_wrong_score(command: Command, text: str, fix: str) -> None:
+    command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "low,high", "--file", "r")
+    command("next", "r")
+    with pytest.raises(FeedbackError) as refused:
+        command("record", "r", "1", "--score", text)
+    assert f"expected a score from 0 to 10, got {text!r}; {fix}" in str(refused.value)
+    assert "recorded" in command("record", "r", "1", "--score", "7.5")[1]
+
+
+def test_table_of_another_race_is_kept(command: Command, tmp_path: Path) -> None:
+    for name, seed in (("r", "1"), ("s", "2")):
+        command("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", name, "--seed", seed)
+        command("next", name)
+        command("record", name, "1", "--loss", "0.5")
+    command("report", "r", "--out", "all.csv")
+    before = (tmp_path / "all.csv").read_text()
+    with pytest.raises(TombolaError, match="no other rows"):
+        command("report", "s", "--out", "all.csv")
+    assert (tmp_path / "all.csv").read_text() == before
+    command("record", "r", "2", "--loss", "0.25")
+    command("report", "r", "--out", "all.csv")
+    assert (tmp_path / "all.csv").read_text().startswith(before)
 
 
 def test_run_notes_typos_and_direction_of_known_answers(command: Command, script: list[str], tmp_path: Path) -> None:

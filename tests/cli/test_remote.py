@@ -93,6 +93,24 @@ def test_status_over_http_equals_status_of_the_file(served: tuple[Server, Path])
         assert json.loads(run(kind, "status", name, "--url", server.url, "--json"))["pending"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "file"), [("session", "calls", "runs/calls.run"), ("race", "models", "models.race")]
+)
+def test_unknown_name_is_answered_with_the_known_ones(
+    served: tuple[Server, Path], kind: str, name: str, file: str
+) -> None:
+    server, _ = served
+    for given, fix in ((file, name), (name.upper(), name), ("zzz", "one of those")):
+        with pytest.raises(TombolaError) as refused:
+            run(kind, "status", given, "--url", server.url)
+        assert f"expected the name of a {kind} ({name}), got {given!r}; write {fix}." in str(refused.value)
+
+
+def test_race_status_over_http_states_the_direction_once(served: tuple[Server, Path]) -> None:
+    printed = " ".join(run("race", "status", "models", "--url", served[0].url).split())
+    assert printed.count("lower is better") == 1
+
+
 def test_token_comes_from_the_environment(tmp_path: Path) -> None:
     path = start_session(tmp_path / "calls.run")
     token = TokenStore(tmp_path / "t").add("Ann", "admin")

@@ -141,8 +141,9 @@ def test_timeouts_offer_par10(tmp_path: Path) -> None:
         steps = summary.next_steps("tombola compare runtimes.csv", "runtimes.csv")
     assert [command for _, command in steps] == [
         "tombola compare runtimes.csv --losses --range 0,LIMIT --missing worst",
-        "tombola compare runtimes.csv --losses --range 0,10*LIMIT --missing worst",
+        "tombola compare runtimes.csv --losses --range 0,TEN_TIMES_LIMIT --missing worst",
     ]
+    assert "your time limit for LIMIT below, and ten times it for TEN_TIMES_LIMIT" in dict(summary.facts())["missing"]
     by_limit = read_table(path, kind="losses", range=(0, 60), missing="worst").pool
     by_par10 = read_table(path, kind="losses", range=(0, 600), missing="worst")
     assert by_limit.actions[by_limit.best] == "b"

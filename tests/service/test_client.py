@@ -3,6 +3,7 @@
 import asyncio
 import math
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -110,6 +111,27 @@ def test_client_gives_up_after_its_patience(tmp_path: Path) -> None:
     client = Client("http://127.0.0.1:9", name="calls", patience=0.2)
     with client, pytest.raises(SessionError, match="check that the server runs"):
         client.next()
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8791", "localhost:8791", "ftp://127.0.0.1:8791", "http://", ""])
+def test_address_without_http_is_rejected_at_once(url: str) -> None:
+    with pytest.raises(ParameterError, match=r"expected an address such as http://.*; write .*http://"):
+        Client(url, name="calls")
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_client_logs_that_it_waits(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """One line per request, on standard error unless the program configures logging."""
+
+    def reject(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("Connection refused", request=request)
+
+    client = kind("http://127.0.0.1:9", name="calls", patience=1.5, transport=httpx.MockTransport(reject))
+    with pytest.raises(SessionError, match="got ConnectError"):
+        client.status() if kind is Client else asyncio.run(client.status())
+    assert [record.getMessage() for record in caplog.records if record.name == "tombola.client"] == [
+        "waiting for http://127.0.0.1:9, at most 1.5 s: ConnectError: Connection refused"
+    ]
 
 
 def test_token_and_name_are_needed(tmp_path: Path) -> None:

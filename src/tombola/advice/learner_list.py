@@ -41,7 +41,9 @@ def parse_learner_text(text: str) -> Learner:
     UCB2(alpha=0.3)
     """
     path, colon, name = text.rpartition(":")
-    return _load_learner(Path(path), name, text) if colon and path.endswith(".py") else parse_learner(text)
+    return (
+        _load_learner(Path(path), name, text) if colon and path.endswith(".py") else parse_learner(text, "--learners")
+    )
 
 
 def _load_learner(path: Path, call: str, text: str) -> Learner:

@@ -50,7 +50,8 @@ def demo(
         raise ParameterError(f"demo: expected one of {', '.join(_OPTIONS)}, got {example!r}; write one of those.")
     table, description = _example(example, seed)
     lines = _lines(table)
-    check_output(out, columns=lines[0])
+    # Whole rows: an edited cell is the user's own.
+    check_output(out, columns=lines[0], keys=lines[1:])
     write_atomic(out, csv_text(lines))
     name = str(out)
     commands = [

@@ -1,8 +1,10 @@
 """Options that several commands share, and their validation."""
 
+import csv
+import io
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from importlib import import_module
 from inspect import signature
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tombola.readers.names import Kind
 
 # The rule of every --out, see `check_output`.
-REPLACED = "An existing file is replaced only if it is an earlier one of its kind."
+REPLACED = "An existing file is replaced only if it is an earlier one of its kind; a table only if no row is lost."
 # Option --seed; every random number of a command depends on it.
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
 # Option --seed of a session or race, which stores it in its file.
@@ -57,37 +59,66 @@ def check_page(out: Path | None, *inputs: str) -> None:
     check_output(out, *inputs, *(given.partition("::")[0] for given in inputs))  # the file of FILE::TABLE
 
 
-def check_output(out: Path | None, *inputs: str | Path, columns: Iterable[str] = ()) -> None:
+def check_output(
+    out: Path | None, *inputs: str | Path, columns: Iterable[str] = (), keys: Iterable[Sequence[Any]] = ()
+) -> None:
     """Raise FileError unless `out` can be written and no other file is lost by it.
 
     An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table with the same
-    columns. Nothing is written.
+    columns whose row keys are all among `keys`. Nothing is written.
 
     inputs: files that the command reads, which `out` must not replace.
     columns: header of the table to write; empty for a page or report.
+    keys: first cells of each row to write, which identify it, such as ticket and id; read only if `out` exists.
     """
     from tombola._files import check_output_path
 
     check_output_path(out, *inputs)
-    if out is not None and out.exists() and out.stat().st_size and not _is_earlier_output(out, list(columns)):
-        like = "a table with the same columns" if columns else "an earlier page or report of tombola"
+    if out is not None and out.exists() and out.stat().st_size and not _is_earlier_output(out, list(columns), keys):
+        like = (
+            "an earlier table with the same columns and no other rows"
+            if columns
+            else "an earlier page or report of tombola"
+        )
         raise FileError(
             f"--out: expected a new file, or {like}, got {out}, which holds something else; name another file, or "
             "delete it first."
         )
 
 
-def _is_earlier_output(out: Path, columns: list[str]) -> bool:
+def _is_earlier_output(out: Path, columns: list[str], keys: Iterable[Sequence[Any]]) -> bool:
     from tombola._files import read_bytes
     from tombola._formatting import csv_text
 
     content = read_bytes(out)
     if content.startswith(b"PAR1"):
-        return bool(import_module("pyarrow.parquet").read_schema(out).names == columns)
+        parquet = import_module("pyarrow.parquet")
+        if not columns or parquet.read_schema(out).names != columns:
+            return False
+        rows = zip(*parquet.read_table(out).to_pydict().values(), strict=True)
+        return _has_all_rows(csv_text(rows), keys)
     if columns:
-        return content.startswith(csv_text([columns]).encode(errors="backslashreplace"))
+        header = csv_text([columns]).encode(errors="backslashreplace")
+        return content.startswith(header) and _has_all_rows(content[len(header) :].decode(errors="replace"), keys)
     # The footer of every page, and the version in a report.
     return (b'"tombola": "' if out.suffix.lower() == ".json" else b"<code>tombola cite") in content
+
+
+def _has_all_rows(old: str, keys: Iterable[Sequence[Any]]) -> bool:
+    r"""Return whether the first cells of every row of a CSV text are among `keys`.
+
+    >>> _has_all_rows("1,x,0.5\n", [(1, "x"), (2, "y")]), _has_all_rows("1,z,0.5\n", [(1, "x")])
+    (True, False)
+    """
+    from tombola._formatting import csv_text
+
+    new = csv_text(keys).encode(errors="backslashreplace").decode()
+    try:
+        known = {tuple(row) for row in csv.reader(io.StringIO(new, newline=""))}
+        size = len(next(iter(known), ()))
+        return all(tuple(row[:size]) in known for row in csv.reader(io.StringIO(old, newline="")) if row)
+    except csv.Error:  # such as a cell that is too long: no table of tombola
+        return False
 
 
 def split_commas(text: str) -> tuple[str, ...]:

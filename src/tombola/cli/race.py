@@ -315,9 +315,9 @@ def record(
     file: _File,
     ticket: Annotated[int | None, typer.Argument(help="The ticket number; leave it out with --csv.")] = None,
     loss: Annotated[
-        float | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
+        str | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
     ] = None,
-    score: Annotated[float | None, typer.Option(help="Score: higher is better; instead of --loss.")] = None,
+    score: Annotated[str | None, typer.Option(help="Score: higher is better; instead of --loss.")] = None,
     cost: Annotated[
         float | None, typer.Option(help="Cost of the call. Default: 0, or --max-call-cost of the race.", min=0)
     ] = None,
@@ -423,7 +423,7 @@ def report(
     with _open(file) as race_file:
         if kind == ".csv":
             lines = answer_table(race_file)
-            check_output(out, file, columns=lines[0])
+            check_output(out, file, columns=lines[0], keys=[line[:3] for line in lines[1:]])
             text = csv_text(lines)
         else:
             found = RaceReport.from_file(race_file)
@@ -682,7 +682,7 @@ def table_(
     check_output_path(out, *files)
     pool = read_logs(files, metric or None)
     rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
-    check_output(out, *files, columns=["id", *pool.actions])
+    check_output(out, *files, columns=["id", *pool.actions], keys=[row[:2] for row in rows])
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
     show_result(
         {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
@@ -762,18 +762,19 @@ def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
     return None if path is None else read_history(path, rows, column or None)[1]
 
 
-def _loss(loss: float | None, score: float | None, settings: "RaceSettings") -> float | None:
+def _loss(loss: str | None, score: str | None, settings: "RaceSettings") -> float | None:
     """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
-    number, units = loss if score is None else score, settings.units
-    if number is None:
+    text, units = loss if score is None else score, settings.units
+    if text is None:
         return None
-    check_direction("race record", "race", settings.kind, "losses" if score is None else "scores", f"{number:g}")
-    if not units.low <= number <= units.high:
+    check_direction("race record", "race", settings.kind, "losses" if score is None else "scores", text)
+    found = units.parse(text)
+    if found is None:
+        fix = units.repair_text(text, "repair it, or start the race with another --range")
         raise FeedbackError(
-            f"race record: expected a {'score' if units.scores else 'loss'} from {units.low:g} to {units.high:g}, got "
-            f"{number:g}; repair it, or start the race with another --range."
+            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {text!r}; {fix}."
         )
-    return units.loss(number)
+    return found
 
 
 def _cost(cost: float | None, settings: "RaceSettings", *, failed: bool) -> float:
@@ -876,11 +877,11 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     """
     from tombola.racing import RaceSettings
     from tombola.racing.report import MEANS_NOTE, limit_history
-    from tombola.racing.verdict import verdict_of
 
     settings = RaceSettings.from_json(facts["settings"])
     show(f"{file}: {_direction(settings)}", soft=True)
-    show(f"{facts['verdict'] if report is None else verdict_of(report.race)}; seed {settings.seed}")
+    # The first line states the direction.
+    show(f"{facts['verdict'].removesuffix(f'; {_direction(settings)}')}; seed {settings.seed}")
     show(_standings_table(facts, settings))
     if facts.get("calls_on_file"):
         show(MEANS_NOTE)

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
+from tombola._formatting import unknown_name_text
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, ParameterError
 from tombola.persistence.session_file import Assignment
@@ -23,10 +24,11 @@ class RemoteSession:
 
     def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
         self._client, self._reissue_after = Client(url, token, name), reissue_after
-        found = next((one for one in self._client.overview()["sessions"] if one["name"] == name), None)
+        sessions = {one["name"]: one for one in self._client.overview()["sessions"]}
+        found = sessions.get(name)
         if found is None:
             self._client.close()
-            raise ParameterError(f"session: expected the name of a session at {url}, got {name!r}; check the name.")
+            raise ParameterError(f"{url}: {unknown_name_text('session', name, list(sessions))}")
         self.path, self.horizon = Path(name), int(found["rows"])
         self.names = tuple(found["actions"])
         self.kind, (low, high) = found["direction"], found["range"]

@@ -324,11 +324,11 @@ def export(
     A .csv or .parquet file, one line per ticket: ticket, id of the row, action, probability, outcome, and whether the
     outcome was amended or the ticket cancelled.
     """
-    from tombola.persistence.session_csv import export_columns, export_tickets
+    from tombola.persistence.session_csv import export_columns, export_keys, export_tickets
 
     with _open(file) as session:
         if out.suffix.lower() in (".csv", ".parquet"):
-            check_output(out, file, columns=export_columns(session))
+            check_output(out, file, columns=export_columns(session), keys=export_keys(session))
         rows = export_tickets(session, out)
     show_result({"table": str(out), "rows": rows}, f"{out}: {plural(rows, 'ticket')}", as_json=as_json, soft=True)
 

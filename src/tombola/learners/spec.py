@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tombola import learners
+from tombola._formatting import closest_name
 from tombola.budget.budget import BudgetTerms
 from tombola.errors import ParameterError, SessionError
 from tombola.feedback import feedback_type
@@ -73,11 +74,13 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
     return learner
 
 
-def parse_learner(text: str) -> "Learner":
+def parse_learner(text: str, option: str = "--learner") -> "Learner":
     """Return the learner of a text such as "UCB2" or "Hedge(rate=0.1)".
 
     The text is parsed, not evaluated as Python. Raises ParameterError for unknown names and for anything but constants,
     learners and keyword parameters.
+
+    option: option of the command line that has the text, for messages.
 
     >>> parse_learner("UCB2(alpha=0.25)")
     UCB2(alpha=0.25)
@@ -88,16 +91,19 @@ def parse_learner(text: str) -> "Learner":
         spec = _parse(ast.parse(text.strip(), mode="eval").body)
         if not isinstance(spec, dict):
             raise ValueError("a value, not a learner")
-        learner: Learner = from_spec(spec)
+        learner: Learner = _build(spec)
+        feedback_type(learner)  # raises LearnerError for a class that is not a learner
         return learner
     except ParameterError:
         raise
-    except SessionError:
-        reason = "no learner of tombola that can be saved has this name"
+    except KeyError as unknown:
+        similar = closest_name(str(unknown.args[0]), filter(_find_class, [*learners.__all__, *installed_learners()]))
+        hint = f"did you mean {similar}?" if similar else "tombola learners lists them"
+        reason = f"no learner of tombola that can be saved has this name, {hint}"
     except (RecursionError, SyntaxError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     raise ParameterError(
-        f"--learner: expected a learner such as UCB2 or Hedge(rate=0.1), got {text!r} ({reason}); "
+        f"{option}: expected a learner such as UCB2 or Hedge(rate=0.1), got {text!r} ({reason}); "
         "write its name, and parameters by name."
     )
 

@@ -212,6 +212,12 @@ def export_columns(file: "SessionFile") -> dict[str, str]:
     )
 
 
+def export_keys(file: "SessionFile") -> Iterator[tuple[int, str]]:
+    """Yield ticket and row id of each row of `export_tickets`."""
+    with closing(file.each_id()) as ids:
+        yield from enumerate(islice(ids, file.round), start=1)
+
+
 def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
     """Yield columns of `export_columns`, 20,000 tickets at a time; None if unknown."""
     view = file.view()

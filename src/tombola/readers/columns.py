@@ -329,12 +329,22 @@ def _repair_text(column: Column) -> str:
     if has_result_word(column):
         scores = option_text("kind", "scores")
         return f"write 1 for pass and 0 for fail in every cell, with {scores}, since higher is then better"
-    share = _SHARE.fullmatch(column.first_invalid.text.strip())
-    if share is not None and float(share[2]) > 0:
-        points, most = float(share[1]), float(share[2])
+    share = parse_share(column.first_invalid.text)
+    if share is not None:
+        points, most = share
         limits = option_text("range", (0.0, most))
         return f"write {points / most:g}, or {points:g} in every cell with {limits}"
     return f"fill it in, leave out the row, or leave out the column with {option_text('ignore', [column.name])}"
+
+
+def parse_share(text: str) -> tuple[float, float] | None:
+    """Return points and their maximum of a text such as "8/10"; None for other texts.
+
+    >>> parse_share("8/10"), parse_share("8"), parse_share("8/0")
+    ((8.0, 10.0), None, None)
+    """
+    found = _SHARE.fullmatch(text.strip())
+    return (float(found[1]), float(found[2])) if found and float(found[2]) > 0 else None
 
 
 def _plain_cell(cell: Any) -> Any:

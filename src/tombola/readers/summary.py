@@ -30,6 +30,8 @@ _SAMPLE_ACTIONS = 6
 _SAMPLE_ROWS = 3
 # Share of incomplete rows from which a race is offered: it uses every filled cell, and dropping the rows does not.
 _MANY_INCOMPLETE = 0.05
+# Placeholder of ten time limits: a command line does not multiply.
+_TENFOLD_LIMIT = f"TEN_TIMES_{TIME_LIMIT}"
 
 
 class GroupRow(NamedTuple):
@@ -175,7 +177,7 @@ class TableSummary(NamedTuple):
             steps = [(f"{text} ({NOT_TRUE_LIMITS})" if seen in step else text, step) for text, step in steps]
         limit = option_text("range", (0.0, TIME_LIMIT))
         if self.parsed.has_timeouts and limit in steps[0][1]:
-            tenfold = option_text("range", (0.0, f"10*{TIME_LIMIT}"))
+            tenfold = option_text("range", (0.0, _TENFOLD_LIMIT))
             purpose = "the same by PAR10, where each timeout counts as ten time limits"
             steps.append((purpose, steps[0][1].replace(limit, tenfold)))
         return steps
@@ -249,7 +251,8 @@ class TableSummary(NamedTuple):
         if self.n_missing:
             text += f", the first in {self._first_missing()}"
         if self.parsed.has_timeouts:
-            return f"{text}; write your time limit for {TIME_LIMIT} below: every timeout counts as it"
+            words = f"write your time limit for {TIME_LIMIT} below, and ten times it for {_TENFOLD_LIMIT}"
+            return f"{text}; {words}: every timeout counts as it"
         if self.is_unfinished:
             hint = "" if self.parsed.id_column else ", which needs a column id to be finished as a race"
             kind = "half-finished table" if 2 * self.n_missing >= self.parsed.values.size else "table with blanks"

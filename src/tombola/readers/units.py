@@ -8,7 +8,16 @@ import numpy as np
 from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import AMBIGUOUS_COMMA, BOOLEANS, PERCENT, TIMEOUT, Column, Columns, parse_cell
+from tombola.readers.columns import (
+    AMBIGUOUS_COMMA,
+    BOOLEANS,
+    PERCENT,
+    TIMEOUT,
+    Column,
+    Columns,
+    parse_cell,
+    parse_share,
+)
 
 _Number = TypeVar("_Number", float, Floats)
 # Actions that an error message lists, as a command to copy.
@@ -71,6 +80,9 @@ class Units(NamedTuple):
         """
         if parse_cell(cell).notation == TIMEOUT:
             return f"for a timeout write the worst number of the range, {self.text(1.0)}"
+        share = parse_share(cell)
+        if share is not None and self.low == 0 and 0 <= share[0] <= share[1]:
+            return f"write {share[0] / share[1] * self.high:.12g}"
         if parse_cell(cell).number is None or cell.strip().lower() in BOOLEANS:
             return "write yes, no, 0, 1 or a number between them" if self._has_words else f"write {self.expected_text}"
         return range_fix

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tombola._formatting import unknown_name_text
 from tombola.errors import TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
@@ -259,7 +260,5 @@ async def _http_reply(request: Request, error: HTTPException) -> Response:
 def _named(files: Mapping[str, HostedFile[Any]], request: Request, kind: str) -> HostedFile[Any]:
     name = request.path_params["name"]
     if name not in files:
-        raise ProblemError(
-            404, "not-found", f"request: expected the name of a {kind}, got {name!r:.200}; GET /v1 lists them."
-        )
+        raise ProblemError(404, "not-found", f"request: {unknown_name_text(kind, name, list(files))}")
     return files[name]

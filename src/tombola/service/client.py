@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+import logging
 import random
 import secrets
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, NamedTupl
 from urllib.parse import quote
 
 from tombola._files import write_atomic
+from tombola._formatting import option_text
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "IssuedCalls", "RaceClient"]
 
+# Log of requests that wait; Python prints warnings to standard error unless a program configures logging.
+_LOG = logging.getLogger("tombola.client")
+# Seconds without a reply after which a waiting request is logged: longer than a lost reply takes to repeat.
+_LOGGED_WAIT = 0.3
 # Seconds before the first retry: long enough for a server that restarts to bind its port, short for a lost reply.
 _FIRST_RETRY = 0.05
 # Seconds between two retries at most; the delays double up to it.
@@ -93,7 +99,8 @@ class _ApiRequest(Generic[_T]):
 class _Retries:
     """Delays between the attempts of one request, for at most `patience` seconds.
 
-    Delays double from _FIRST_RETRY to _LONGEST_RETRY, each shortened at random by up to half.
+    Delays double from _FIRST_RETRY to _LONGEST_RETRY, each shortened at random by up to half. A request that waits
+    longer than _LOGGED_WAIT is logged once.
 
     >>> retries = _Retries("http://127.0.0.1:1", 10.0)
     >>> 0.0 < retries.next_delay("ConnectError") <= _FIRST_RETRY
@@ -102,15 +109,19 @@ class _Retries:
 
     def __init__(self, url: str, patience: float) -> None:
         self._url, self._patience = url, patience
-        self._deadline, self._delay = time.monotonic() + patience, _FIRST_RETRY
+        self._start, self._delay, self._logged = time.monotonic(), _FIRST_RETRY, False
 
     def next_delay(self, problem: str) -> float:
         """Return the seconds to wait after `problem`; SessionError beyond `patience`."""
-        if time.monotonic() + self._delay > self._deadline:
+        waited = time.monotonic() - self._start
+        if waited + self._delay > self._patience:
             raise SessionError(
                 f"Client: expected a reply of {self._url} within {self._patience:g} s, got {problem}; "
                 "check that the server runs, then repeat the call."
             )
+        if waited > _LOGGED_WAIT and not self._logged:
+            self._logged = True
+            _LOG.warning("waiting for %s, at most %g s: %s", self._url, self._patience, problem)
         delay, self._delay = self._delay, min(2 * self._delay, _LONGEST_RETRY)
         return delay * random.uniform(0.5, 1.0)
 
@@ -241,10 +252,17 @@ class _Connection:
             self._http: Any = getattr(httpx, self._http_type)(
                 base_url=url, headers=headers, timeout=_READ_TIMEOUT, transport=transport
             )
+            # Without a scheme, every request would fail as if the server did not run.
+            valid = self._http.base_url.scheme in ("http", "https") and bool(self._http.base_url.host)
+            host = url.rpartition("://")[2]
         except (httpx.InvalidURL, UnicodeEncodeError):
+            valid, host = False, ""
+        if not valid:
+            example = f"http://{host or '127.0.0.1:8787'}"
             raise ParameterError(
-                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; repair it."
-            ) from None
+                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; write "
+                f"{option_text('url', example)}."
+            )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -310,7 +328,7 @@ class _SyncConnection(_Connection):
                     return request.parse(_check_reply(reply))
                 problem = f"status {reply.status_code}"
             except httpx.TransportError as error:
-                problem = type(error).__name__
+                problem = f"{type(error).__name__}: {error}"
             time.sleep(retries.next_delay(problem))
 
 
@@ -356,7 +374,7 @@ class _AsyncConnection(_Connection):
                     return request.parse(_check_reply(reply))
                 problem = f"status {reply.status_code}"
             except httpx.TransportError as error:
-                problem = type(error).__name__
+                problem = f"{type(error).__name__}: {error}"
             await asyncio.sleep(retries.next_delay(problem))
 
 
