@@ -261,3 +261,32 @@ def test_missing_cells_that_count_as_worst_are_counted(tmp_path: Path) -> None:
     path.write_text("id,a,b\n" + "".join(f"q{i},{i % 10},{'' if i % 2 else 3}\n" for i in range(20)))
     output = run(path, "--scores", "--range", "0,10", "--missing", "worst")
     assert "10 of 40 cells (25%) are missing and count as score 0: the answer depends" in " ".join(output.split())
+
+
+@pytest.fixture
+def solvers(tmp_path: Path) -> Path:
+    """Run times of three solvers; the last one has timeouts."""
+    rows = [f"i{i},{20 + i},{90 - i},{'timeout' if i % 4 == 0 else 15}" for i in range(40)]
+    path = tmp_path / "solvers.csv"
+    path.write_text("\n".join(["instance,a_seconds,b_seconds,c_seconds", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--range", "0,300"]], ids=["no range", "range"])
+def test_timeouts_are_refused_as_unanswered_rows(solvers: Path, options: list[str]) -> None:
+    """A row that a candidate cannot solve is no random part of the list."""
+    with pytest.raises(TableError, match=r"got 'timeout', .* with timeouts write .*worst.* and the time limit"):
+        run(solvers, *options)
+
+
+def test_timeouts_are_refused_in_a_table_of_a_metric(solvers: Path) -> None:
+    with pytest.raises(TableError, match="with timeouts write"):
+        run(f"time={solvers}", f"other={solvers}", "--losses")
+
+
+def test_timeouts_as_worst_need_the_time_limit(solvers: Path) -> None:
+    with pytest.raises(TableError, match=r"write the time limit, such as range=\(0, LIMIT\)"):
+        run(solvers, "--missing", "worst")
+    assert "10 missing answers counted as the worst value" in " ".join(
+        run(solvers, "--missing", "worst", "--range", "0,300").split()
+    )

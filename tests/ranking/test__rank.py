@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 
 from tombola import Pool, rank
 from tombola.cli.app import app
-from tombola.errors import ParameterError, TombolaWarning
+from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.ranking import _rank
 from tombola.ranking.page import ranking_page
 from tombola.ranking.paired_tests import _betting_pvalues, pair_pvalues
+from tombola.readers import read_table
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -338,3 +339,15 @@ def test_kind_against_the_names_of_the_columns_is_warned() -> None:
     with pytest.warns(TombolaWarning, match="but kind='scores' was given"):
         rank({"time": np.ones((9, 2))}, kind="scores", names=["a seconds", "b seconds"])
     rank([[0.0, 1.0]] * 20, kind="scores", names=names)
+
+
+def test_timeouts_in_a_frame_are_refused() -> None:
+    """A cell with a word is not converted; `read_table` asks for the time limit."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'tombola[pandas]'")
+    frame = pandas.DataFrame({"a_seconds": [1, 7, 3], "b_seconds": [2, "timeout", 3], "c_seconds": [5, 5, 4]})
+    with pytest.raises(ParameterError, match=r"expected a table of numbers.*'timeout'.*rank\(read_table\(\.\.\.\)\)"):
+        rank(frame, kind="losses", range=(0, 60))
+    with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
+        rank(read_table(frame))
+    found = rank(read_table(frame, missing="worst", range=(0, 60)), reading="this list")
+    assert found.value(found.means[1]) == pytest.approx((2 + 60 + 3) / 3)

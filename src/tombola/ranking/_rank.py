@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.readers.names import Kind, direction_of
+from tombola.readers.to_pool import Table
 
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
@@ -45,10 +47,11 @@ def rank(
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
 
-    table: a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that is missing. A mapping
-        from metric names to such tables ranks by several metrics at one shared level.
-    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. TombolaWarning if the
-        names of the columns state the other direction. With several metrics, `kind` and `range` may be mappings.
+    table: a `Table` of `read_table`, a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that
+        is missing. A mapping from metric names to such tables ranks by several metrics at one shared level.
+    kind: "losses" (lower is better) or "scores" (higher is better); a `Table` has its own, a `Pool` always losses.
+        TombolaWarning if the names of the columns state the other direction. With several metrics, `kind` and `range`
+        may be mappings.
     names: the candidates; None: the column names, or numbers.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
         sample of rows like these. None: both for a full table, and "this list" for a partly filled one.
@@ -82,6 +85,10 @@ def rank(
         raise ParameterError(
             "rank: expected one kind and one range for one table, got a mapping; give a mapping of tables too."
         )
+    if isinstance(table, Table) and range not in (None, table.range):
+        raise ParameterError(
+            f"rank: expected range={table.range} as in the table, got {range}; leave it out, or give it to read_table."
+        )
     values, labels, kind = _values(table, names, kind)
     stated, word = direction_of(labels)
     if stated not in (None, kind) and not is_cli_style():
@@ -91,8 +98,12 @@ def rank(
             TombolaWarning,
             stacklevel=2,
         )
-    low, high = range or (0.0, 1.0)
-    losses = _losses(values, kind, low, high)
+    if isinstance(table, Table):
+        # Its values are losses in [0, 1] already.
+        (low, high), losses, unit = table.range, values, table.unit if unit is None else unit
+    else:
+        low, high = range or (0.0, 1.0)
+        losses = _losses(values, kind, low, high)
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
         raise ParameterError(
@@ -161,10 +172,21 @@ def _rank_metrics(
 
 def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple[Floats, tuple[str, ...], Kind]:
     """Return numbers, names of the candidates and direction of any table."""
+    if isinstance(table, Table):
+        if kind not in (None, table.kind):
+            raise ParameterError(
+                f"rank: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out, or give it to "
+                "read_table."
+            )
+        return np.asarray(table.pool.losses, np.float64), tuple(map(str, names or table.pool.actions)), table.kind
     if isinstance(table, Pool):
         if kind == "scores":
             raise ParameterError("rank: expected kind='losses' for a Pool, got 'scores'; a Pool has losses.")
         return np.asarray(table.losses, np.float64), tuple(map(str, names or table.actions)), "losses"
+    if isinstance(table, str | Path):
+        raise ParameterError(
+            f"rank: expected a table, got the path {str(table)!r}; write rank(read_table({str(table)!r}))."
+        )
     if kind not in ("losses", "scores"):
         raise ParameterError(
             f"rank: expected kind='losses' (lower is better) or kind='scores' (higher is better), got {kind!r}; "
@@ -172,7 +194,14 @@ def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple
         )
     # Arrow has the columns themselves in `columns`.
     columns = names if names is not None else getattr(table, "column_names", getattr(table, "columns", None))
-    values = np.asarray(table, np.float64)
+    try:
+        values = np.asarray(table, np.float64)
+    except (TypeError, ValueError) as error:
+        # Also for timeouts, which `read_table` refuses without their limit: they are no random part of the list.
+        raise ParameterError(
+            f"rank: expected a table of numbers, got {type(table).__name__} ({error}); write rank(read_table(...)), "
+            "which finds the columns of numbers, and explains timeouts."
+        ) from None
     if values.ndim != 2 or values.shape[0] == 0 or values.shape[1] < 2:
         raise ParameterError(
             f"rank: expected rows x candidates with 2 candidates or more, got shape {values.shape}; give such a table."

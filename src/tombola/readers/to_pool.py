@@ -162,6 +162,16 @@ def source_name(source: object) -> str:
     return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
+def check_timeouts(parsed: ParsedTable, *, missing: str) -> None:
+    """Raise TableError if missing cells are timeouts, unless `missing` handles them.
+
+    A row that a candidate cannot solve in time is not a random part of the list.
+    """
+    without_value, without_cost = incomplete_rows(parsed)
+    if missing == "keep" and parsed.has_timeouts and without_value.any():
+        raise _missing_error(parsed, without_value, without_cost)
+
+
 def _handle_missing(parsed: ParsedTable, missing: str) -> ParsedTable:
     without_value, without_cost = incomplete_rows(parsed)
     incomplete = without_value | without_cost
@@ -263,6 +273,7 @@ def _limits(
     # Limits are compared in the type of the table: 0.1 in float32 is above 0.1.
     dtype = np.float32 if parsed.values.dtype == np.float32 else np.float64
     if low < dtype(bounds[0]) or high > dtype(bounds[1]):
+        check_scale(parsed, kind, limits)
         wider, outside = suggested_range(low, high), _columns_outside(parsed, bounds)
         where = f" (outside only in {join_names(outside)})" if outside else ""
         hint = " if these are the true limits, which the table does not state" if is_unusual_range(parsed) else ""
@@ -275,6 +286,22 @@ def _limits(
             f"{option_text('range', wider)}{hint}, or {option_text('rescale', on=True)} to take those in the table."
         )
     return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
+
+
+def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | None) -> None:
+    """Raise TableError for values beyond [0, 1] whose range is not that of the values seen.
+
+    limits: the smallest and the largest possible value; None if not given.
+    """
+    if limits is not None:
+        return
+    low, high = value_range(parsed)
+    if low >= 0 and high <= 1:
+        return
+    expected = f"{parsed.source}: {kind} must be in [0, 1], got numbers from {low:g} to {high:g}"
+    if parsed.has_timeouts:
+        limit = option_text("range", (0.0, TIME_LIMIT))
+        raise TableError(f"{expected}, and timeouts; write the time limit, such as {limit}: each counts as the limit.")
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
