@@ -290,3 +290,34 @@ def test_timeouts_as_worst_need_the_time_limit(solvers: Path) -> None:
     assert "10 missing answers counted as the worst value" in " ".join(
         run(solvers, "--missing", "worst", "--range", "0,300").split()
     )
+
+
+@pytest.fixture
+def percent(tmp_path: Path) -> Path:
+    """Scores in [0, 1] of two candidates, and in percent of a third."""
+    rows = [f"q{i},{i % 10 / 10},{60 + i % 40},{i % 7 / 7:.3f}" for i in range(60)]
+    path = tmp_path / "percent.csv"
+    path.write_text("\n".join(["id,gpt,claude,llama", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("actions", ["gpt,claude,llama", "gpt,claude"])
+def test_candidate_in_percent_is_named_without_a_range(percent: Path, actions: str) -> None:
+    with cli_style(), pytest.raises(TableError, match="outside only in claude") as refused:
+        run(percent, "--scores", "--actions", actions)
+    assert "in percent? divide it by 100, or leave it out with --ignore claude" in str(refused.value)
+    assert "--range" not in str(refused.value)
+    assert "--rescale" not in str(refused.value)
+
+
+def test_range_over_two_units_has_a_note(percent: Path) -> None:
+    output = " ".join(run(percent, "--scores", "--actions", "gpt,claude,llama", "--range", "0,100").split())
+    assert "Note: only claude is above 1: in percent?" in output
+
+
+def test_ignored_candidate_is_not_ranked(percent: Path) -> None:
+    """The advice of the message works on the command that it is about."""
+    output = run(percent, "--scores", "--actions", "gpt,claude,llama", "--ignore", "claude")
+    assert "claude" not in output
+    with pytest.raises(TableError, match="got only columns that"):
+        run(percent, "--scores", "--actions", "claude", "--ignore", "claude")

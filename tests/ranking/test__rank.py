@@ -351,3 +351,17 @@ def test_timeouts_in_a_frame_are_refused() -> None:
         rank(read_table(frame))
     found = rank(read_table(frame, missing="worst", range=(0, 60)), reading="this list")
     assert found.value(found.means[1]) == pytest.approx((2 + 60 + 3) / 3)
+
+
+def test_candidate_in_percent_is_named() -> None:
+    """A range over two units would rank 80 (percent) before 0.9."""
+    table = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
+    with pytest.raises(ParameterError, match=r"\(outside only in b\); in percent\? divide it by 100") as refused:
+        rank(table, kind="scores", names=["a", "b", "c"])
+    assert "range" not in str(refused.value)
+
+
+def test_run_times_of_different_magnitude_are_one_unit() -> None:
+    table = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
+    with pytest.raises(ParameterError, match=r"write range=\(0, 100\)"):
+        rank(table, kind="losses", names=["a_seconds", "b_seconds", "c_seconds"])

@@ -20,7 +20,8 @@ from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.readers.names import Kind, direction_of
-from tombola.readers.to_pool import Table
+from tombola.readers.to_pool import Table, suggested_range
+from tombola.readers.units import columns_in_other_unit, unit_question
 
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
@@ -103,7 +104,7 @@ def rank(
         (low, high), losses, unit = table.range, values, table.unit if unit is None else unit
     else:
         low, high = range or (0.0, 1.0)
-        losses = _losses(values, kind, low, high)
+        losses = _losses(values, labels, kind, low, high)
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
         raise ParameterError(
@@ -214,7 +215,7 @@ def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple
     return values, labels, kind
 
 
-def _losses(values: Floats, kind: Kind, low: float, high: float) -> Floats:
+def _losses(values: Floats, labels: tuple[str, ...], kind: Kind, low: float, high: float) -> Floats:
     if not low < high:
         raise ParameterError(
             f"rank: expected a range with low < high, got ({low:g}, {high:g}); "
@@ -222,12 +223,15 @@ def _losses(values: Floats, kind: Kind, low: float, high: float) -> Floats:
         )
     known = values[~np.isnan(values)]
     if known.size and not (low <= known.min() and known.max() <= high):
-        from tombola.readers.to_pool import suggested_range
-
+        got = f"rank: expected values from {low:g} to {high:g}, got {known.min():g} to {known.max():g}"
+        outside = columns_in_other_unit(values, labels) if (low, high) == (0.0, 1.0) else []
+        if outside:
+            question = unit_question(values[:, [labels.index(name) for name in outside]])
+            raise ParameterError(f"{got} (outside only in {join_names(outside)}); {question}, or leave it out.")
         suggested = suggested_range(float(known.min()), float(known.max()))
         raise ParameterError(
-            f"rank: expected values from {low:g} to {high:g}, got {known.min():g} to {known.max():g}; "
-            f"write {option_text('range', suggested)}, or the values that are possible, not those that were seen."
+            f"{got}; write {option_text('range', suggested)}, or the values that are possible, not those that were "
+            "seen."
         )
     scaled = (values - low) / (high - low)
     return 1.0 - scaled if kind == "scores" else scaled

@@ -1,6 +1,6 @@
 """Conversion of a parsed table to a pool: missing cells, direction and range."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable
-from tombola.readers.units import Units
+from tombola.readers.units import Units, actions_option, columns_in_other_unit, unit_question
 
 # Both directions of numbers, in the order in which messages offer them.
 KINDS: tuple[Kind, Kind] = ("scores", "losses")
@@ -100,6 +100,8 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
         race = "tombola race start ... --known TABLE" if is_cli_style() else "race(..., known=table)"
         advice = f": the answer depends on which cells are filled; a race starts from the filled ones: {race}"
         remarks.append(f"{text}{verbs[1]} as {worst}{'' if parsed.has_timeouts else advice}.")
+    if limits is not None and limits[1] > 1 and (outside := other_unit(parsed)):
+        remarks.append(f"Note: only {join_names(outside)} is above 1: {_other_unit_advice(parsed, outside)}.")
     if limits is not None and not parsed.has_timeouts:
         ends = value_range(parsed)
         low, high = suggested_range(*ends)
@@ -302,6 +304,26 @@ def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | N
     if parsed.has_timeouts:
         limit = option_text("range", (0.0, TIME_LIMIT))
         raise TableError(f"{expected}, and timeouts; write the time limit, such as {limit}: each counts as the limit.")
+    if outside := other_unit(parsed):
+        raise TableError(f"{expected} (outside only in {join_names(outside)}); {_other_unit_advice(parsed, outside)}.")
+
+
+def other_unit(parsed: ParsedTable) -> list[str]:
+    """Return the actions that alone are beyond [0, 1], as in percent; else none."""
+    # Run times differ by orders of magnitude.
+    if parsed.actions is None or parsed.has_timeouts:
+        return []
+    return columns_in_other_unit(parsed.values, parsed.actions)
+
+
+def _other_unit_advice(parsed: ParsedTable, outside: Sequence[str]) -> str:
+    names = parsed.names
+    places = [names.index(name) for name in outside]
+    # Columns of the file can be ignored; the actions of a long table are cells.
+    wide = len(parsed.value_columns) == len(names)
+    ignored = option_text("ignore", [parsed.value_columns[at] for at in places]) if wide else ""
+    leave_out = ignored or actions_option([name for name in names if name not in outside])
+    return f"{unit_question(parsed.values[:, places])}, or leave it out with {leave_out}"
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
@@ -324,7 +346,7 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
         low, high = value_range(parsed)
     except TableError:
         return ""
-    if low >= 0 and high <= 1:
+    if (low >= 0 and high <= 1) or other_unit(parsed):
         return ""
     # Scores have a known range; times and prices are open above. Only the user knows a time limit.
     if parsed.has_timeouts:
