@@ -800,3 +800,10 @@ def test_plan_with_answers_on_file_states_their_number(command: Command, tmp_pat
     output = command("plan", "losses.csv", "--known", "known.csv", "--shuffles", "5", "--workers", "1")[1]
     assert "30 answers on file cost no call" in output
     assert "on file" not in command("plan", "losses.csv", "--shuffles", "5", "--workers", "1")[1]
+
+
+def test_plan_headline_names_a_candidate_in_another_unit(tmp_path: Path) -> None:
+    path = tmp_path / "percent.csv"
+    path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
+    done = CliRunner().invoke(app, ["plan", str(path), "--scores", "--shuffles", "5"])
+    assert done.stdout.startswith("percent.csv, without b: read as scores")

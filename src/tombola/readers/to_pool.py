@@ -45,6 +45,7 @@ class Table(NamedTuple):
     strata: the group of each row, if the option `by` names their column; else None.
     by_file: whether the name of the file states the direction.
     remarks: sentences that belong directly below the direction, such as the number of cells that count as worst.
+    other_units: columns that look like actions in another unit, and are left out.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
     >>> table.direction, table.units.number(0.2), table.units.gap(0.05)
@@ -60,11 +61,17 @@ class Table(NamedTuple):
     strata: tuple[str, ...] | None = None
     by_file: bool = False
     remarks: tuple[str, ...] = ()
+    other_units: tuple[str, ...] = ()
 
     @property
     def direction(self) -> str:
         """The direction as a phrase, such as "read as losses: lower is better"."""
         return direction_text(self.kind, self.unit, by_file=self.by_file)
+
+    @property
+    def without(self) -> str:
+        """The columns left out for their unit, such as "without claude", or ""."""
+        return f"without {join_names(self.other_units)}" if self.other_units else ""
 
     @property
     def units(self) -> Units:
@@ -138,7 +145,8 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
     )  # fmt: skip
     remarks = reading_remarks(original, missing=missing, limits=(low, high) if rescale else limits)
     table = Table(
-        pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata, parsed.by_file, remarks
+        pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata, parsed.by_file, remarks,
+        parsed.other_units,
     )  # fmt: skip
     mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
     best = f"best fixed action: {pool.actions[pool.best]}, {mean}"

@@ -110,7 +110,9 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         questions=(*row_notes, *questions),
         other_units=tuple(other_units),
         has_summary_row=table.rows < rows,
-        possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
+        possible_features=possible_features(
+            table, [name for name in ignored if ignored[name] != AS_REQUESTED and name not in other_units]
+        ),
     )
 
 
