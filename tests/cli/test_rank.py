@@ -321,3 +321,18 @@ def test_ignored_candidate_is_not_ranked(percent: Path) -> None:
     assert "claude" not in output
     with pytest.raises(TableError, match="got only columns that"):
         run(percent, "--scores", "--actions", "claude", "--ignore", "claude")
+
+
+def test_direction_is_asked_for_with_the_names_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "both.csv"
+    path.write_text("id,gpt_loss_score,claude_loss_score\n" + "".join(f"q{i},{i % 2},{i % 3 / 2}\n" for i in range(20)))
+    with pytest.raises(TableError, match="got columns named gpt_loss_score, claude_loss_score, which can be either"):
+        run(path)
+
+
+def test_a_loss_beside_a_score_has_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    path.write_text("id,gpt_loss,claude_score\n" + "".join(f"q{i},{i % 2},{i % 3 / 2}\n" for i in range(20)))
+    with cli_style():
+        output = " ".join(run(path, "--actions", "gpt_loss,claude_score", "--scores").split())
+    assert "Note: the names say lower is better (gpt_loss), but --scores was given" in output

@@ -19,7 +19,7 @@ from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
-from tombola.readers.names import Kind, direction_of
+from tombola.readers.names import Kind, contrary_names, direction_of
 from tombola.readers.to_pool import Table, suggested_range
 from tombola.readers.units import columns_in_other_unit, unit_question
 
@@ -91,11 +91,12 @@ def rank(
             f"rank: expected range={table.range} as in the table, got {range}; leave it out, or give it to read_table."
         )
     values, labels, kind = _values(table, names, kind)
-    stated, word = direction_of(labels)
-    if stated not in (None, kind) and not is_cli_style():
-        better = "higher" if stated == "scores" else "lower"
+    _, word = direction_of(labels)
+    contrary = contrary_names(labels, kind)
+    if contrary and not is_cli_style():
+        better = "higher" if kind == "losses" else "lower"
         warnings.warn(
-            f"rank: the names say {better} is better ({join_names(labels, limit=3)}), but kind={kind!r} was given.",
+            f"rank: the names say {better} is better ({join_names(contrary, limit=3)}), but kind={kind!r} was given.",
             TombolaWarning,
             stacklevel=2,
         )
