@@ -365,3 +365,16 @@ def test_run_times_of_different_magnitude_are_one_unit() -> None:
     table = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
     with pytest.raises(ParameterError, match=r"write range=\(0, 100\)"):
         rank(table, kind="losses", names=["a_seconds", "b_seconds", "c_seconds"])
+
+
+def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,a,b\n" + "".join(f"q{i},{i % 3},{i % 5}\n" for i in range(30)))
+    table = read_table(path, range=(0, 10))
+    found, frame = rank(table), rank([[i % 3, i % 5] for i in range(30)], kind="scores", names="ab", range=(0, 10))
+    assert str(found) == str(frame)
+    for wrong in ({"kind": "losses"}, {"range": (0, 5)}):
+        with pytest.raises(ParameterError, match=r"as in the table, got .*; leave it out"):
+            rank(table, **wrong)
+    with pytest.raises(ParameterError, match=r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"):
+        rank("x.csv")
