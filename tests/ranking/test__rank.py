@@ -378,3 +378,9 @@ def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
             rank(table, **wrong)
     with pytest.raises(ParameterError, match=r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"):
         rank("x.csv")
+
+
+def test_ranking_of_a_table_names_a_column_in_another_unit(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
+    assert "On this list, without b:" in str(rank(read_table(path)))

@@ -132,7 +132,8 @@ def rank(
     plain = kind == "losses" and (low, high) == (0.0, 1.0)
     word = "" if plain else word if unit is None else unit
     n_incomplete, means = population - len(answered), answered.mean(axis=0)
-    return Ranking(labels, kind, population, means, readings, n_clusters, (low, high), n_incomplete, word)
+    ranking = Ranking(labels, kind, population, means, readings, n_clusters, (low, high), n_incomplete, word)
+    return ranking.without(table.other_units) if isinstance(table, Table) else ranking
 
 
 def _rank_metrics(
