@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
+from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, compare, play
 from tombola._play import log_spaced
 from tombola._types import Floats
 from tombola.errors import ParameterError, PoolError
 from tombola.learners import Uniform
+from tombola.readers import read_table
 from tombola.trace import Trace
 
 LEARNERS = [FollowTheLeader(), Hedge(), UCB1(), Exp3()]
@@ -196,3 +197,22 @@ def test_frame_keeps_names_and_index() -> None:
     assert shown["loss"].sum() == pytest.approx(trace.loss)
     with pytest.raises(PoolError, match="expected kind='losses'"):
         play(FollowTheLeader(), frame, seed=0)
+
+
+def test_table_is_played_as_its_pool() -> None:
+    table = read_table([[0.0, 1.0], [1.0, 0.0], [0.5, 1.0]], kind="scores")
+    played = play(FollowTheLeader(), table, seed=1)
+    assert played.losses.tolist() == play(FollowTheLeader(), table.pool, seed=1).losses.tolist()
+    with pytest.raises(PoolError, match="expected kind='scores' as in the table, got 'losses'; leave it out"):
+        play(FollowTheLeader(), table, kind="losses", seed=1)
+
+
+@pytest.mark.parametrize(
+    "given", [FollowTheLeader(), [FollowTheLeader()], {"a": FollowTheLeader()}], ids=lambda one: type(one).__name__
+)
+def test_swapped_arguments_are_named(given: Any) -> None:
+    pool = Pool([[0.0, 1.0]] * 4)
+    with pytest.raises(PoolError, match=r"got the learner FollowTheLeader; swap the arguments"):
+        compare(given, pool, seed=1)  # type: ignore[arg-type]
+    with pytest.raises(PoolError, match="swap the arguments"):
+        play(pool, given, seed=1)  # type: ignore[arg-type]

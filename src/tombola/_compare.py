@@ -24,13 +24,14 @@ from tombola.learners.base import Learner, bound_of
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool, as_pool, is_frame
+from tombola.readers.to_pool import Table
 from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slice_ends
 
 # A pool of losses, or of labelled rows.
 _AnyPool: TypeAlias = Pool | LabelledPool
-# A pool, or an array of losses, shape (rows, actions).
-_PoolLike: TypeAlias = _AnyPool | ArrayLike
+# A pool, a table with one, or an array of losses, shape (rows, actions).
+_PoolLike: TypeAlias = _AnyPool | Table | ArrayLike
 # A learner, or a function that returns one for a horizon.
 _LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]
 # Argument of `compare`: learners by name, in a sequence, or a single one; each a learner or a function of the horizon.

@@ -23,6 +23,7 @@ from tombola.errors import LearnerError, ParameterError
 from tombola.feedback import feedback_type, make_feedback_model
 from tombola.order import OrderLike, as_order_model
 from tombola.pool import Pool, as_pool
+from tombola.readers.to_pool import Table
 from tombola.rng import RngStreams
 from tombola.trace import Trace, best_action_losses
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 def play(
     learner: AnyLearner,
-    pool: "Pool | LabelledPool | ArrayLike",
+    pool: "Pool | LabelledPool | Table | ArrayLike",
     order: OrderLike = "random",
     delay: DelayLike | RowDelays = 0,
     switching_price: float = 0.0,

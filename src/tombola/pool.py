@@ -1,7 +1,7 @@
 """Pool: a fixed table of losses, one row per round and one column per action."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -162,7 +162,7 @@ class Pool:
 
 
 def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
-    """Return a pool unchanged; convert an array, lists or a data frame.
+    """Return a pool unchanged, or that of a `Table`; convert an array, lists or a data frame.
 
     Raises PoolError for values that do not form a pool, and for a pool with kind="scores".
 
@@ -171,6 +171,20 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
     >>> as_pool([[0.0, 1.0], [0.5, 0.0]])
     Pool(2 rows, 2 actions)
     """
+    # A `Table` of `read_table`, which is a tuple; its module needs this one.
+    if isinstance(given, tuple) and isinstance(getattr(given, "pool", None), Pool):
+        table: Any = given
+        if kind not in (None, table.kind):
+            raise PoolError(f"Pool: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out.")
+        return table.pool
+    several = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [given]
+    learner = next(iter(several), None)
+    # A frame may have a column of this name.
+    if hasattr(learner, "feedback") and not is_frame(learner):
+        raise PoolError(
+            f"Pool: expected a pool, got the learner {type(learner).__name__}; swap the arguments: "
+            "play(learner, pool), compare(pool, learners)."
+        )
     # Frames come first: those of polars have `rows`, too.
     if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
         return Pool(given, kind=kind)

@@ -123,3 +123,10 @@ def test_budget_of_zero_could_save_losses() -> None:
     best = run_comparison(Table(pool, None, []), request).summary.best
     assert "Any budget above 0 could bring less total loss." in best
     assert "affordable" not in best
+
+
+def test_headline_names_an_action_in_another_unit(tmp_path: Path) -> None:
+    path = tmp_path / "percent.csv"
+    path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
+    report = run_comparison(read_table(path, kind="scores"), CompareRequest(Conditions(), repetitions=1), name="t")
+    assert report.summary.table == "t: 30 rows, 2 actions without b, read as scores: higher is better."

@@ -931,3 +931,10 @@ def test_reissue_after_needs_a_server(command: str) -> None:
     done = CliRunner().invoke(app, [command, "m.race", "--reissue-after", "600"])
     assert isinstance(done.exception, ParameterError)
     assert "--again" in str(done.exception)
+
+
+def test_plan_headline_names_a_candidate_in_another_unit(tmp_path: Path) -> None:
+    path = tmp_path / "percent.csv"
+    path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
+    done = CliRunner().invoke(app, ["plan", str(path), "--scores", "--shuffles", "5"])
+    assert done.stdout.startswith("percent.csv, without b: read as scores")

@@ -261,3 +261,78 @@ def test_missing_cells_that_count_as_worst_are_counted(tmp_path: Path) -> None:
     path.write_text("id,a,b\n" + "".join(f"q{i},{i % 10},{'' if i % 2 else 3}\n" for i in range(20)))
     output = run(path, "--scores", "--range", "0,10", "--missing", "worst")
     assert "10 of 40 cells (25%) are missing and count as score 0: the answer depends" in " ".join(output.split())
+
+
+@pytest.fixture
+def solvers(tmp_path: Path) -> Path:
+    """Run times of three solvers; the last one has timeouts."""
+    rows = [f"i{i},{20 + i},{90 - i},{'timeout' if i % 4 == 0 else 15}" for i in range(40)]
+    path = tmp_path / "solvers.csv"
+    path.write_text("\n".join(["instance,a_seconds,b_seconds,c_seconds", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--range", "0,300"]], ids=["no range", "range"])
+def test_timeouts_are_refused_as_unanswered_rows(solvers: Path, options: list[str]) -> None:
+    """A row that a candidate cannot solve is no random part of the list."""
+    with pytest.raises(TableError, match=r"got 'timeout', .* with timeouts write .*worst.* and the time limit"):
+        run(solvers, *options)
+
+
+def test_timeouts_are_refused_in_a_table_of_a_metric(solvers: Path) -> None:
+    with pytest.raises(TableError, match="with timeouts write"):
+        run(f"time={solvers}", f"other={solvers}", "--losses")
+
+
+def test_timeouts_as_worst_need_the_time_limit(solvers: Path) -> None:
+    with pytest.raises(TableError, match=r"write the time limit, such as range=\(0, LIMIT\)"):
+        run(solvers, "--missing", "worst")
+    assert "10 missing answers counted as the worst value" in " ".join(
+        run(solvers, "--missing", "worst", "--range", "0,300").split()
+    )
+
+
+@pytest.fixture
+def percent(tmp_path: Path) -> Path:
+    """Scores in [0, 1] of two candidates, and in percent of a third."""
+    rows = [f"q{i},{i % 10 / 10},{60 + i % 40},{i % 7 / 7:.3f}" for i in range(60)]
+    path = tmp_path / "percent.csv"
+    path.write_text("\n".join(["id,gpt,claude,llama", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("actions", ["gpt,claude,llama", "gpt,claude"])
+def test_candidate_in_percent_is_named_without_a_range(percent: Path, actions: str) -> None:
+    with cli_style(), pytest.raises(TableError, match="outside only in claude") as refused:
+        run(percent, "--scores", "--actions", actions)
+    assert "in percent? divide it by 100, or leave it out with --ignore claude" in str(refused.value)
+    assert "--range" not in str(refused.value)
+    assert "--rescale" not in str(refused.value)
+
+
+def test_range_over_two_units_has_a_note(percent: Path) -> None:
+    output = " ".join(run(percent, "--scores", "--actions", "gpt,claude,llama", "--range", "0,100").split())
+    assert "Note: only claude is above 1: in percent?" in output
+
+
+def test_ignored_candidate_is_not_ranked(percent: Path) -> None:
+    """The advice of the message works on the command that it is about."""
+    output = run(percent, "--scores", "--actions", "gpt,claude,llama", "--ignore", "claude")
+    assert "claude" not in output
+    with pytest.raises(TableError, match="got only columns that"):
+        run(percent, "--scores", "--actions", "claude", "--ignore", "claude")
+
+
+def test_direction_is_asked_for_with_the_names_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "both.csv"
+    path.write_text("id,gpt_loss_score,claude_loss_score\n" + "".join(f"q{i},{i % 2},{i % 3 / 2}\n" for i in range(20)))
+    with pytest.raises(TableError, match="got columns named gpt_loss_score, claude_loss_score, which can be either"):
+        run(path)
+
+
+def test_a_loss_beside_a_score_has_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    path.write_text("id,gpt_loss,claude_score\n" + "".join(f"q{i},{i % 2},{i % 3 / 2}\n" for i in range(20)))
+    with cli_style():
+        output = " ".join(run(path, "--actions", "gpt_loss,claude_score", "--scores").split())
+    assert "Note: the names say lower is better (gpt_loss), but --scores was given" in output

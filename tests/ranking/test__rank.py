@@ -12,10 +12,11 @@ from typer.testing import CliRunner
 
 from tombola import Pool, rank
 from tombola.cli.app import app
-from tombola.errors import ParameterError, TombolaWarning
+from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.ranking import _rank
 from tombola.ranking.page import ranking_page
 from tombola.ranking.paired_tests import _betting_pvalues, pair_pvalues
+from tombola.readers import read_table
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -338,3 +339,48 @@ def test_kind_against_the_names_of_the_columns_is_warned() -> None:
     with pytest.warns(TombolaWarning, match="but kind='scores' was given"):
         rank({"time": np.ones((9, 2))}, kind="scores", names=["a seconds", "b seconds"])
     rank([[0.0, 1.0]] * 20, kind="scores", names=names)
+
+
+def test_timeouts_in_a_frame_are_refused() -> None:
+    """A cell with a word is not converted; `read_table` asks for the time limit."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'tombola[pandas]'")
+    frame = pandas.DataFrame({"a_seconds": [1, 7, 3], "b_seconds": [2, "timeout", 3], "c_seconds": [5, 5, 4]})
+    with pytest.raises(ParameterError, match=r"expected a table of numbers.*'timeout'.*rank\(read_table\(\.\.\.\)\)"):
+        rank(frame, kind="losses", range=(0, 60))
+    with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
+        rank(read_table(frame))
+    found = rank(read_table(frame, missing="worst", range=(0, 60)), reading="this list")
+    assert found.value(found.means[1]) == pytest.approx((2 + 60 + 3) / 3)
+
+
+def test_candidate_in_percent_is_named() -> None:
+    """A range over two units would rank 80 (percent) before 0.9."""
+    table = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
+    with pytest.raises(ParameterError, match=r"\(outside only in b\); in percent\? divide it by 100") as refused:
+        rank(table, kind="scores", names=["a", "b", "c"])
+    assert "range" not in str(refused.value)
+
+
+def test_run_times_of_different_magnitude_are_one_unit() -> None:
+    table = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
+    with pytest.raises(ParameterError, match=r"write range=\(0, 100\)"):
+        rank(table, kind="losses", names=["a_seconds", "b_seconds", "c_seconds"])
+
+
+def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,a,b\n" + "".join(f"q{i},{i % 3},{i % 5}\n" for i in range(30)))
+    table = read_table(path, range=(0, 10))
+    found, frame = rank(table), rank([[i % 3, i % 5] for i in range(30)], kind="scores", names="ab", range=(0, 10))
+    assert str(found) == str(frame)
+    for wrong in ({"kind": "losses"}, {"range": (0, 5)}):
+        with pytest.raises(ParameterError, match=r"as in the table, got .*; leave it out"):
+            rank(table, **wrong)
+    with pytest.raises(ParameterError, match=r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"):
+        rank("x.csv")
+
+
+def test_ranking_of_a_table_names_a_column_in_another_unit(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
+    assert "On this list, without b:" in str(rank(read_table(path)))

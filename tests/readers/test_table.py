@@ -422,3 +422,18 @@ def test_costs_prefer_exact_name(names: tuple[str, str], tmp_path: Path) -> None
         pool = read_table(tmp_path / "t.csv").pool
         assert pool.costs is not None
         assert pool.costs[:, :, 0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("kind", ["scores", None])
+def test_action_in_percent_is_named_without_a_range(kind: Any) -> None:
+    """Neither a range nor `rescale` makes 80 percent comparable with 0.7."""
+    frame = pd.DataFrame({"a": [0.1, 0.9, 0.4], "b": [59, 99, 80], "c": [0.3, 0.2, 1.0]})
+    with pytest.raises(TableError) as refused:
+        read_any_table(frame, kind=kind, actions=["a", "b", "c"])
+    assert not {"range", "rescale"} & {word.partition("=")[0] for word in str(refused.value).split()}
+    if kind:
+        assert "(outside only in b); in percent? divide it by 100, or leave it out with ignore=['b']" in str(
+            refused.value
+        )
+        read = read_any_table(frame, kind=kind, actions=["a", "b", "c"], rescale=True)
+        assert any("only b is above 1: in percent?" in remark for remark in read.remarks)

@@ -60,9 +60,10 @@ class Summary(NamedTuple):
 
 def summarise(report: "CompareReport") -> Summary:
     """Return the result of a comparison in sentences, for terminal, page and JSON."""
-    pool = report.pool
+    pool, without = report.pool, report.table.without
+    actions = f"{plural(pool.k, 'action')}{without and f' {without}'}"
     return Summary(
-        table=f"{report.name}: {plural(pool.rows, 'row')}, {plural(pool.k, 'action')}, {report.table.direction}.",
+        table=f"{report.name}: {plural(pool.rows, 'row')}, {actions}, {report.table.direction}.",
         best=_best_text(report),
         advice=_advice_text(report),
         gain=_gain_text(report),

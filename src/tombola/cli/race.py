@@ -180,7 +180,8 @@ def plan_(
         }  # fmt: skip
         typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
     else:
-        _show_plans("\n".join([f"{name}: {read.direction}", *read.remarks]), plans)
+        heading = f"{', '.join(filter(None, [name, read.without]))}: {read.direction}"
+        _show_plans("\n".join([heading, *read.remarks]), plans)
         if options["known"] is not None:
             on_file = int(options["known"].sum())
             show(f"{plural(on_file, 'answer')} on file cost no call; the column of all counts them in the whole table.")

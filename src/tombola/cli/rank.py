@@ -82,7 +82,7 @@ def rank(
     last_lines: list[str] = []
     if files or len(parse_names(metric)) > 1:
         read = (
-            _read_metric_tables(files, table_options, clusters)
+            _read_metric_tables(files, table_options, clusters, missing)
             if files
             else _read_metric_logs(tables, metric, clusters)
         )
@@ -120,13 +120,18 @@ def rank(
         show(f"Page: {out}", soft=True)
 
 
-def _read_table(table: str, table_options: TableOptions, clusters: str, missing: str = "keep") -> dict[str, Any]:
-    """Return the arguments of `rank` for one table, and the first lines of the output."""
+def _read_table(
+    table: str, table_options: TableOptions, clusters: str, missing: str, *, alone: bool = True
+) -> dict[str, Any]:
+    """Return the arguments of `rank` for one table, and the first lines of the output.
+
+    alone: whether it is the only table; else its range may be that of a metric.
+    """
     from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
     from tombola.readers.summary import TableSummary
     from tombola.readers.table import parse_table
-    from tombola.readers.to_pool import direction_text, reading_remarks
+    from tombola.readers.to_pool import check_scale, check_timeouts, direction_text, reading_remarks
     from tombola.readers.wide import NOT_SELECTED
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
@@ -140,6 +145,9 @@ def _read_table(table: str, table_options: TableOptions, clusters: str, missing:
         # A column that is not ranked must not go unnoticed; standard output may be JSON.
         print_error(f"note: not ranked: {', '.join(left_out)}; name the candidates with --actions")
     kind, limits = parsed.require_direction(), table_options.get("range")
+    check_timeouts(parsed, missing=missing)
+    if alone:
+        check_scale(parsed, kind, limits)
     source = f"{table}::{options['sheet']}" if options.get("sheet") else table
     races = TableSummary(parsed).race_steps(source, limits) if missing == "keep" else []
     direction = direction_text(kind, parsed.unit, by_file=parsed.by_file)
@@ -174,14 +182,16 @@ def _metric_files(tables: list[str]) -> dict[str, str]:
     return files
 
 
-def _read_metric_tables(files: dict[str, str], table_options: TableOptions, clusters: str) -> dict[str, dict[str, Any]]:
+def _read_metric_tables(
+    files: dict[str, str], table_options: TableOptions, clusters: str, missing: str
+) -> dict[str, dict[str, Any]]:
     """Read one table per metric, with the candidates of all in the order of the first."""
     # The direction of a metric may differ from that of the others: see `_metric_directions`.
     options = {"kind": "losses", **table_options}
     read: dict[str, dict[str, Any]] = {}
     for name, file in files.items():
         # The first table decides which columns are candidates: the range of a metric may look like another quantity.
-        read[name] = one = _read_table(file, options, clusters)
+        read[name] = one = _read_table(file, options, clusters, missing, alone=False)
         one.pop("first_lines")
         options["actions"] = list(one["names"])
         first = next(iter(read.values()))

@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,9 @@ from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
-from tombola.readers.names import Kind, direction_of
+from tombola.readers.names import Kind, contrary_names, direction_of
+from tombola.readers.to_pool import Table, suggested_range
+from tombola.readers.units import columns_in_other_unit, unit_question
 
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
@@ -45,10 +48,11 @@ def rank(
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
 
-    table: a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that is missing. A mapping
-        from metric names to such tables ranks by several metrics at one shared level.
-    kind: "losses" (lower is better) or "scores" (higher is better); a `Pool` always has losses. TombolaWarning if the
-        names of the columns state the other direction. With several metrics, `kind` and `range` may be mappings.
+    table: a `Table` of `read_table`, a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that
+        is missing. A mapping from metric names to such tables ranks by several metrics at one shared level.
+    kind: "losses" (lower is better) or "scores" (higher is better); a `Table` has its own, a `Pool` always losses.
+        TombolaWarning if the names of the columns state the other direction. With several metrics, `kind` and `range`
+        may be mappings.
     names: the candidates; None: the column names, or numbers.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
         sample of rows like these. None: both for a full table, and "this list" for a partly filled one.
@@ -82,17 +86,26 @@ def rank(
         raise ParameterError(
             "rank: expected one kind and one range for one table, got a mapping; give a mapping of tables too."
         )
+    if isinstance(table, Table) and range not in (None, table.range):
+        raise ParameterError(
+            f"rank: expected range={table.range} as in the table, got {range}; leave it out, or give it to read_table."
+        )
     values, labels, kind = _values(table, names, kind)
-    stated, word = direction_of(labels)
-    if stated not in (None, kind) and not is_cli_style():
-        better = "higher" if stated == "scores" else "lower"
+    _, word = direction_of(labels)
+    contrary = contrary_names(labels, kind)
+    if contrary and not is_cli_style():
+        better = "higher" if kind == "losses" else "lower"
         warnings.warn(
-            f"rank: the names say {better} is better ({join_names(labels, limit=3)}), but kind={kind!r} was given.",
+            f"rank: the names say {better} is better ({join_names(contrary, limit=3)}), but kind={kind!r} was given.",
             TombolaWarning,
             stacklevel=2,
         )
-    low, high = range or (0.0, 1.0)
-    losses = _losses(values, kind, low, high)
+    if isinstance(table, Table):
+        # Its values are losses in [0, 1] already.
+        (low, high), losses, unit = table.range, values, table.unit if unit is None else unit
+    else:
+        low, high = range or (0.0, 1.0)
+        losses = _losses(values, labels, kind, low, high)
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
         raise ParameterError(
@@ -119,7 +132,8 @@ def rank(
     plain = kind == "losses" and (low, high) == (0.0, 1.0)
     word = "" if plain else word if unit is None else unit
     n_incomplete, means = population - len(answered), answered.mean(axis=0)
-    return Ranking(labels, kind, population, means, readings, n_clusters, (low, high), n_incomplete, word)
+    ranking = Ranking(labels, kind, population, means, readings, n_clusters, (low, high), n_incomplete, word)
+    return ranking.without(table.other_units) if isinstance(table, Table) else ranking
 
 
 def _rank_metrics(
@@ -161,10 +175,21 @@ def _rank_metrics(
 
 def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple[Floats, tuple[str, ...], Kind]:
     """Return numbers, names of the candidates and direction of any table."""
+    if isinstance(table, Table):
+        if kind not in (None, table.kind):
+            raise ParameterError(
+                f"rank: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out, or give it to "
+                "read_table."
+            )
+        return np.asarray(table.pool.losses, np.float64), tuple(map(str, names or table.pool.actions)), table.kind
     if isinstance(table, Pool):
         if kind == "scores":
             raise ParameterError("rank: expected kind='losses' for a Pool, got 'scores'; a Pool has losses.")
         return np.asarray(table.losses, np.float64), tuple(map(str, names or table.actions)), "losses"
+    if isinstance(table, str | Path):
+        raise ParameterError(
+            f"rank: expected a table, got the path {str(table)!r}; write rank(read_table({str(table)!r}))."
+        )
     if kind not in ("losses", "scores"):
         raise ParameterError(
             f"rank: expected kind='losses' (lower is better) or kind='scores' (higher is better), got {kind!r}; "
@@ -172,7 +197,14 @@ def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple
         )
     # Arrow has the columns themselves in `columns`.
     columns = names if names is not None else getattr(table, "column_names", getattr(table, "columns", None))
-    values = np.asarray(table, np.float64)
+    try:
+        values = np.asarray(table, np.float64)
+    except (TypeError, ValueError) as error:
+        # Also for timeouts, which `read_table` refuses without their limit: they are no random part of the list.
+        raise ParameterError(
+            f"rank: expected a table of numbers, got {type(table).__name__} ({error}); write rank(read_table(...)), "
+            "which finds the columns of numbers, and explains timeouts."
+        ) from None
     if values.ndim != 2 or values.shape[0] == 0 or values.shape[1] < 2:
         raise ParameterError(
             f"rank: expected rows x candidates with 2 candidates or more, got shape {values.shape}; give such a table."
@@ -185,7 +217,7 @@ def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple
     return values, labels, kind
 
 
-def _losses(values: Floats, kind: Kind, low: float, high: float) -> Floats:
+def _losses(values: Floats, labels: tuple[str, ...], kind: Kind, low: float, high: float) -> Floats:
     if not low < high:
         raise ParameterError(
             f"rank: expected a range with low < high, got ({low:g}, {high:g}); "
@@ -193,12 +225,15 @@ def _losses(values: Floats, kind: Kind, low: float, high: float) -> Floats:
         )
     known = values[~np.isnan(values)]
     if known.size and not (low <= known.min() and known.max() <= high):
-        from tombola.readers.to_pool import suggested_range
-
+        got = f"rank: expected values from {low:g} to {high:g}, got {known.min():g} to {known.max():g}"
+        outside = columns_in_other_unit(values, labels) if (low, high) == (0.0, 1.0) else []
+        if outside:
+            question = unit_question(values[:, [labels.index(name) for name in outside]])
+            raise ParameterError(f"{got} (outside only in {join_names(outside)}); {question}, or leave it out.")
         suggested = suggested_range(float(known.min()), float(known.max()))
         raise ParameterError(
-            f"rank: expected values from {low:g} to {high:g}, got {known.min():g} to {known.max():g}; "
-            f"write {option_text('range', suggested)}, or the values that are possible, not those that were seen."
+            f"{got}; write {option_text('range', suggested)}, or the values that are possible, not those that were "
+            "seen."
         )
     scaled = (values - low) / (high - low)
     return 1.0 - scaled if kind == "scores" else scaled

@@ -14,7 +14,7 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
-from tombola.readers.names import classify_name, is_group_name, is_id_name, matching
+from tombola.readers.names import classify_name, is_group_name, is_id_name, is_summary_name, matching
 from tombola.readers.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return ignored numeric columns that vary and are not named like outcomes or ids."""
+    """Return ignored numeric columns that vary, not named like outcomes, ids or summaries."""
     found = []
     for name in ignored:
         column = table.by_name[name]
@@ -115,7 +115,13 @@ def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ..
             classify_name(name) == "label" and not is_group_name(name)
         )
         varies = known.size > 0 and float(known.min()) < float(known.max())
-        if column.first_invalid is None and varies and not outcome and not is_id_name(name):
+        if (
+            column.first_invalid is None
+            and varies
+            and not outcome
+            and not is_id_name(name)
+            and not is_summary_name(name)
+        ):
             found.append(name)
     return tuple(found)
 

@@ -111,6 +111,17 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
     return kind, next(iter(words)) if len(words) == 1 else ""
 
 
+def contrary_names(names: Sequence[str], kind: Kind | None) -> list[str]:
+    """Return the names that state the other direction, if all do or others state `kind`.
+
+    >>> contrary_names(["gpt_loss", "claude_score"], "scores"), contrary_names(["real_time", "batch"], "scores")
+    (['gpt_loss'], [])
+    """
+    stated = [_direction(name) for name in names]
+    contrary = [name for name, one in zip(names, stated, strict=True) if one not in (None, kind)]
+    return contrary if kind is not None and (len(contrary) == len(names) or kind in stated) else []
+
+
 def direction_of_file(stem: str) -> Kind | None:
     """Return the direction that the name of a file states; None if it states none.
 

@@ -12,7 +12,7 @@ from tombola._formatting import command_text, join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import TIMEOUT_NOTE
-from tombola.readers.names import Kind, direction_of, direction_of_file
+from tombola.readers.names import Kind, contrary_names, direction_of, direction_of_file
 
 
 class ReadOptions(NamedTuple):
@@ -90,11 +90,11 @@ class ParsedTable(NamedTuple):
     @property
     def contradiction(self) -> str:
         """Sentence if the given direction contradicts the column names; else ""."""
-        stated, _ = direction_of(self.value_columns)
-        if self.kind is None or stated in (None, self.kind):
+        contrary = contrary_names(self.value_columns, self.kind)
+        if not contrary:
             return ""
-        better = "higher" if stated == "scores" else "lower"
-        listed = join_names(self.value_columns, limit=3)
+        better = "higher" if self.kind == "losses" else "lower"
+        listed = join_names(contrary, limit=3)
         return f"the names say {better} is better ({listed}), but {option_text('kind', self.kind)} was given."
 
     @property
@@ -144,11 +144,13 @@ class ParsedTable(NamedTuple):
         """
         if self.kind is not None:
             return self.kind
+        # The names of the file: those of the actions may lack a word, and the value of a long table has one name.
+        names = self.value_columns if len(self.value_columns) == len(self.names) else self.names
         higher = command_text("kind", "scores", range_options.get("scores", ""))
         lower = command_text("kind", "losses", range_options.get("losses", ""))
         raise TableError(
             f"{self.source}: expected losses (lower is better) or scores (higher is better), got columns named "
-            f"{join_names(self.names)}, which can be either; write {higher} if higher is better, {lower} if "
+            f"{join_names(names)}, which can be either; write {higher} if higher is better, {lower} if "
             f"lower is{f'; {hint}' if hint else ''}."
         )
 

@@ -1,6 +1,6 @@
 """Conversion of a parsed table to a pool: missing cells, direction and range."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.readers.names import Kind
 from tombola.readers.options import ParsedTable
-from tombola.readers.units import Units
+from tombola.readers.units import Units, actions_option, columns_in_other_unit, unit_question
 
 # Both directions of numbers, in the order in which messages offer them.
 KINDS: tuple[Kind, Kind] = ("scores", "losses")
@@ -45,6 +45,7 @@ class Table(NamedTuple):
     strata: the group of each row, if the option `by` names their column; else None.
     by_file: whether the name of the file states the direction.
     remarks: sentences that belong directly below the direction, such as the number of cells that count as worst.
+    other_units: columns that look like actions in another unit, and are left out.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
     >>> table.direction, table.units.number(0.2), table.units.gap(0.05)
@@ -60,11 +61,17 @@ class Table(NamedTuple):
     strata: tuple[str, ...] | None = None
     by_file: bool = False
     remarks: tuple[str, ...] = ()
+    other_units: tuple[str, ...] = ()
 
     @property
     def direction(self) -> str:
         """The direction as a phrase, such as "read as losses: lower is better"."""
         return direction_text(self.kind, self.unit, by_file=self.by_file)
+
+    @property
+    def without(self) -> str:
+        """The columns left out for their unit, such as "without claude", or ""."""
+        return f"without {join_names(self.other_units)}" if self.other_units else ""
 
     @property
     def units(self) -> Units:
@@ -100,6 +107,8 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
         race = "tombola race start ... --known TABLE" if is_cli_style() else "race(..., known=table)"
         advice = f": the answer depends on which cells are filled; a race starts from the filled ones: {race}"
         remarks.append(f"{text}{verbs[1]} as {worst}{'' if parsed.has_timeouts else advice}.")
+    if limits is not None and limits[1] > 1 and (outside := other_unit(parsed)):
+        remarks.append(f"Note: only {join_names(outside)} is above 1: {_other_unit_advice(parsed, outside)}.")
     if limits is not None and not parsed.has_timeouts:
         ends = value_range(parsed)
         low, high = suggested_range(*ends)
@@ -136,7 +145,8 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
     )  # fmt: skip
     remarks = reading_remarks(original, missing=missing, limits=(low, high) if rescale else limits)
     table = Table(
-        pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata, parsed.by_file, remarks
+        pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata, parsed.by_file, remarks,
+        parsed.other_units,
     )  # fmt: skip
     mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
     best = f"best fixed action: {pool.actions[pool.best]}, {mean}"
@@ -160,6 +170,16 @@ def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.
 def source_name(source: object) -> str:
     """Return the name of a source in messages: its path, or the name of its type."""
     return str(source) if isinstance(source, str | Path) else type(source).__name__
+
+
+def check_timeouts(parsed: ParsedTable, *, missing: str) -> None:
+    """Raise TableError if missing cells are timeouts, unless `missing` handles them.
+
+    A row that a candidate cannot solve in time is not a random part of the list.
+    """
+    without_value, without_cost = incomplete_rows(parsed)
+    if missing == "keep" and parsed.has_timeouts and without_value.any():
+        raise _missing_error(parsed, without_value, without_cost)
 
 
 def _handle_missing(parsed: ParsedTable, missing: str) -> ParsedTable:
@@ -263,6 +283,7 @@ def _limits(
     # Limits are compared in the type of the table: 0.1 in float32 is above 0.1.
     dtype = np.float32 if parsed.values.dtype == np.float32 else np.float64
     if low < dtype(bounds[0]) or high > dtype(bounds[1]):
+        check_scale(parsed, kind, limits)
         wider, outside = suggested_range(low, high), _columns_outside(parsed, bounds)
         where = f" (outside only in {join_names(outside)})" if outside else ""
         hint = " if these are the true limits, which the table does not state" if is_unusual_range(parsed) else ""
@@ -275,6 +296,42 @@ def _limits(
             f"{option_text('range', wider)}{hint}, or {option_text('rescale', on=True)} to take those in the table."
         )
     return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
+
+
+def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | None) -> None:
+    """Raise TableError for values beyond [0, 1] whose range is not that of the values seen.
+
+    limits: the smallest and the largest possible value; None if not given.
+    """
+    if limits is not None:
+        return
+    low, high = value_range(parsed)
+    if low >= 0 and high <= 1:
+        return
+    expected = f"{parsed.source}: {kind} must be in [0, 1], got numbers from {low:g} to {high:g}"
+    if parsed.has_timeouts:
+        limit = option_text("range", (0.0, TIME_LIMIT))
+        raise TableError(f"{expected}, and timeouts; write the time limit, such as {limit}: each counts as the limit.")
+    if outside := other_unit(parsed):
+        raise TableError(f"{expected} (outside only in {join_names(outside)}); {_other_unit_advice(parsed, outside)}.")
+
+
+def other_unit(parsed: ParsedTable) -> list[str]:
+    """Return the actions that alone are beyond [0, 1], as in percent; else none."""
+    # Run times differ by orders of magnitude.
+    if parsed.actions is None or parsed.has_timeouts:
+        return []
+    return columns_in_other_unit(parsed.values, parsed.actions)
+
+
+def _other_unit_advice(parsed: ParsedTable, outside: Sequence[str]) -> str:
+    names = parsed.names
+    places = [names.index(name) for name in outside]
+    # Columns of the file can be ignored; the actions of a long table are cells.
+    wide = len(parsed.value_columns) == len(names)
+    ignored = option_text("ignore", [parsed.value_columns[at] for at in places]) if wide else ""
+    leave_out = ignored or actions_option([name for name in names if name not in outside])
+    return f"{unit_question(parsed.values[:, places])}, or leave it out with {leave_out}"
 
 
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
@@ -297,7 +354,7 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
         low, high = value_range(parsed)
     except TableError:
         return ""
-    if low >= 0 and high <= 1:
+    if (low >= 0 and high <= 1) or other_unit(parsed):
         return ""
     # Scores have a known range; times and prices are open above. Only the user knows a time limit.
     if parsed.has_timeouts:

@@ -1,9 +1,10 @@
 """Conversion between the units of a table and losses in [0, 1]."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tombola._formatting import option_text
 from tombola._types import Floats
@@ -18,6 +19,7 @@ from tombola.readers.columns import (
     parse_cell,
     parse_share,
 )
+from tombola.readers.names import classify_name
 
 _Number = TypeVar("_Number", float, Floats)
 # Actions that an error message lists, as a command to copy.
@@ -195,6 +197,31 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
         f"{table.source}: expected {expected} in {table.place(cell.row)}, column {column.name!r}, got {cell.text!r}; "
         f"{fix}."
     )
+
+
+def columns_in_other_unit(values: NDArray[Any], names: Sequence[str]) -> list[str]:
+    """Return the few columns that are mostly above 1 beside others in [0, 1], by name.
+
+    Half of the columns count only if all of their numbers look like percentages. Costs of different actions may differ
+    by orders of magnitude, so columns named like costs are in one unit.
+
+    >>> columns_in_other_unit(np.array([[0.7, 81.0], [0.4, 76.0]]), ["a", "b"])
+    ['b']
+    """
+    if all(classify_name(name) == "cost" for name in names):
+        return []
+    low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+    outside = np.flatnonzero((low < 0) | (high > 1))
+    few = 2 * len(outside) < len(names)
+    # A short scale, such as 0 to 5, may have a column within [0, 1] by chance; percentages are mostly far above 1.
+    clear = [np.nanmedian(values[:, at]) > 1 if few else low[at] > 1 and 10 < high[at] <= 100 for at in outside]
+    return [str(names[at]) for at in outside.tolist()] if 2 * len(outside) <= len(names) and all(clear) else []
+
+
+def unit_question(values: NDArray[Any]) -> str:
+    """Return the likely cause of numbers beyond [0, 1] in one column, and its fix."""
+    percent = np.fmin.reduce(values, axis=None) >= 0 and np.fmax.reduce(values, axis=None) <= 100
+    return "in percent? divide it by 100" if percent else "in another unit? convert it to that of the others"
 
 
 def actions_option(names: Sequence[str]) -> str:

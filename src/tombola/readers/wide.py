@@ -44,7 +44,14 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     table, row_notes = without_summary_row(table, options.ids)
     ignored = {name: AS_REQUESTED for pattern in options.ignore for name in table.matching(pattern, "ignore")}
     patterns = options.actions or ()
-    selected = dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
+    named = dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
+    # A column that is named in both options is left out; a pattern in `ignore` leaves named actions in.
+    selected = {name: None for name in named if name not in options.ignore}
+    if patterns and not selected:
+        raise TableError(
+            f"{table.source}: expected actions, got only columns that {option_text('ignore')} leaves out "
+            f"({join_names([*named])}); name others."
+        )
     free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
     ids = table.find(options.ids, "ids") if options.ids is not None else find_ids(table, free, ignored)
     delay = next((c for c in free if c.name.lower() in DELAYS), None)
@@ -103,7 +110,9 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         questions=(*row_notes, *questions),
         other_units=tuple(other_units),
         has_summary_row=table.rows < rows,
-        possible_features=possible_features(table, [name for name in ignored if ignored[name] != AS_REQUESTED]),
+        possible_features=possible_features(
+            table, [name for name in ignored if ignored[name] != AS_REQUESTED and name not in other_units]
+        ),
     )
 
 
