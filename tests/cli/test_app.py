@@ -211,16 +211,16 @@ def test_version(tombola: Callable[..., Any], run_python: Callable[..., Any]) ->
 def test_demo_runs_three_commands(example: str, tombola: Callable[..., Any], tmp_path: Path) -> None:
     done = tombola("demo", example, columns=80)
     assert (done.returncode, done.stderr) == (0, "")
-    commands = re.findall(r"^\$ tombola (\S+) demo.csv", done.stdout, re.MULTILINE)
+    commands = re.findall(rf"^\$ tombola (\S+) {example}.csv", done.stdout, re.MULTILINE)
     assert commands == ["describe", "check-order", "compare"]
     assert "Advice for a new list" in done.stdout
-    assert (tmp_path / "demo.csv").read_text().startswith("id,")
+    assert (tmp_path / f"{example}.csv").read_text().startswith("id,")
     assert tombola("demo", example, "--json").returncode == 0, "its own earlier table"
-    table = (tmp_path / "demo.csv").read_text()
+    table = (tmp_path / f"{example}.csv").read_text()
     for mine in ("mine\n", f"{table}mine,0.5\n", f"{table[:-2]}7\n"):
-        (tmp_path / "demo.csv").write_text(mine)
+        (tmp_path / f"{example}.csv").write_text(mine)
         assert "holds something else" in tombola("demo", example, "--json").stderr
-        assert (tmp_path / "demo.csv").read_text() == mine
+        assert (tmp_path / f"{example}.csv").read_text() == mine
 
 
 def test_memory_error_is_one_sentence(
@@ -331,3 +331,9 @@ def test_help_loads_nothing_heavy(tombola: Callable[..., Any], run_python: Any) 
     assert "compare" in done.stdout
     loaded = "import sys, tombola.cli.app; print([m for m in ('numba', 'numpy', 'matplotlib') if m in sys.modules])"
     assert run_python("-c", loaded).stdout == "[]\n"
+
+
+def test_out_onto_a_broken_parquet_file_is_one_sentence(tombola: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "call_list.csv").write_bytes(b"PAR1garbage")
+    done = tombola("demo", "--json")
+    assert (done.returncode, "holds something else" in done.stderr, "Traceback" in done.stderr) == (2, True, False)

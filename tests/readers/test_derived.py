@@ -39,30 +39,38 @@ def test_rank_prints_what_was_left_out(totals: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("summary", "expected"),
+    ("name", "summary", "expected"),
     [
-        (lambda a, b, c: np.fmin(np.fmin(a, b), c), "the smallest"),
-        (lambda a, b, c: np.round(a + b + c, 1), "the sum"),
-        (lambda a, b, c: np.round((a + b + c) / 3, 2), "the mean"),
-        (lambda a, b, c: np.argmin([a, b, c], axis=0), "the place of the smallest"),
-        (lambda a, b, c: 1.0 + np.argmax([a, b, c], axis=0), "the place of the largest"),
-        (lambda a, b, c: np.fmax(a, b), ""),
-        (lambda a, b, c: (a > 0.5) * 1.0, ""),
+        ("Best", lambda a, b, c: np.fmin(np.fmin(a, b), c), "the smallest"),
+        ("Total", lambda a, b, c: np.round(a + b + c, 1), "the sum"),
+        ("mean score", lambda a, b, c: np.round((a + b + c) / 3, 2), "the mean"),
+        ("argmin", lambda a, b, c: np.argmin([a, b, c], axis=0), "the place of the smallest"),
+        ("Best", lambda a, b, c: 1.0 + np.argmax([a, b, c], axis=0), "the place of the largest"),
+        ("Best", lambda a, b, c: np.fmax(a, b), ""),
+        ("Best", lambda a, b, c: (a > 0.5) * 1.0, ""),
     ],
 )
-def test_summary_is_recognised_by_name_and_values(summary: Any, expected: str) -> None:
+def test_summary_is_recognised_by_name_and_values(name: str, summary: Any, expected: str) -> None:
     """Numbers alone raise a question, but a function of only some columns none."""
     rng = np.random.default_rng(0)
     columns = [Column(name, rng.random(40)) for name in "abc"]
     numbers = np.asarray(summary(*(column.numbers for column in columns)), np.float64)
-    ignored, questions = summary_columns([*columns, Column("Best", numbers)])
-    assert (ignored == {"Best": f"{expected} of the others in every row"}) == bool(expected)
+    ignored, questions = summary_columns([*columns, Column(name, numbers)])
+    assert (ignored == {name: f"{expected} of the others in every row"}) == bool(expected)
     assert len(questions) == (not expected)
     ignored, questions = summary_columns([*columns, Column("d", numbers)])
     assert ignored == {}
     assert [question.partition(" of the others")[0] for question in questions.values()] == (
         [f"'d' counts as an action although it is {expected}"] if expected else []
     )
+
+
+@pytest.mark.parametrize(("name", "rows"), [("mean", 40), ("max", 12)])
+def test_candidate_with_the_name_of_a_summary_is_kept(name: str, rows: int) -> None:
+    """A function that the name does not state, and few zeros and ones that agree by chance, only raise a question."""
+    a, b = (np.random.default_rng(0).integers(0, 2, (2, rows))).astype(float)
+    ignored, questions = summary_columns([Column("a", a), Column("b", b), Column(name, np.fmax(a, b))])
+    assert (ignored, [*questions]) == ({}, [name])
 
 
 def test_one_other_cell_in_twenty_is_tolerated() -> None:

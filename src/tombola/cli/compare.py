@@ -63,9 +63,7 @@ def compare(
 
     Plays each learner --repetitions times. Prints the advice, and mean loss and regret of the learners; --out writes a
     page.
-    \f
-    `tombola compare --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.advice import CompareRequest, Conditions, run_comparison
     from tombola.advice.learner_list import split_learners
     from tombola.persistence.result_cache import default_cache_dir

@@ -33,21 +33,20 @@ _ROWS = 400
 
 def demo(
     example: Annotated[str, typer.Argument(help=f"{', '.join(_OPTIONS)} (needs scikit-learn).")] = "call_list",
-    out: Annotated[Path, typer.Option(help=f"CSV file to write. {REPLACED}")] = Path("demo.csv"),
+    out: Annotated[Path | None, typer.Option(help=f"CSV file to write. Default: EXAMPLE.csv. {REPLACED}")] = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
     seed: Seeds = 1,
 ) -> None:
     """Write an example table as CSV, then print and run three commands on it.
 
     With --json the commands are printed, not run.
-    \f
-    `tombola demo --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola._files import write_atomic
     from tombola._formatting import csv_text
 
     if example not in _OPTIONS:
         raise ParameterError(f"demo: expected one of {', '.join(_OPTIONS)}, got {example!r}; write one of those.")
+    out = out or Path(f"{example}.csv")
     table, description = _example(example, seed)
     lines = _lines(table)
     # Whole rows: an edited cell is the user's own.

@@ -24,9 +24,7 @@ def describe(
     """Print detected columns, missing values, and the command to run next.
 
     Only reads the table; nothing is written.
-    \f
-    `tombola describe --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
     from tombola.readers.summary import summarise_table

@@ -80,9 +80,7 @@ def certify(
     With --history: the mean of one column, to within --within, predicted from numbers of every row.
 
     Exit status 0: proved, stop now. 3: undecided, read more rows. 2: bad input.
-    \f
-    `tombola certify --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.confidence import RowMonitor
     from tombola.readers.names import is_id_name, matching
     from tombola.readers.units import Units, parse_range
@@ -262,9 +260,7 @@ def check_order(
     """Test whether the rows of a list are in random order.
 
     Exit status 0: no evidence against random order. 1: not in random order. 2: bad input.
-    \f
-    `tombola check-order --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.confidence.order_test import MARTINGALE_SHARE, RandomOrderTest, combined_verdict
 
     _check_options("check-order", table, level, out)
@@ -305,9 +301,7 @@ def audit(
     """Prove or refute statements about a list from as few of its rows as possible.
 
     Exit status 0: all are proved. 1: some are refuted. 3: some are undecided, none is refuted. 2: bad input.
-    \f
-    `tombola audit --help` explains every option; a statement is such as 'mean(score) > 0.7'.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.confidence import Audit, RunningMean, parse_statement
     from tombola.readers.units import parse_range
 

@@ -92,11 +92,12 @@ def _is_earlier_output(out: Path, columns: list[str], keys: Iterable[Sequence[An
 
     content = read_bytes(out)
     if content.startswith(b"PAR1"):
-        parquet = import_module("pyarrow.parquet")
-        if not columns or parquet.read_schema(out).names != columns:
+        try:
+            old = import_module("pyarrow.parquet").read_table(out)
+        except (ImportError, OSError, ValueError):  # cut off, or not Parquet at all
             return False
-        rows = zip(*parquet.read_table(out).to_pydict().values(), strict=True)
-        return _has_all_rows(csv_text(rows), keys)
+        rows = zip(*old.to_pydict().values(), strict=True)
+        return old.column_names == columns and _has_all_rows(csv_text(rows), keys)
     if columns:
         header = csv_text([columns]).encode(errors="backslashreplace")
         return content.startswith(header) and _has_all_rows(content[len(header) :].decode(errors="replace"), keys)

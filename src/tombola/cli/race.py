@@ -147,9 +147,7 @@ def plan_(
     """Simulate races on a finished table: number of calls, answers, and error rate.
 
     Each simulated race shuffles the rows anew. Prints a line per --level; no call is made, and no file is written.
-    \f
-    `tombola race plan --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.racing import plan
     from tombola.readers import read_table
 
@@ -230,9 +228,7 @@ def start(
 
     The race file, --file, keeps the order, the settings and all answers. `race next` prints the calls to make, `race
     record` takes their answers.
-    \f
-    `tombola race start --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.persistence.race_file import RaceFile
     from tombola.readers.cells import read_row_list
 
@@ -275,9 +271,7 @@ def next_(
 
     A call is one candidate on one row. They are added to the race file as issued; record each answer by its ticket, the
     number of the call. With --out, the table is a .csv or .xlsx file with a blank column outcome.
-    \f
-    `tombola race next --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.persistence.race_csv import write_calls
     from tombola.persistence.session_csv import check_daily_list
 
@@ -334,9 +328,7 @@ def record(
 
     The answer is --loss or --score, in the range of the race, or --failed. The same answer again is ignored; another
     one is an error. Prints the number of new answers.
-    \f
-    `tombola race record --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.persistence.race_csv import read_answers
     from tombola.racing import Event
 
@@ -469,9 +461,7 @@ def run(
     bad input, a number outside of --range, or a candidate whose calls all failed.
 
     With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
-    \f
-    `tombola race run --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola._files import write_atomic
     from tombola.persistence.race_file import RaceFile, is_race_file
     from tombola.racing import SubprocessEvaluator
@@ -673,9 +663,7 @@ def table_(
     """Convert evaluation logs of other programs to a table of losses.
 
     The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is better.
-    \f
-    `tombola race table --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
     from tombola.plugins.logs import read_logs

@@ -61,9 +61,7 @@ def rank(
     "On this list" is about exactly these rows. "Beyond this list" takes the rows as a sample of rows like these.
     Missing cells are allowed if the rows answered so far are a random part of the list. Several metrics share the
     level; the Pareto front has the candidates that may be best in some trade-off.
-    \f
-    `tombola rank --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola._files import write_atomic
     from tombola.parallel.progress import with_status_label
     from tombola.ranking import rank as rank_candidates

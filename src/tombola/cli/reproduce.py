@@ -35,9 +35,7 @@ def reproduce(
     Exit code 1: a verdict is not as expected.
 
     Writes a page with all rows and charts to the folder --out.
-    \f
-    `tombola reproduce --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.paper.registry import CLAIMS
     from tombola.paper.reproduce import reproduce as run
     from tombola.parallel.progress import is_interactive

@@ -47,9 +47,7 @@ def serve(
     """Serve session and race files over HTTP, with a page and a JSON API.
 
     Runs until it is stopped, such as by Ctrl-C. FILES are session and race files.
-    \f
-    `tombola serve --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     try:
         from tombola.service.server import bind, check_host, open_service, run
         from tombola.service.tokens import TokenStore

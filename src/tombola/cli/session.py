@@ -94,9 +94,7 @@ def start(
 
     The session file, --file, keeps the order and all tickets and outcomes. `session next` issues tickets, `session
     record` takes their outcomes.
-    \f
-    `tombola session start --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.cli.budget_options import parse_budget
     from tombola.cli.reading import parse_kind, parse_names
     from tombola.learners.spec import parse_learner
@@ -165,9 +163,7 @@ def next_(
 
     A ticket is an action to play on one row of the list; record its outcome by its number. With --out, the list
     is a .csv or .xlsx file with a blank column outcome.
-    \f
-    `tombola session next --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.persistence.session_csv import check_daily_list, write_daily_list
 
     check_reissue_after(reissue_after, url)
@@ -226,9 +222,7 @@ def record(
 
     The outcome is --loss or --score of one ticket, or --csv has a line per ticket. Another outcome for the same ticket
     is an error. Prints the number of new outcomes.
-    \f
-    `tombola session record --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     from tombola.cli.reading import parse_kind
     from tombola.persistence.session_csv import cost_columns, read_outcomes
     from tombola.persistence.session_events import Outcome
@@ -281,9 +275,7 @@ def amend(
     """Replace a wrong outcome; the learner replays everything.
 
     The ticket gets the outcome of --loss or --score. The old one stays in the log, and is printed.
-    \f
-    `tombola session amend --help` explains every option.
-    """  # noqa: D301 - the help text ends at the form feed
+    """
     with _open(file, url, token) as session:
         value, units = _loss("session amend", session, loss, score, limits)
         before = session.amend(ticket, loss=value)

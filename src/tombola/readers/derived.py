@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.readers.columns import Column, Columns
-from tombola.readers.names import SUMMARY_IDS, is_id_name, is_summary_name
+from tombola.readers.names import SUMMARY_IDS, is_id_name, is_summary_name, summary_functions
 
 # Share of the rows in which a column must equal the function: single cells may have been edited.
 _MIN_SHARE = 0.95
@@ -39,7 +39,10 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
     ignored, questions = {}, {}
     for column in numeric:
         if is_summary_name(column.name):
-            reason = _function_of(column, others, _MIN_NAMED_ROWS, _MIN_SHARE)
+            # Zeros and ones equal the largest of others in a few rows by chance.
+            flags = np.isin(column.numbers[~np.isnan(column.numbers)], (0, 1)).all()
+            least = _MIN_ROWS if flags else _MIN_NAMED_ROWS
+            reason = _function_of(column, others, least, _MIN_SHARE, summary_functions(column.name))
             if reason:
                 ignored[column.name] = reason
             else:
@@ -111,12 +114,15 @@ def _question(column: Column, reason: str) -> str:
     return f"{column.name!r} counts as an action although {reason}; write {ignore} if it is none"
 
 
-def _function_of(column: Column, columns: Sequence[Column], least: int, share: float) -> str:
+def _function_of(
+    column: Column, columns: Sequence[Column], least: int, share: float, stated: Sequence[str] | None = None
+) -> str:
     """Return the function of other columns that a column is, as text; "" if none.
 
     Missing cells of the others are left out, as in spreadsheets.
 
     least, share: rows to compare at least, and the share of them that must agree.
+    stated: functions that count; None for all.
     """
     numbers, others = column.numbers, np.column_stack([one.numbers for one in columns])
     filled = ~np.isnan(others)
@@ -133,7 +139,8 @@ def _function_of(column: Column, columns: Sequence[Column], least: int, share: f
         valid = (places + start == numbers) & (places >= 0) & (places < others.shape[1])
         cells = np.take_along_axis(others, np.where(valid, places, 0)[:, None], axis=1)[:, 0]
         agree += [(f"place of the {name}", valid & (cells == functions[name])) for name in ("largest", "smallest")]
-    found, name = max((float(same.mean()), name) for name, same in agree)
+    counted = [(float(same.mean()), name) for name, same in agree if stated is None or name in stated]
+    found, name = max(counted, default=(0.0, ""))
     rows = "every row" if found == 1 else f"{found:.0%} of the rows"
     return f"the {name} of the others in {rows}" if found >= share else ""
 

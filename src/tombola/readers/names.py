@@ -60,9 +60,16 @@ _LABEL = _GROUP | {
 }  # fmt: skip
 # Ids of a last line that sums up the others.
 SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
-_SUMMARY = SUMMARY_IDS | {
-    "max", "maximum", "min", "minimum", "best", "worst", "highest", "lowest", "rank", "argmax", "argmin",
-}  # fmt: skip
+# Function of the other columns -> words that name it. Whether best is the largest depends on the direction.
+_SUMMARIES = {
+    "largest": {"max", "maximum", "highest", "best", "worst"},
+    "smallest": {"min", "minimum", "lowest", "best", "worst"},
+    "mean": {"mean", "average", "avg", "overall"},
+    "sum": {"sum", "total", "totals", "overall"},
+    "place of the largest": {"argmax", "best", "worst", "rank"},
+    "place of the smallest": {"argmin", "best", "worst", "rank"},
+}
+_SUMMARY = SUMMARY_IDS.union(*_SUMMARIES.values())
 # Words that reverse the one after them, as in no_errors: such names state no direction.
 _NEGATIONS = frozenset({"no", "not", "non", "without", "negative", "neg", "inverse", "inverted", "minus"})
 # Words that reverse the one before them, as in error_free and time_saved.
@@ -160,6 +167,16 @@ def is_summary_name(name: str) -> bool:
     """
     words = {*_words(name)} - _LOSS - _SCORE - _COST
     return bool(words) and words <= _SUMMARY
+
+
+def summary_functions(name: str) -> tuple[str, ...]:
+    """Return the functions of the other columns that the words of a name state.
+
+    >>> summary_functions("mean score"), summary_functions("Max"), summary_functions("gpt")
+    (('mean',), ('largest',), ())
+    """
+    words = {*_words(name)}
+    return tuple(function for function, stated in _SUMMARIES.items() if words & stated)
 
 
 def action_stem(name: str) -> str:
