@@ -384,3 +384,9 @@ def test_ranking_of_a_table_names_a_column_in_another_unit(tmp_path: Path) -> No
     path = tmp_path / "scores.csv"
     path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
     assert "On this list, without b:" in str(rank(read_table(path)))
+
+
+def test_pool_of_scores_gives_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    """A pool has losses already; its names may still say score."""
+    rank(Pool([[0.5, 0.2], [0.4, 0.3]], actions=["a_score", "b_score"]))
+    assert not recwarn.list

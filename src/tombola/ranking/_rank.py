@@ -93,7 +93,8 @@ def rank(
     values, labels, kind = _values(table, names, kind)
     _, word = direction_of(labels)
     contrary = contrary_names(labels, kind)
-    if contrary and not is_cli_style():
+    # A pool has losses, whatever its names were made from.
+    if contrary and not isinstance(table, Pool) and not is_cli_style():
         better = "higher" if kind == "losses" else "lower"
         warnings.warn(
             f"rank: the names say {better} is better ({join_names(contrary, limit=3)}), but kind={kind!r} was given.",
