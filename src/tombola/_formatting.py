@@ -148,7 +148,7 @@ def closest_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def unknown_name_text(kind: str, name: str, names: Sequence[str]) -> str:
-    """Return the parts expected, got and fix of a message on an unknown session or race.
+    """Return expected, got and fix of a message on an unknown session or race.
 
     name: the given name, possibly the path of its file.
 

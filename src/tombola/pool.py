@@ -162,7 +162,7 @@ class Pool:
 
 
 def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> Any:
-    """Return a pool unchanged, or that of a `Table`; convert an array, lists or a data frame.
+    """Return a pool: itself, that of a `Table`, or of an array, lists or a frame.
 
     Raises PoolError for values that do not form a pool, and for a pool with kind="scores".
 

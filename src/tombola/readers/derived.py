@@ -86,7 +86,7 @@ def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns,
 
 
 def _sum_question(table: Columns) -> list[str]:
-    """Return a question about a last row of sums in a table without ids, if it has one."""
+    """Return a question about a last row of sums in a table without ids, if any."""
     last, columns = table.rows - 1, _filled_below(table)
     if last < _MIN_SUMMED_ROWS or not _is_last_row(columns, np.nansum):
         return []
@@ -103,7 +103,7 @@ def _filled_below(table: Columns) -> list[Column]:
 
 
 def _is_last_row(columns: Sequence[Column], function: Callable[[Floats], Any]) -> bool:
-    """Return whether the last row is a function of the rows above, in two columns at least."""
+    """Return whether the last row is a function of the others, in several columns."""
     return len(columns) > 1 and all(
         bool(_is_near(c.numbers[-1:], function(c.numbers[:-1]), c.numbers[:-1]).all()) for c in columns
     )

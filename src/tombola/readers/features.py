@@ -106,7 +106,10 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return ignored numeric columns that vary, not named like outcomes, ids or summaries."""
+    """Return ignored numeric columns that vary and are named like none of the roles.
+
+    The roles are outcomes, ids and summaries.
+    """
     found = []
     for name in ignored:
         column = table.by_name[name]

@@ -119,7 +119,7 @@ def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
 
 
 def contrary_names(names: Sequence[str], kind: Kind | None) -> list[str]:
-    """Return the names that state the other direction, if all do or others state `kind`.
+    """Return the names against `kind`, if all are or others state `kind`.
 
     >>> contrary_names(["gpt_loss", "claude_score"], "scores"), contrary_names(["real_time", "batch"], "scores")
     (['gpt_loss'], [])

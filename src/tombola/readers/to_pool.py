@@ -299,7 +299,7 @@ def _limits(
 
 
 def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | None) -> None:
-    """Raise TableError for values beyond [0, 1] whose range is not that of the values seen.
+    """Raise TableError for values beyond [0, 1] if no range is given.
 
     limits: the smallest and the largest possible value; None if not given.
     """
