@@ -84,10 +84,10 @@ def _directive(home, name):
 @cache
 def errata():
     """Return all errata with their computed values."""
-    from tombola.paper.claims.errata import erratum_row
-    from tombola.paper.errata import ERRATA
+    from tombola.paper.claims.errata import Errata
 
-    return sorted((erratum_row(erratum) for erratum in ERRATA), key=lambda row: row["number"])
+    claim = Errata()
+    return [dict(row) for unit in claim.units(full=False) for row in claim.run(unit, seed=0)]
 
 
 def commands():
