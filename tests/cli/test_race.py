@@ -20,6 +20,7 @@ from tombola.cli.race import app
 from tombola.errors import ConflictError, FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, SubprocessEvaluator
+from tombola.racing.rules.elimination import Elimination
 from tombola.readers.cells import read_cells
 
 # Takes arguments; returns exit status and output.
@@ -938,3 +939,19 @@ def test_plan_headline_names_a_candidate_in_another_unit(tmp_path: Path) -> None
     path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
     done = CliRunner().invoke(app, ["plan", str(path), "--scores", "--shuffles", "5"])
     assert done.stdout.startswith("percent.csv, without b: read as scores")
+
+
+def test_run_computes_the_race_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver has the only race of a run: the rule sees every counted row once."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.txt").write_text("".join(f"row {number}\n" for number in range(14)))
+    rows: list[object] = []
+    update = Elimination.update
+    monkeypatch.setattr(Elimination, "update", lambda rule, losses: (rows.append(losses), update(rule, losses))[1])
+    candidates = [
+        part for name in "01" for part in ("--candidate", f"c{name}={sys.executable} -S -c print({name}) {{row}}")
+    ]
+    options = ["--losses", "--file", "x.race", "--seed", "1", "--json", *candidates]
+    done = CliRunner().invoke(app, ["run", "rows.txt", *options])
+    assert done.exit_code == 0, done.output
+    assert len(rows) == json.loads(done.stdout)["rows_counted"]

@@ -520,16 +520,19 @@ def run(
         if continues:
             evaluator = _stored_evaluator(race_file, timeout, retries)
             race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
-        if log is not None and (waiting := _open_calls(race_file)):
-            log(f"{open_text('call', waiting)} This run makes them first.")
+
+        def log_open_calls(race: "Race") -> None:
+            if log is not None and (waiting := _open_calls(race_file, race.pending)):
+                log(f"{open_text('call', waiting)} This run makes them first.")
+
         try:
-            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts)
+            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts, log_open_calls)
         except KeyboardInterrupt:
             answers = sum(event.kind == "answer" for event in race_file.replay())
             print_error(f"{file} has {plural(answers, 'answer')}. To continue:")
             print_error(f"  tombola race run {file}")
             raise
-        found, waiting = RaceReport.from_file(race_file, now), _open_calls(race_file)
+        found, waiting = RaceReport.from_file(race_file, now), _open_calls(race_file, now.pending)
     if out is not None:
         write_atomic(out, found.to_html(), file)
     if as_json:
@@ -821,13 +824,14 @@ def _open(file: Path, url: str = "", token: str = "") -> Any:
     return RaceFile.open(file)
 
 
-def _open_calls(opened: "RaceFile | RaceClient") -> list[OpenTicket]:
-    """Return the calls without an answer."""
+def _open_calls(opened: "RaceFile | RaceClient", calls: "Sequence[Call] | None" = None) -> list[OpenTicket]:
+    """Return the calls without an answer: `calls`, or those of the file or server."""
     from tombola.persistence.race_file import RaceFile
 
     if isinstance(opened, RaceFile):
         times = opened.lease_times()
-        pending = [{**call._asdict(), "since": times.get(call.ticket)} for call in opened.pending]
+        calls = opened.pending if calls is None else calls
+        pending = [{**call._asdict(), "since": times.get(call.ticket)} for call in calls]
     else:
         pending = opened.status()["pending"]
     return [OpenTicket(one["ticket"], f"{one['candidate']} on {one['row']}", one["since"]) for one in pending]

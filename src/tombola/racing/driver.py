@@ -141,6 +141,7 @@ def run_race_file(
     max_seconds: float | None = None,
     log: Log | None = None,
     counts: "CallCounts | None" = None,
+    on_start: Callable[[Race], None] | None = None,
 ) -> Race:
     """Run the commands of a race file to the end of the race, and return the race.
 
@@ -151,6 +152,7 @@ def run_race_file(
     max_seconds  time limit of this run; the file then holds an unfinished race. None: no limit
     log          receives one line per row counted and per failed command; None: silent
     counts       counts the calls of this run and their failures
+    on_start     called with the race as the file has it, before the first call
     """
 
     async def ask(call: Call) -> Any:
@@ -158,6 +160,8 @@ def run_race_file(
 
     with run_lock(file.path):
         race = Race.restore(file.settings, file.rows, file.replay(), file.side, file.strata)
+        if on_start is not None:
+            on_start(race)
         driver = _Driver(race, file, _Progress(show=log is not None, log=log))
         with contextlib.suppress(TimeoutError):
             asyncio.run(asyncio.wait_for(driver.drive(ask, workers), max_seconds))
