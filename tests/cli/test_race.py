@@ -947,7 +947,12 @@ def test_run_computes_the_race_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Path("rows.txt").write_text("".join(f"row {number}\n" for number in range(14)))
     rows: list[object] = []
     update = Elimination.update
-    monkeypatch.setattr(Elimination, "update", lambda rule, losses: (rows.append(losses), update(rule, losses))[1])
+
+    def counted(rule: Elimination, losses: Any) -> None:
+        rows.append(losses)
+        update(rule, losses)
+
+    monkeypatch.setattr(Elimination, "update", counted)
     candidates = [
         part for name in "01" for part in ("--candidate", f"c{name}={sys.executable} -S -c print({name}) {{row}}")
     ]
