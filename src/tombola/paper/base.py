@@ -32,9 +32,7 @@ from tombola.report.chart import Band, Chart, Line
 Unit: TypeAlias = Mapping[str, Any]
 # A fault of a claim: name of a dataclass field -> wrong value of it, as in dataclasses.replace.
 Overrides: TypeAlias = Mapping[str, Any]
-# Outcome of a verdict. "holds": the statement of the paper passes every check; "holds as corrected": its corrected
-# form does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a check of the
-# statement fails.
+# Outcome of a verdict, explained there.
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted"]
 # Type of a value that a function returns unchanged.
 _Value = TypeVar("_Value")
@@ -88,10 +86,7 @@ class Claim(ABC):
 
     A subclass defines `units`, `run`, `verdict` and `chart`. It is a frozen dataclass, declared as `class
     Birthday(Claim, name="birthday", expected="holds", alpha=1e-4)`. Its fields are the components under test
-    (`component`), such as learner, order and bound; faults replace them. The docstring of each subclass names them.
-
-    The work is divided into units (settings). Each is run separately and returns rows: measurements, column -> value,
-    not rows of a pool. The verdict and the chart read the rows of all units and nothing else.
+    (`component`), such as learner, order and bound; `faults` replace them.
 
     Class attributes:
         name: identifier for `tombola reproduce --claims`.
@@ -100,9 +95,10 @@ class Claim(ABC):
             (Bonferroni); 0 if everything is computed exactly.
         verdict_only: fields that only the verdict reads; rows do not depend on them.
         section: heading on the page above the first claim that has it.
-        title, source, statement, meaning, limits: text of the page, from the docstring of each subclass (lines
+        title, source, statement, meaning, limits, alt: text of the page, from the docstring of each subclass (lines
             `Title: ...`, `Source: ...` and so on). `source` cites the statement; L215 is line 215 of the LaTeX source
-            of the paper, "Online Learning in the Random Order Model". `limits` is the pass criterion of the verdict.
+            of the paper, "Online Learning in the Random Order Model". `limits` is the pass criterion of the verdict,
+            `alt` describes the chart for readers who do not see it.
     """
 
     name: ClassVar[str]
@@ -114,6 +110,7 @@ class Claim(ABC):
     statement: ClassVar[str]
     meaning: ClassVar[str]
     limits: ClassVar[str]
+    alt: ClassVar[str]
     section: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Unpack[_ClaimOptions]) -> None:
@@ -132,12 +129,10 @@ class Claim(ABC):
 
     @abstractmethod
     def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
-        """Measure one unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
+        """Measure one of the units, and return its rows, such as {"T": 1024, "regret": 12.5}.
 
         A row is one measurement, column -> JSON value, not a row of a pool. Rows depend on the fields of the claim, the
         unit and the seed only.
-
-        unit: settings, one of `units()`.
         """
 
     @abstractmethod
@@ -145,22 +140,14 @@ class Claim(ABC):
         """Return the verdict on the rows of all units, by the pass criterion in `limits`.
 
         It depends on the rows, in any order, and on the fields of the claim only.
-
-        rows: measurements that `run` returned, column -> value; not rows of a pool.
         """
 
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
-        """Return the chart of the rows of all units, as data; see `make_chart`.
-
-        rows: measurements that `run` returned, column -> value; not rows of a pool.
-        """
+        """Return the chart of the rows of all units, as data; see `make_chart`."""
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        """Return a table of texts that a chart cannot show, names of columns first.
-
-        rows: measurements that `run` returned. No table, (), unless a claim overrides it.
-        """
+        """Return a table of texts that a chart cannot show, first the names of the columns; () is none."""
         return ()
 
     def faults(self) -> dict[str, Overrides]:
@@ -192,10 +179,7 @@ class Claim(ABC):
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
     def sample_size(self, rows: Rows) -> int:
-        """Return the number of plays, draws or computations, for the page.
-
-        rows: measurements that `run` returned for all units.
-        """
+        """Return the number of plays, draws or computations, for the page."""
         return len(rows)
 
     def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
@@ -224,18 +208,15 @@ class Claim(ABC):
         x_label: str = "rows of the pool, T",
         log: str = "xy",
         subtitle: str = "",
-        alt: str,
     ) -> Chart:
-        """Return a chart with the title of the claim.
+        """Return a chart with the title and the description (`alt`) of the claim.
 
         bands, lines: measured curves with intervals; reference curves such as bounds.
         log: axes that are logarithmic: "xy", "x", "y" or "".
         subtitle: text after the title.
-        alt: description for readers who do not see the chart.
         """
-        return Chart(
-            self.title + subtitle, x_label, y_label, tuple(bands), tuple(lines), "x" in log, "y" in log, alt=alt
-        )
+        title, log_x, log_y = self.title + subtitle, "x" in log, "y" in log
+        return Chart(title, x_label, y_label, tuple(bands), tuple(lines), log_x, log_y, alt=self.alt)
 
 
 @dataclass(frozen=True)

@@ -80,9 +80,6 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
 
     T = 16 to 4,096 losses, all different (16,384 in a full run).
 
-    A claim. Faults replace its fields: `test`, T -> learner; `order` of the plays; `mean`, T -> exact mean of tau;
-    `bound`, T -> limit for that mean; `law_mean`, integer weights of the losses -> exact mean of tau.
-
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)
     Statement: On i.i.d. rows the birthday test stops after at most 2 √T rounds, on average.
@@ -91,6 +88,7 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     Limits: Passes if the exact mean, a finite sum, is at most 2 √T; if the mean over plays does not differ from it
         (two-sided t-test), also for two distributions of the losses that are not uniform; and if no distribution with
         probabilities j/12, j an integer, has a larger exact mean than the uniform one.
+    Alt: The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.
     """
 
     test: Callable[[int], Learner] = component(BirthdayTest)
@@ -135,12 +133,9 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         return [law for mean, law in means if mean == largest]
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "round in which the test stops",
-            [mean_band(rows, "measured", "T", "tau", law=_UNIFORM)],
-            reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
-            alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
-        )
+        bands = [mean_band(rows, "measured", "T", "tau", law=_UNIFORM)]
+        lines = reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean})
+        return self.make_chart("round in which the test stops", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -206,9 +201,6 @@ def _repeat_mean(T: int) -> float:
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
-    A claim. Faults replace its fields: `test`, T -> learner; `iid` and `order`, the orders of the i.i.d. and of the
-    shuffled plays; `bound`, T -> limit for the regret on i.i.d. inputs.
-
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
     Statement: The birthday test has regret O(√(T log T)) on every i.i.d. input, and linear regret on some pool in
@@ -219,6 +211,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         others, is at most 2 √T + 1 + √(2 ln 2) Σ 1/√n, n = 1 to T (t-test); if the regret in random order is (T+1)/2 in
         every play; and if, on a pool in which one loss comes twice, the mean regret does not differ from its exact
         value (two-sided t-test).
+    Alt: In random order the regret grows in proportion to T; on the worst i.i.d. input like √T.
     """
 
     test: Callable[[int], Learner] = component(BirthdayTest)
@@ -266,16 +259,13 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     def chart(self, rows: Rows) -> Chart:
         at = levels(rows, "T")
         worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst_iid(rows, T)[1]]
-        return self.make_chart(
-            "regret of the birthday test",
-            (
-                mean_band(rows, "random order", "T", "regret", kind="birthday"),
-                mean_band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
-                mean_band(worst_rows, "worst i.i.d. input", "T", "regret"),
-            ),
-            reference_lines(at, {"bound on i.i.d. inputs": self.bound}),
-            alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like √T.",
+        bands = (
+            mean_band(rows, "random order", "T", "regret", kind="birthday"),
+            mean_band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
+            mean_band(worst_rows, "worst i.i.d. input", "T", "regret"),
         )
+        lines = reference_lines(at, {"bound on i.i.d. inputs": self.bound})
+        return self.make_chart("regret of the birthday test", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -327,9 +317,6 @@ def _exact_regret(T: int) -> float:
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
 
-    A claim. Faults replace its fields: `learner`, T -> learner; `order` of the plays; `mean`, T -> exact mean of the
-    regret.
-
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)
     Statement: Trained on its own past in i.i.d. order, the test has regret of order √T in random order.
@@ -337,6 +324,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
         and its actions there are then played on the shuffled list.
     Limits: Passes if the mean regret over plays does not differ from its exact value, a finite sum (two-sided t-test),
         for T = 256 to 16,384, and if that exact value is at most 2 √T.
+    Alt: Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.
     """
 
     learner: Callable[[int], Learner] = component(lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule()))
@@ -365,12 +353,9 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
 
     def chart(self, rows: Rows) -> Chart:
         without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
-        return self.make_chart(
-            "regret of the birthday test",
-            [mean_band(rows, "shuffled, with Simulation", "T", "regret")],
-            reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
-            alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
-        )
+        bands = [mean_band(rows, "shuffled, with Simulation", "T", "regret")]
+        lines = reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean})
+        return self.make_chart("regret of the birthday test", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -104,9 +104,6 @@ class UniformConvergence(
 
     Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows.
 
-    A claim. Faults replace its fields: `order` of the rows; `radii`, by name ("printed", "corrected", "direct"): (n, T,
-    v, δ) -> radius.
-
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
     Statement: After n of T shuffled rows, with probability 1 − δ, the error rates of all hypotheses of a class with VC
@@ -118,6 +115,7 @@ class UniformConvergence(
         corrected and the direct radius cover the error over all labellings of the points, where v = T; if each radius
         equals its formula, since misses are far rarer than 5 %; and if, on 7 of 14 rows, the shares of the plays are
         those of all 3,432 subsets (two-sided binomial test).
+    Alt: The measured largest error lies below the direct radius, far below the printed and the corrected one.
     """
 
     order: OrderLike = "random"
@@ -172,13 +170,9 @@ class UniformConvergence(
         T = levels(mine, "T")[-1]
         at, words = levels(mine, "n"), {"corrected": "proved by the paper's route"}
         values = {name: {n: radius(n, T, 1, _DELTA) for n in at} for name, radius in self.radii.items()}
-        return self.make_chart(
-            "largest error over all thresholds",
-            [mean_band(mine, "measured mean", "n", "largest")],
-            reference_lines(at, {words.get(name, name): own.__getitem__ for name, own in values.items()}),
-            x_label="rows seen, n",
-            alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
-        )
+        bands = [mean_band(mine, "measured mean", "n", "largest")]
+        lines = reference_lines(at, {words.get(name, name): own.__getitem__ for name, own in values.items()})
+        return self.make_chart("largest error over all thresholds", bands, lines, x_label="rows seen, n")
 
     def faults(self) -> dict[str, Overrides]:
         def scaled(name: str, factor: float) -> Overrides:
@@ -234,9 +228,6 @@ class Classification(Claim, name="classification", expected="holds as corrected"
     Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
     order an adversary chooses the next point after every prediction.
 
-    A claim. Faults replace its fields: `learner`; `order` and `delay` of the plays; `bound`, (T, v) -> the corrected
-    bound, 1 + π √(2 v T ln(e T/v)).
-
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)
     Statement: In random order the empirical risk minimiser (ERM) has regret at most 8 √(v T ln(T/v)) on T rows, where v
@@ -248,6 +239,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         number of mistakes with a threshold does not differ from its exact value, a harmonic number (two-sided t-test);
         if the adversary causes a mistake in every round; and if ERM over all labellings of 99 points makes exactly 99
         mistakes, at most the corrected bound.
+    Alt: In the worst order every round is a mistake; in random order mistakes grow like √T or log T.
     """
 
     learner: LabelLearner = component(ERM(Thresholds()))
@@ -299,18 +291,15 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected" if near > printed else "holds")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "mistakes above the best threshold",
-            (
-                mean_band(rows, "shuffled, random labels", "T", "regret", kind="random"),
-                mean_band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
-            ),
-            (
-                *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
-                *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
-            ),
-            alt="In the worst order every round is a mistake; in random order mistakes grow like √T or log T.",
+        bands = (
+            mean_band(rows, "shuffled, random labels", "T", "regret", kind="random"),
+            mean_band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
         )
+        lines = (
+            *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
+            *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
+        )
+        return self.make_chart("mistakes above the best threshold", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -223,9 +223,6 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     actions and one resource. ρ is the budget per round, OPT the reward per round of the best fixed mix within it, ε_i
     the margin that BudgetSimulation keeps in block i of 2^i rounds.
 
-    A claim. Faults replace its fields: `learners` by name; `bounds`, learner's name -> (T -> limit for the regret);
-    `order` of the plays; `overdraft`, factor on the budget, 1 in a correct program.
-
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
     Statement: With a budget of ρ T for each of m resources, BudgetSimulation has regret Õ(1/ρ² + √T/ρ) and never
@@ -241,6 +238,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         reduced rate up to ε_i, and its regret after the first play must be 1 to 3 times Σ 2^i ε_i / ρ (binomial tests,
         5 %); the slopes of the regret in T and in 1/ρ must be at most those of the bound (t-test). The bounds are 3 to
         14 times the regret.
+    Alt: The empirical LP collects nearly everything; the others start to play late and collect less.
     """
 
     learners: Mapping[str, BudgetedLearner] = component(_LEARNERS)
@@ -302,12 +300,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] in POOLS]
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
-        return self.make_chart(
-            "reward in % of the best fixed mix",
-            [mean_band(shares, name, "T", "share", learner=name) for name in self.learners],
-            log="x",
-            alt="The empirical LP collects nearly everything; the others start to play late and collect less.",
-        )
+        bands = [mean_band(shares, name, "T", "share", learner=name) for name in self.learners]
+        return self.make_chart("reward in % of the best fixed mix", bands, log="x")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -487,9 +481,6 @@ def _least_regret(T: int) -> float:
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
     """Regret with a budget on two lists with a common first half.
 
-    A claim. Faults replace its fields: `learners` by name; `order` of the shuffled plays; `amount`, the budget per row;
-    `least`, the lower bound on the regret per row.
-
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)
     Statement: With budgets in adversarial order, regret is linear for every learner; in random order it is not.
@@ -499,6 +490,7 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         T/16 for the best possible learner on lists of 2 to 32 rows (linear program). In random order the mean regret
         must be below T/16 at the largest horizon (t-test), and that of EmpiricalLP must grow at most as fast as √(T ln
         T) (regression).
+    Alt: In given order the regret of every learner is at least T/16; in random order it grows like √T.
     """
 
     learners: Mapping[str, BudgetedLearner] = component(_HINDSIGHT_LEARNERS)
@@ -546,16 +538,13 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         return self.verdict_from(checks, measured, "Ω(T) against Õ(√T)")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "regret on the worse of two lists",
-            [
-                mean_band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
-                for kind, words in (("given", "given order"), ("random", "shuffled"))
-                for name in self.learners
-            ],
-            reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
-            alt="In given order the regret of every learner is at least T/16; in random order it grows like √T.",
-        )
+        bands = [
+            mean_band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
+            for kind, words in (("given", "given order"), ("random", "shuffled"))
+            for name in self.learners
+        ]
+        lines = reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt})
+        return self.make_chart("regret on the worse of two lists", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -135,9 +135,6 @@ def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Rows that Simulation trains on: round 1 and earlier blocks, equally often.
 
-    A claim. Faults replace its fields: `learner`, (schedule, delay) -> Simulation that records its training rows; the
-    schedule is "lemma" or "paper".
-
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)
     Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
@@ -145,6 +142,8 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         exactly the past. The printed sum omits round 1, which is part of the past.
     Limits: Passes if, for two schedules of blocks, four horizons and six delays, training before a block draws only
         rows that precede the block, and draws all of them equally often (chi-square test for every block).
+    Alt: As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as much in each block
+        that follows; with round 1 counted nothing is left out.
     """
 
     # From the schedule, "lemma" or "paper", and the delay.
@@ -190,17 +189,11 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         lemma = matching(rows, schedule="lemma")
         x = np.array(levels(lemma, "block"), dtype=np.float64)
         curves = [("as printed: round 1 is left out", 1.0), ("with round 1", 0.0)]
-        return self.make_chart(
-            "share of the draws that the sum leaves out",
-            [
-                exact_band(words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x]))
-                for words, share in curves
-            ],
-            x_label="block, i",
-            log="",
-            alt="As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as much in "
-            "each block that follows; with round 1 counted nothing is left out.",
-        )
+        bands = [
+            exact_band(words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x]))
+            for words, share in curves
+        ]
+        return self.make_chart("share of the draws that the sum leaves out", bands, x_label="block, i", log="")
 
     def faults(self) -> dict[str, Overrides]:
         other = {"lemma": PaperSchedule, "paper": LemmaSchedule}
@@ -331,9 +324,6 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     Simulation plays three pools; Simulation, Hedge and follow the leader play a pool on which d rounds reveal
     nothing, in random and in given order.
 
-    A claim. Faults replace its fields: `learners`, name -> (delay -> learner); `order` of the plays; `played_delay`,
-    stated delay -> delay of the plays.
-
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
     Statement: With feedback d rounds late, Simulation has regret at most 5 √(T log T) + d log T + Σ R(2^i) in
@@ -345,6 +335,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         rounds may add at most d to the regret of follow the leader, 2 d to Hedge and 2 d ⌈log T⌉ to Simulation
         (t-test). In given order the mean regret must be the exact one of fair coin flips (two-sided t-test), and Hedge
         must have the regret of its formula.
+    Alt: In given order a delay adds far more than d to the regret of the leader. In random order it adds almost nothing
+        to the same learner on the same rows, and to Simulation only its waiting times.
     """
 
     learners: _Learners = component(_only("follow the leader", "Hedge", "Simulation"))
@@ -433,14 +425,9 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             for name in self.learners
             if name != "Hedge"
         ]
+        lines = reference_lines(late, {"d log T": lambda d: d * math.log2(T)})
         return self.make_chart(
-            "regret that the delay adds",
-            bands,
-            reference_lines(late, {"d log T": lambda d: d * math.log2(T)}),
-            x_label=f"delay d, in rounds (T = {T:,} rows)",
-            log="",
-            alt="In given order a delay adds far more than d to the regret of the leader. In random order it adds "
-            "almost nothing to the same learner on the same rows, and to Simulation only its waiting times.",
+            "regret that the delay adds", bands, lines, x_label=f"delay d, in rounds (T = {T:,} rows)", log=""
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -470,9 +457,6 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
     Two actions: a pool in which they differ clearly with d = 1 to 1,000, and one in which they differ by 1/√T with d =
     16 and T = 256 to 16,384.
 
-    A claim. Faults replace its fields: `learners`, name -> (delay -> learner); `order` of the plays; `played_delay`,
-    stated delay -> delay of the plays; `bound`, (learner's name, T, k actions, delay) -> limit for the regret.
-
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
     Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
@@ -482,6 +466,8 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         each bound equals the plain sum of its terms, which is checked because the bounds are 2.5 to 10 times the
         regrets; and if, where the actions differ by 1/√T, the regret grows in T at most as fast as √(T ln T)
         (regression of logarithms).
+    Alt: Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below their
+        bounds.
     """
 
     learners: _Learners = component(_only("Simulation", "Simulation, not waiting", "follow the leader"))
@@ -517,14 +503,9 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
             "bound of Simulation": lambda d: self.bound("Simulation", T, 2, d),
             "bound of the leader": lambda d: self.bound("follow the leader", T, 2, d),
         }
-        return self.make_chart(
-            "regret in random order",
-            [mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners],
-            reference_lines(levels(chosen, "d"), curves),
-            x_label=f"delay d, in rounds (T = {T:,} rows)",
-            alt="Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below "
-            "their bounds.",
-        )
+        bands = [mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners]
+        lines = reference_lines(levels(chosen, "d"), curves)
+        return self.make_chart("regret in random order", bands, lines, x_label=f"delay d, in rounds (T = {T:,} rows)")
 
     def faults(self) -> dict[str, Overrides]:
         return {

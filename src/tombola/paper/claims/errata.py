@@ -24,9 +24,6 @@ def _is_demonstrated(row: Row) -> bool:
 class Errata(Claim, name="errata", expected="holds as corrected"):
     """Printed and corrected values of every erratum against the exact values.
 
-    A claim. Faults replace its fields: `errata`, each with the function that computes its printed, corrected and exact
-    value.
-
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)
     Statement: Wherever the paper and its corrected form differ, the corrected form is true.
@@ -34,6 +31,8 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         when the dimension is large, and the constant of the distance to fresh samples.
     Limits: Passes if, for every erratum, the printed value is wrong or too weak compared with the exact value, and the
         corrected value is right, within 1 %.
+    Alt: Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within a factor
+        of ten of it, the worst a factor of a thousand away.
     """
 
     errata: tuple[Erratum, ...] = ERRATA
@@ -58,15 +57,9 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
 
     def chart(self, rows: Rows) -> Chart:
         kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
-        return self.make_chart(
-            "printed value / exact value",
-            [_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds],
-            reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0}),
-            x_label="number of the erratum",
-            log="y",
-            alt="Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within "
-            "a factor of ten of it, the worst a factor of a thousand away.",
-        )
+        bands = [_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds]
+        lines = reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0})
+        return self.make_chart("printed value / exact value", bands, lines, x_label="number of the erratum", log="y")
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
         heads = ("erratum", "printed", "correct", "quantity", "printed value", "corrected value", "exact value")

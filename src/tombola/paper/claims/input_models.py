@@ -182,9 +182,6 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
     2k balls are drawn from n red and n black ones, k = 1 to 1,000, k/n = 1/10 to 1/1,000.
 
-    A claim. Faults replace its fields: `law`, (n, k) -> distribution of the red balls drawn, shape (2k + 1,); `norm`,
-    two distributions -> distance; `interval`, class of confidence intervals: (rows, level, columns) -> interval.
-
     Title: How far a shuffled list is from fresh samples
     Source: Theorem A.1 (L844)
     Statement: 2k draws without replacement from n red and n black balls are √(2/(πe)) k/n away from every mixture of
@@ -195,6 +192,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         (the corrected constant), up to a relative error of 1/k + k/n; if no mixture of i.i.d. draws is nearer; and if a
         confidence interval at level 5 % misses at most 5 % of the lists, and differs on i.i.d. samples by at most the
         distance.
+    Alt: With more draws the scaled distance settles at half of the printed constant.
     """
 
     law: _Law = component(_reds_without_replacement)
@@ -240,20 +238,12 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         scaled = [
             {**row, "share": row["n"] // row["k"], "scaled": row["distance"] * row["n"] / row["k"]} for row in rows
         ]
-        return self.make_chart(
-            "n/k × total variation distance",
-            [exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares],
-            reference_lines(
-                levels(rows, "k"),
-                {
-                    "printed: √(2/πe)": lambda _: DISTANCE_CONSTANT,
-                    "corrected: half of it": lambda _: DISTANCE_CONSTANT / 2,
-                },
-            ),
-            x_label="pairs of draws, k",
-            log="x",
-            alt="With more draws the scaled distance settles at half of the printed constant.",
+        bands = [exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares]
+        lines = reference_lines(
+            levels(rows, "k"),
+            {"printed: √(2/πe)": lambda _: DISTANCE_CONSTANT, "corrected: half of it": lambda _: DISTANCE_CONSTANT / 2},
         )
+        return self.make_chart("n/k × total variation distance", bands, lines, x_label="pairs of draws, k", log="x")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -283,9 +273,6 @@ _REGRET_ROUNDING = 1e-9
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
-    A claim. Faults replace its fields: `exact`, (learner, possible rows, T) -> worst regrets; `order` of the plays that
-    are compared with them.
-
     Title: Three models of the same rows
     Source: Theorem B.1 (L885)
     Statement: Every learner's worst regret on i.i.d. rows is at most its worst in random order, and that at most
@@ -295,6 +282,7 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     Limits: Passes if both inequalities hold between the exact worst regrets of every learner at every T from 1 to 6 (8
         in a full run), and if the mean regret of follow the leader over plays of its worst pool does not differ from
         the exact one (two-sided t-test).
+    Alt: The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.
     """
 
     exact: Callable[..., Regrets] = component(worst_case)
@@ -340,13 +328,8 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     def chart(self, rows: Rows) -> Chart:
         name = rows[0]["learner"]
         mine = matching(rows, kind="exact", learner=name)
-        return self.make_chart(
-            "worst expected regret, exact",
-            [exact_column(mine, words, "T", model) for model, words in _MODELS.items()],
-            log="",
-            subtitle=f": {name}",
-            alt="The worst regret in random order lies between that on i.i.d. rows and that in adversarial order.",
-        )
+        bands = [exact_column(mine, words, "T", model) for model, words in _MODELS.items()]
+        return self.make_chart("worst expected regret, exact", bands, log="", subtitle=f": {name}")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -382,10 +365,6 @@ def _less(regrets: Regrets, model: str, amount: float) -> Regrets:
 class Concentration(Claim, name="concentration", expected="holds"):
     """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
 
-    A claim. Faults replace its fields: `law`, (N rows, s) -> distribution of the ones among the first s rows, shape (N
-    + 1, s + 1), by the ones of the pool; `rate`, factor on the exponent s x²; `intervals`, classes of confidence
-    intervals by name.
-
     Title: How well the first rows estimate the mean of the list
     Source: Theorem C.1 (L918)
     Statement: The mean of s rows in random order differs from the mean of the list by x or more with probability at
@@ -395,6 +374,8 @@ class Concentration(Claim, name="concentration", expected="holds"):
     Limits: Passes if, for every 0/1 pool of 1 to 100 rows and every s, the exact probability of a difference x or more
         is at most 2 exp(−s x²) for all x, and every confidence interval misses the mean of the list with an exact
         probability of at most its level. Nothing is sampled.
+    Alt: The exact radius lies below Serfling's, and Serfling's below Hoeffding's and the printed one; the first two
+        shrink to 0 as all rows are seen.
     """
 
     law: _Law = component(_ones_in_random_order)
@@ -438,15 +419,9 @@ class Concentration(Claim, name="concentration", expected="holds"):
         exact, serfling, *others = (
             exact_column(rows, words, "s", f"{name}_radius", N=N) for name, words in names.items()
         )
-        return self.make_chart(
-            "radius at 5 %",
-            (exact, serfling),
-            [Line(other.name, other.x, other.middle) for other in others],
-            x_label=f"rows seen, s (of N = {N})",
-            log="",
-            alt="The exact radius lies below Serfling's, and Serfling's below Hoeffding's and the printed one; "
-            "the first two shrink to 0 as all rows are seen.",
-        )
+        bands = (exact, serfling)
+        lines = [Line(other.name, other.x, other.middle) for other in others]
+        return self.make_chart("radius at 5 %", bands, lines, x_label=f"rows seen, s (of N = {N})", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -147,9 +147,6 @@ def _bound_formula(T: int) -> float:
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on two actions with gaps of 0.5, 16 and 32 over √T.
 
-    A claim. Faults replace its fields: `learners` by name; `order` of the plays; `bound`, (T, k actions) -> limit for
-    the regret plus switches; `price` of a switch, in losses.
-
     Title: When every change costs
     Source: Theorem 4.9 (L622)
     Statement: In random order, regret and switches together are O(√(k T log³ T)), with k log T switches.
@@ -162,6 +159,8 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         confidence radius allows (binomial test). Both eliminations choose the same actions as a second, naive
         implementation in every round. The elimination of the paper has its exact regret (two-sided t-test) and its
         exact number of switches and plays.
+    Alt: The paper's elimination stays on the line of a learner that learns nothing; the others are far below it, and
+        all grow like √T.
     """
 
     learners: Mapping[str, Learner] = component(_LEARNERS)
@@ -255,13 +254,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             "bound of Serfling elimination": lambda T: self.bound(T, 2),
             "nothing learned": lambda T: _faithful_regret(T, widest / T**0.5),
         }
-        return self.make_chart(
-            f"regret plus switches (2 actions, gap {widest:g}/√T)",
-            [mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners],
-            reference_lines(levels(rows, "T"), curves),
-            alt="The paper's elimination stays on the line of a learner that learns nothing; the others are far below "
-            "it, and all grow like √T.",
-        )
+        bands = [mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners]
+        lines = reference_lines(levels(rows, "T"), curves)
+        return self.make_chart(f"regret plus switches (2 actions, gap {widest:g}/√T)", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -339,9 +334,6 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
     T^(−1/3). A switch costs 1.
 
-    A claim. Faults replace its fields: `learners` by name; `given` and `order`, the orders of the unshuffled and of the
-    shuffled plays; `walk`, (T, seed) -> pool.
-
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)
     Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T.
@@ -352,6 +344,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         random order (t-test at level alpha); and if FrugalUCB chooses the same action as a second, naive implementation
         in every round. The slopes of the other learners are shown only: the theorem bounds their regret and not their
         slope.
+    Alt: In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.
     """
 
     learners: Mapping[str, Learner] = component(_WALK_LEARNERS)
@@ -401,18 +394,12 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         return self.verdict_from(checks, measured, "T^(2/3) against √T")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "regret plus switches",
-            (
-                *(
-                    mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name)
-                    for name in self.learners
-                ),
-                mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
-            ),
-            reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
-            alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
+        bands = (
+            *(mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name) for name in self.learners),
+            mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
         )
+        lines = reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt})
+        return self.make_chart("regret plus switches", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

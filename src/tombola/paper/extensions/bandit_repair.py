@@ -51,9 +51,6 @@ def _differs_from_twin(T: int, seed: Seed) -> bool:
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 
-    A claim. Faults replace its fields: `direct` and `learner`, T -> learner, the test alone and simulated; `order` of
-    the plays; `bound`, T -> limit for the regret of `learner`.
-
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
     Statement: OptimisticSimulation(base) has, on every pool of T rows and k actions in random order, regret at most Σ
@@ -64,6 +61,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         simulated is at most the bound of the theorem and at most a third of that (t-test), which the bound implies from
         T = 2^17 on; and if UCB1, simulated on noisy losses, chooses the same actions as a second, naive implementation
         in every round.
+    Alt: Played directly the test has regret T/2; simulated it grows like the root of T.
     """
 
     direct: Callable[[int], Learner] = component(BanditBirthdayTest)
@@ -110,12 +108,9 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return self.make_chart(
-            "regret of the birthday test",
-            (mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
-            reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound}),
-            alt="Played directly the test has regret T/2; simulated it grows like the root of T.",
-        )
+        bands = (mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret"))
+        lines = reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound})
+        return self.make_chart("regret of the birthday test", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

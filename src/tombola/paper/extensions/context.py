@@ -53,9 +53,6 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     All orders of five rows are played.
 
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `played_delay`, stated delay
-    -> delay of the plays; `training_rows`, (rows revealed, row to be played) -> rows that the policy is trained on.
-
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
     Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected total loss Σ c(n(t))
@@ -64,6 +61,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     Meaning: One pass over the list measures the learning curve without a test set.
     Limits: Passes if the expected total loss equals Σ c(n(t)) within 1e-9, for three random pools of five rows and
         delays of 0 to 2 rounds. Nothing is sampled.
+    Alt: The loss grows with the delay as the learning curve says.
     """
 
     orders: Orders = component(all_orders)
@@ -102,13 +100,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
             for name in _SCHEDULES
             if any(row["schedule"] == name and row["pool"] == 0 for row in rows)
         )
-        return self.make_chart(
-            "expected loss of five rows, exact",
-            bands,
-            x_label="delay d",
-            log="",
-            alt="The loss grows with the delay as the learning curve says.",
-        )
+        return self.make_chart("expected loss of five rows, exact", bands, x_label="delay d", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -143,9 +135,6 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     A router chooses actions by features. The loss is checked after every round.
 
-    A claim. Faults replace its fields: `stakes`, (ε, loss of the safe learner minus that of the router, per round) ->
-    probability p of the router, per round; `allowed`, ε -> limit for the loss above the safe learner.
-
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
     Statement: A guard plays the router with probability p = min(1, r C), r being its rate of betting and C = ε plus the
@@ -155,6 +144,7 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         average over the guard's draws.
     Limits: Passes if, in every play, at every round and for risks ε of 0.5, 1 and 3, the expected loss above that of
         the safe learner is at most ε + 1e-9.
+    Alt: No hostile router costs more than the risk.
     """
 
     stakes: _Stakes = component(_guard_stakes)
@@ -183,14 +173,9 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         return sum(row["repetitions"] for row in rows)
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "rows lost to the safe learner, at most",
-            [exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")],
-            reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk}),
-            x_label="risk ε",
-            log="",
-            alt="No hostile router costs more than the risk.",
-        )
+        bands = [exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")]
+        lines = reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk})
+        return self.make_chart("rows lost to the safe learner, at most", bands, lines, x_label="risk ε", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -219,9 +204,6 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
 
     The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
 
-    A claim. Faults replace its fields: `minimiser`, mistakes of each threshold -> index of the threshold to play;
-    `allowed`, bound of the theorem -> limit for the regret.
-
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
     Statement: In random order on T rows, ERM over a class with N different policies on the list, retrained when the
@@ -230,6 +212,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     Meaning: Rare training is enough, and the class may be infinite: only its policies on this list count.
     Limits: Passes if the mean regret over orders is at most the bound, for T = 64 and 256 (1,024 in a full run) and
         several shares of random labels (t-test).
+    Alt: The regret of thresholds is far below the bound.
     """
 
     # From the mistakes of each threshold on the rows seen to the threshold to play.
@@ -273,13 +256,8 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         bands = tuple(
             exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in levels(rows, "noise")
         )
-        return self.make_chart(
-            "mean regret",
-            bands,
-            reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)}),
-            x_label="rows T",
-            alt="The regret of thresholds is far below the bound.",
-        )
+        lines = reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)})
+        return self.make_chart("mean regret", bands, lines, x_label="rows T")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -304,8 +282,6 @@ def _one_price(pool: Pool, amount: float) -> float:
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
 
-    A claim. Faults replace its fields: `value`, (pool, total budget) -> least mean loss.
-
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)
     Statement: The least mean loss of a choice of one action per row with mean cost at most ρ, rows divisible, is the
@@ -315,6 +291,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         exact.
     Limits: Passes if, on random tables and three budgets, the value differs from that of a linear program by less than
         1e-7, and no choice of whole rows, all of them tried, has a smaller mean loss.
+    Alt: The least loss falls with the budget.
     """
 
     # From a pool and a total budget to the least mean loss.
@@ -349,13 +326,8 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         )  # fmt: skip
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "mean loss",
-            [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")],
-            x_label="budget, share of the last action's cost",
-            log="",
-            alt="The least loss falls with the budget.",
-        )
+        bands = [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")]
+        return self.make_chart("mean loss", bands, x_label="budget, share of the last action's cost", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -52,9 +52,6 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
 
     All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
 
-    A claim. Faults replace its fields: `learners` by name; `orders`, number of rows -> orders to average over;
-    `played_delay` and `counted_delay`, stated delay -> delay of the plays, and of the bound.
-
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
     Statement: In random order, for every learner whose mix depends on the revealed rows only: a delay d repeats
@@ -64,6 +61,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
         delay. The delay costs d times the regret of the first round, once.
     Limits: Passes if the expected regret with delay d equals the shifted sum within 1e-9, and is at most the bound of
         the learner.
+    Alt: Each round of delay adds at most the regret of the first round.
     """
 
     learners: Mapping[str, Learner] = component(LEARNERS)
@@ -107,14 +105,10 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     def chart(self, rows: Rows) -> Chart:
         pool = rows[0]["pool"]
         names = [name for name in LEARNERS if matching(rows, learner=name)]
+        bands = [exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names]
+        lines = reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])})
         return self.make_chart(
-            "expected regret, exact",
-            [exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names],
-            reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
-            x_label="delay d",
-            log="",
-            subtitle=f": pool '{pool}'",
-            alt="Each round of delay adds at most the regret of the first round.",
+            "expected regret, exact", bands, lines, x_label="delay d", log="", subtitle=f": pool '{pool}'"
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -158,10 +152,6 @@ class LateElimination(
 ):
     """Regret of successive elimination with delay, against its bound.
 
-    A claim. Faults replace its fields: `order` of the plays; `played_delay`, stated delay -> delay of the plays;
-    `bound`, bound of the theorem -> limit for the regret; `weight`, factor on the regret that the delay may add, 1 in a
-    correct program.
-
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
     Statement: Successive elimination of k actions in random order with delay d has the bound without delay plus d (1/2
@@ -171,6 +161,7 @@ class LateElimination(
     Limits: Passes if the mean regret is at most the bound, and the bound equals its formula; if the delay adds at most
         gap × (d (1/2 + .. + 1/k) + 3 (k − 1)) to the mean regret, measured on pairs of plays in the same order
         (t-tests); and if a second, naive implementation chooses the same action in every round, with and without delay.
+    Alt: The regret grows with the delay like the line for two actions, and a little faster for five.
     """
 
     order: str = "random"
@@ -216,13 +207,9 @@ class LateElimination(
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return self.make_chart(
-            "regret",
-            [mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")],
-            reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
-            x_label="delay d",
-            alt="The regret grows with the delay like the line for two actions, and a little faster for five.",
-        )
+        bands = [mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")]
+        lines = reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2})
+        return self.make_chart("regret", bands, lines, x_label="delay d")
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -50,9 +50,6 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
 
     Sampled play draws an action per round; fluid play charges the whole mix.
 
-    A claim. Faults replace its fields: `learner`; `order` of the plays; `overdraft`, factor on the budget, 1 in a
-    correct program; `bound`, (T, "sampled" or "fluid") -> limit for the regret.
-
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
     Statement: In random order, with probability 1 − δ, EmpiricalLP loses at most O(√(T log T)/ρ + log T/ρ²) of T OPT,
@@ -63,6 +60,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     Limits: Passes if no play overspends; if at most 5 % of the plays have a regret above the bound (binomial test), and
         the bound is below T OPT; and if fluid play spends the same as a second, naive implementation in every round.
         This last check is the decisive one, as the bound is some 30 times the largest regret.
+    Alt: The loss is close to 0 at every horizon; the bound falls like 1/√T.
     """
 
     learner: BudgetedLearner = component(EmpiricalLP(growth=_GROWTH))
@@ -114,17 +112,13 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         rows = [row for row in rows if row["pool"] is not None]
         losses = [{**row, "lost": max(0.0, row["regret"]) / row["most"]} for row in rows]
         most = float(select(rows, "most").max()) / levels(rows, "T")[-1]
-        return self.make_chart(
-            "share of T OPT that is lost",
-            [
-                mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
-                for pool in levels(rows, "pool")
-                for way in _PLAY_MODES
-            ],
-            reference_lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}),
-            log="x",
-            alt="The loss is close to 0 at every horizon; the bound falls like 1/√T.",
-        )
+        bands = [
+            mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
+            for pool in levels(rows, "pool")
+            for way in _PLAY_MODES
+        ]
+        lines = reference_lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)})
+        return self.make_chart("share of T OPT that is lost", bands, lines, log="x")
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -121,9 +121,6 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
     of two actions; pool w has w losses of action 1.
 
-    A claim. Faults replace its fields: `pools`, T -> the numbers w of the pools in the linear program; `worst`,
-    (learner, T) -> its worst regret; `bound`, proved bound -> limit for that regret; `learners` by name.
-
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
     Statement: With two actions and full information the best worst-case regret in random order is T C(T−1,
@@ -133,6 +130,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         learners cannot be improved by more than a small factor.
     Limits: Passes if the value of the linear program equals Cover's formula (in the statement) within 1e-6, and the
         exact worst regret of each learner is at least that value and at most the proved bound of the learner.
+    Alt: The value of the game is on the line 0.399 √T, and every learner is above it.
     """
 
     pools: Callable[[int], range] = component(lambda T: range(T + 1))
@@ -165,12 +163,9 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     def chart(self, rows: Rows) -> Chart:
         names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
-        return self.make_chart(
-            "worst expected regret, exact",
-            [exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()],
-            reference_lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
-            alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
-        )
+        bands = [exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()]
+        lines = reference_lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))})
+        return self.make_chart("worst expected regret, exact", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -187,9 +182,6 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
 
     Learners play pools in which one action never loses; the best learner is that of a linear program.
 
-    A claim. Faults replace its fields: `learners` by name; `played_delay` and `counted_delay`, stated delay -> delay of
-    the plays, and of the linear program.
-
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
     Statement: With delay d and k actions every learner has a pool with regret at least (d + 1)(1 − 1/k); the least
@@ -200,6 +192,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     Limits: Passes if, computed exactly, the mean regret of each learner over the choice of the best action is at least
         (d + 1)(1 − 1/k), for d = 0 to 20 and k = 2 and 5, and the value of the linear program is between the two bounds
         for two actions, within 1e-6.
+    Alt: Every learner is on or above the line (d + 1) / 2.
     """
 
     learners: Mapping[str, Learner] = component(LEARNERS)
@@ -244,14 +237,9 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         return self.verdict_from([exact(fine)], measured, "(d + 1)(1 − 1/k)")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "mean regret over which action is best",
-            [exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS],
-            reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
-            x_label="delay d",
-            log="",
-            alt="Every learner is on or above the line (d + 1) / 2.",
-        )
+        bands = [exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS]
+        lines = reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2})
+        return self.make_chart("mean regret over which action is best", bands, lines, x_label="delay d", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -269,9 +257,6 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
     one of two actions, w of them for action 1.
 
-    A claim. Faults replace its fields: `rivals`, (regrets of follow the leader, of Hedge; one per pool) -> regrets to
-    exceed; `pools`, T -> the numbers w of the pools; `paths`, (T, w, n, s) -> P(action 1 loses s of the first n rows).
-
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
     Statement: With two actions, at T = 20, 40 and 64, every learner has a pool on which its regret in random
@@ -280,6 +265,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         measured within 1.36 on 17 real tables, leaves little room for improvement except near exact ties.
     Limits: Passes if the smallest factor, the value of a linear program over all learners, exceeds 1.2 at each of the
         three horizons.
+    Alt: The least factor is above 1.2 at every horizon.
     """
 
     # From the regrets of follow the leader and of Hedge, one per pool, to those to compare with.
@@ -303,13 +289,9 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         return self.verdict_from([exact(fine)], f"least factor {found}", "more than 1.2")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "least factor of any learner",
-            [exact_column(rows, "linear program", "T", "factor")],
-            reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
-            log="x",
-            alt="The least factor is above 1.2 at every horizon.",
-        )
+        bands = [exact_column(rows, "linear program", "T", "factor")]
+        lines = reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR})
+        return self.make_chart("least factor of any learner", bands, lines, log="x")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -347,9 +329,6 @@ def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Smallest error of any rule that picks the better of two, against the sign rule.
 
-    A claim. Faults replace its fields: `law`, (rows of the list, u, w, n, i, j) -> P(i wins and j losses in the
-    sample); `error`, (P(S < 0), P(S = 0)) -> error of the sign rule.
-
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
     Statement: A list has u rows that candidate 1 wins and w that it loses, or the reverse. No rule that sees n shuffled
@@ -359,6 +338,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         earlier on clear lists; on lists like these it needs about as many rows.
     Limits: Passes if the error of the best possible rule (Bayes, both lists equally likely) equals that of the sign of
         S within 1e-9, for every n on lists of 12 to 40 rows.
+    Alt: The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.
     """
 
     law: _Law = component(_without_replacement)
@@ -391,16 +371,11 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         return self.verdict_from([exact(off < ROUNDING)], measured, "P(S < 0) + P(S = 0)/2")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "least error of any rule",
-            [
-                exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
-                for N, u, w in distinct(rows, "N", "wins", "losses")
-            ],
-            x_label="rows in the sample",
-            log="",
-            alt="The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.",
-        )
+        bands = [
+            exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
+            for N, u, w in distinct(rows, "N", "wins", "losses")
+        ]
+        return self.make_chart("least error of any rule", bands, x_label="rows in the sample", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -56,7 +56,10 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
 
 @dataclass(frozen=True)
 class _RaceClaim(Extension):
-    """Error of a race of 3 candidates over all orders of 5 and 6 rows, at 5 levels."""
+    """Error of a race of 3 candidates over all orders of 5 and 6 rows, at 5 levels.
+
+    Alt: The error stays below the level on every list.
+    """
 
     orders: Orders = component(all_orders)
     size: _Sizes = component(unchanged)
@@ -89,14 +92,9 @@ class _RaceClaim(Extension):
         return self.verdict_from([exact(worst <= 1.0)], measured, "P(wrong answer) ≤ level")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "P(wrong answer), exact",
-            [exact_column(rows, pool, "level", "error", pool=pool) for pool in _POOLS if matching(rows, pool=pool)],
-            reference_lines(_LEVELS, {"level": float}),
-            x_label="level",
-            log="",
-            alt="The error stays below the level on every list.",
-        )
+        bands = [exact_column(rows, pool, "level", "error", pool=pool) for pool in _POOLS if matching(rows, pool=pool)]
+        lines = reference_lines(_LEVELS, {"level": float})
+        return self.make_chart("P(wrong answer), exact", bands, lines, x_label="level", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -109,9 +107,6 @@ class _RaceClaim(Extension):
 @dataclass(frozen=True)
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error probability and expected wealth of the race for the best candidate.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
 
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
@@ -136,9 +131,6 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """Error probability of the race for a candidate within 0.1 of the best.
 
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
-
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
     Statement: In random order the answer is worse than the best candidate by more than the tolerance with
@@ -154,9 +146,6 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 @dataclass(frozen=True)
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error probability of the race for the best two of three candidates.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -180,9 +169,6 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error probability of the comparison of two candidates with a baseline.
 
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
-
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
     Statement: In random order a false statement "better than the baseline", or its false negation, is proved with
@@ -201,15 +187,13 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
 
     All orders of three lists of 5 and 6 losses are computed; wealth is 1 at the start.
 
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that `EProcess` assumes.
-
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
     Statement: In random order the wealth against a true hypothesis about the mean of the list has expectation at most 1
         after every number of rows, so an interval that leaves out refuted means holds at all times.
     Meaning: Look after every row, and stop whenever the interval is short enough.
     Limits: Passes if the expected wealth is at most 1 + 1e-9 after every row. Nothing is sampled.
+    Alt: The expected wealth is at most 1 after every number of rows.
     """
 
     orders: Orders = component(all_orders)
@@ -237,18 +221,13 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         return self.verdict_from([exact(worst <= 1.0 + 1e-9)], measured, "E wealth ≤ 1")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "expected wealth against the true mean, exact",
-            [
-                exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
-                for pool in _POOLS
-                if matching(rows, pool=pool)
-            ],
-            reference_lines([1, 4], {"1": lambda _: 1.0}),
-            x_label="rows",
-            log="",
-            alt="The expected wealth is at most 1 after every number of rows.",
-        )
+        bands = [
+            exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
+            for pool in _POOLS
+            if matching(rows, pool=pool)
+        ]
+        lines = reference_lines([1, 4], {"1": lambda _: 1.0})
+        return self.make_chart("expected wealth against the true mean, exact", bands, lines, x_label="rows", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -299,9 +278,6 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     All orders of two lists of 5 rows with three candidates are computed; the answers of two rows, or of one
     candidate, are known beforehand.
 
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `before`, called as (state
-    of the race, order, i, table of losses) before row i, does nothing unless a fault changes the state there.
-
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
     Statement: With known cells and predictions from history, fixed before the order is drawn, the wealth against a best
@@ -309,6 +285,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     Meaning: Known answers cost no call, and old results make the evidence sharper, without any assumption on them.
     Limits: Passes if the error probability is at most the level, at two levels, and the expected wealth of the bets
         against a best candidate is at most 1 + 1e-9. Nothing is sampled.
+    Alt: The expected wealth is at most 1.
     """
 
     orders: Orders = component(all_orders)
@@ -353,18 +330,13 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         return self.verdict_from([exact(right), exact(wealth <= 1.0 + 1e-9)], measured, statement)
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "expected wealth against a best candidate, exact",
-            [
-                exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
-                for pool in ("best by one row", "tie")
-                if matching(rows, pool=pool)
-            ],
-            reference_lines([0, 1], {"1": lambda _: 1.0}),
-            x_label="case",
-            log="",
-            alt="The expected wealth is at most 1.",
-        )
+        bands = [
+            exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
+            for pool in ("best by one row", "tie")
+            if matching(rows, pool=pool)
+        ]
+        lines = reference_lines([0, 1], {"1": lambda _: 1.0})
+        return self.make_chart("expected wealth against a best candidate, exact", bands, lines, x_label="case", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {

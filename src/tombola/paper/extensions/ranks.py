@@ -180,9 +180,6 @@ def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: 
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates.
 
-    A claim. Faults replace its fields: `rule`, class of the ranking rule, such as `Ranks`; `cluster`, rows sampled
-    together -> rows to bet on; `reading`, argument of `rank` for samples.
-
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
     Statement: k candidates are ordered by mean loss, ties in file order. "a before b" is claimed when the wealth of the
@@ -193,6 +190,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
         beyond the list are different questions.
     Limits: Passes if the probability of a wrong claim is at most the level, computed exactly over every order of every
         pool with losses 0 and 1, or in thirds, up to a small number of rows, and over every small sample.
+    Alt: The largest probability of a wrong claim stays below the level on all small pools.
     """
 
     rule: Callable[..., Ranks] = component(Ranks)
@@ -275,16 +273,11 @@ class RankSets(Extension, name="ranks", expected="holds"):
     def chart(self, rows: Rows) -> Chart:
         shown = [row for row in rows if "sample" not in row["case"]]
         cases = distinct(matching(shown, level=max(_LEVELS)), "case", "k", "level")
-        return self.make_chart(
-            "largest P(wrong claim) / level",
-            [
-                exact_column(shown, f"{case}, k = {k}", "N", "ratio", case=case, k=k, level=level)
-                for case, k, level in cases
-            ],
-            x_label="rows of the pool",
-            log="",
-            alt="The largest probability of a wrong claim stays below the level on all small pools.",
-        )
+        bands = [
+            exact_column(shown, f"{case}, k = {k}", "N", "ratio", case=case, k=k, level=level)
+            for case, k, level in cases
+        ]
+        return self.make_chart("largest P(wrong claim) / level", bands, x_label="rows of the pool", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {

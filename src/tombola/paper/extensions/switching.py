@@ -75,9 +75,6 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
     Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
     losses. A switch costs 1.
 
-    A claim. Faults replace its fields: `learner`, T -> learner; `order` of the plays; `bound`, bound of the theorem ->
-    limit for the regret.
-
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
     Statement: FrugalUCB has, on every pool in random order, a regret with switches of at most C √(kT) + O(price k
@@ -87,6 +84,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
     Limits: Passes if the mean regret is at most the bound of the theorem (t-test), and the switches are at most their
         bound in every play. The bound is more than ten times the regret, so FrugalUCB must also choose the same action
         as a second, naive implementation in every round of 512.
+    Alt: The regret is far below the bound and grows no faster.
     """
 
     learner: Callable[[int], Learner] = component(lambda _: FrugalUCB(price=_PRICE))
@@ -148,12 +146,9 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] != "twin"]
         pools = [pool for pool in _GAPS if matching(rows, pool=pool)]
-        return self.make_chart(
-            "regret with switches",
-            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools],
-            reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
-            alt="The regret is far below the bound and grows no faster.",
-        )
+        bands = [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools]
+        lines = reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)})
+        return self.make_chart("regret with switches", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -223,9 +218,6 @@ class _ScaledBudget(Thrifty):
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
 
-    A claim. Faults replace its fields: `learner`, price of a switch -> learner; `order` of the plays; `bound`, (T, k,
-    price) -> limit for the regret.
-
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
     Statement: On every pool of T rows and k actions in random order Thrifty has regret with switches of at most 2 B +
@@ -235,6 +227,7 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         be wrong, so the total cost of relying on it is limited beforehand.
     Limits: Passes if the mean regret is at most the bound (t-test), on pools with gaps 0, 0.4 and 1 and on one without
         noise, and no play exceeds the bound on switches or the exploration budget B.
+    Alt: The regret is far below the bound and grows no faster.
     """
 
     learner: Callable[[float], Learner] = component(Thrifty)
@@ -274,12 +267,9 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         return self.verdict_from([*probabilities, kept], measured, "2 B + O(price k ln T)")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "regret with switches",
-            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS],
-            reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
-            alt="The regret is far below the bound and grows no faster.",
-        )
+        bands = [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS]
+        lines = reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)})
+        return self.make_chart("regret with switches", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -70,9 +70,6 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation of the mean over its bound, all 0/1 columns.
 
-    A claim. Faults replace its fields: `probability`, (rows, ones among them, m, y) -> exact probability of the
-    statement; `bound`, of the same arguments -> its limit.
-
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
     Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with probability
@@ -82,6 +79,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         although its rows are not independent.
     Limits: Passes if the exact probability is at most the bound, for every column of 6, 12 and 30 losses 0 or 1,
         several m and several y. The bound is attained in some cases.
+    Alt: The exact probability stays below the bound for every number of ones.
     """
 
     probability: _Probability = component(_deviation_probability)
@@ -109,13 +107,14 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         least = levels(rows, "m", N=N)[1]
         mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
         limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
+        bands = [exact_column(mine, "exact probability", "ones", "probability")]
+        lines = reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__})
         return self.make_chart(
             f"probability of a deviation after {least} rows or later",
-            [exact_column(mine, "exact probability", "ones", "probability")],
-            reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
+            bands,
+            lines,
             x_label=f"ones among {N} rows",
             log="y",
-            alt="The exact probability stays below the bound for every number of ones.",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -146,9 +145,6 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     Drift is the loss of the actions played minus the sum of their mean losses in the pool.
 
-    A claim. Faults replace its fields: `learners` by name; `orders`, number of rows -> orders to average over;
-    `allowed`, (T, k actions) -> limit for the drift.
-
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
     Statement: For every learner in random order, regret = Σ gap × plays + drift, where the gap is the excess mean loss
@@ -157,6 +153,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
         drift, because the remaining rows differ from those seen.
     Limits: Passes if the drift, averaged over all orders of three pools of 5 and 6 rows, is at most the bound for every
         learner, and positive for some.
+    Alt: Every drift is below the bound; some are above 0, and some below.
     """
 
     learners: Mapping[str, Learner] = component(_LEARNERS)
@@ -190,14 +187,9 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     def chart(self, rows: Rows) -> Chart:
         x = range(1, len(rows) + 1)
-        return self.make_chart(
-            "drift, exact",
-            [exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))],
-            reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
-            x_label="learner and pool, by number",
-            log="",
-            alt="Every drift is below the bound; some are above 0, and some below.",
-        )
+        bands = [exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))]
+        lines = reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])})
+        return self.make_chart("drift, exact", bands, lines, x_label="learner and pool, by number", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
