@@ -13,6 +13,7 @@ again.
 """
 
 import inspect
+import itertools
 import re
 import sys
 from abc import ABC, abstractmethod
@@ -224,6 +225,19 @@ class Extension(Claim):
     """Base class of claims that are not in the paper; their proofs are in docs/theory."""
 
     section: ClassVar[str] = "Beyond the paper"
+
+
+def grid(**settings: Any) -> list[Unit]:
+    """Return units with all combinations of settings; the last one varies fastest.
+
+    A setting is one value, or an iterable of values that is not a text.
+
+    >>> grid(T=(2, 4), pool="gap")
+    [{'T': 2, 'pool': 'gap'}, {'T': 4, 'pool': 'gap'}]
+    """
+    single = [isinstance(value, str) or not isinstance(value, Iterable) for value in settings.values()]
+    values = [[value] if one else value for one, value in zip(single, settings.values(), strict=True)]
+    return [dict(zip(settings, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
 def component(value: _Value) -> _Value:

@@ -7,13 +7,14 @@ probability. An exact statement has the p-value 0 or 1. Power is tested by fault
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
 
 from tombola import _statistics
 from tombola._types import Floats
+from tombola.paper.rows import Rows, distinct, select
 
 # Absolute tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
 ROUNDING = 1e-9
@@ -43,6 +44,26 @@ def mean_at_most(values: Floats, limit: float) -> float:
         return 1.0
     error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
     return float(stdtr(values.size - 1, (limit - mean) / error)) if error > 0 else 0.0
+
+
+def means_at_most(
+    rows: Rows, by: Sequence[str], limit: Callable[..., float], column: str = "regret"
+) -> tuple[list[float], float]:
+    """Return a p-value of `mean_at_most` per setting, and the largest mean / limit.
+
+    rows: measurements of a claim, column -> value.
+    by: columns of a setting; the mean is over all rows with the same values of them.
+    limit: values of these columns -> limit, such as a bound on the regret.
+
+    >>> means_at_most([{"T": 4, "regret": 1.0}, {"T": 4, "regret": 3.0}], ["T"], lambda T: T)
+    ([1.0], 0.5)
+    """
+    checks, shares = [], []
+    for setting in distinct(rows, *by):
+        values, most = select(rows, column, **dict(zip(by, setting, strict=True))), limit(*setting)
+        checks.append(mean_at_most(values, most))
+        shares.append(float(values.mean()) / most)
+    return checks, max(shares)
 
 
 def mean_equals(values: Floats, mean: float) -> float:

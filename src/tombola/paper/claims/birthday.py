@@ -31,9 +31,9 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, LemmaSc
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.rows import Row, Rows, levels, select
+from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -95,27 +95,28 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     order: OrderLike = "iid"
     mean: Callable[[int], float] = component(bounds.birthday_mean)
     bound: Callable[[int], float] = component(bounds.birthday)
-    # From the weights of the losses to the exact mean of tau on i.i.d. draws.
-    law_mean: Callable[[list[int]], Fraction] = component(_mean_of_law)
+    law_mean: Callable[[list[int]], Fraction] = component(_mean_of_law)  # from the weights of the losses
 
     def units(self, *, full: bool) -> list[Unit]:
-        uniform: list[Unit] = [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
-        return uniform + [{"T": 64, "plays": 4000 if full else 400, "law": law} for law in _LAWS if law != _UNIFORM]
+        plays = 4000 if full else 400
+        uniform = grid(T=[4**i for i in range(2, 8 if full else 7)], plays=plays)
+        return uniform + grid(T=64, plays=plays, law=[law for law in _LAWS if law != _UNIFORM])
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, law = unit["T"], unit.get("law", _UNIFORM)
         # Four times or more: enough rounds for the test to stop.
         rows = Pool(np.tile(np.repeat(instances.birthday(T).losses, _LAWS[law](T), axis=0), (4, 1)))
-        taus = (
-            _stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
-        )
-        return [{"T": T, "law": law, "play": r, "tau": tau} for r, tau in enumerate(taus)]
+        for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
+            actions = play(self.test(T), rows, order=self.order, seed=child).actions
+            # Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds
+            # after tau, which is at most T + 3.
+            yield {"T": T, "law": law, "play": r, "tau": int(np.argmax(actions != 0)) - 1}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", law=_UNIFORM)
         worst = max(self.mean(T) / self.bound(T) for T in at)
         agree = [pvalues.mean_equals(select(rows, "tau", T=T, law=_UNIFORM), self.mean(T)) for T in at]
-        for T, law in sorted({(row["T"], row["law"]) for row in rows if row["law"] != _UNIFORM}):
+        for T, law in distinct([row for row in rows if row["law"] != _UNIFORM], "T", "law"):
             exact_mean = float(self.law_mean(_LAWS[law](T)))
             agree.append(pvalues.mean_equals(select(rows, "tau", T=T, law=law), exact_mean))
         maximisers = {T: self._maximisers(T) for T in _FEW_LOSSES}
@@ -148,16 +149,6 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
             "the first repetition not counted": {"law_mean": lambda law: _mean_of_law(law) - 1},
             "every law taken for uniform": {"law_mean": lambda law: _mean_of_law([1] * len(law))},
         }
-
-
-def _stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
-    """Return tau of one play.
-
-    Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds after tau,
-    which is at most T + 3.
-    """
-    trace = play(learner, rows, order=order, seed=seed)
-    return int(np.argmax(trace.actions != 0)) - 1
 
 
 # Leads of action 1 in units of 1/sqrt(T): the hardest i.i.d. input is near 1.
@@ -221,21 +212,18 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     bound: Callable[[int], float] = component(lambda T: bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2))
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
+        return grid(T=[2**i for i in range(8, 19 if full else 16, 2)], plays=200 if full else 80)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        T, count = unit["T"], unit["plays"]
-        pools: dict[str, tuple[Pool, OrderLike]] = {
-            f"iid {lead}": (_iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
-        }
-        pools |= {"birthday": (instances.birthday(T), self.order), "twice": (_pool_with_repeat(T), self.order)}
-        for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
-            plays = 3 * count if kind == "twice" else count
+        T = unit["T"]
+        pools: dict[str, Pool] = {f"iid {lead}": _iid_input(T, lead) for lead in (_ZERO, *_LEADS)}
+        pools |= {"birthday": instances.birthday(T), "twice": _pool_with_repeat(T)}
+        for (kind, pool), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
+            order = self.iid if kind.startswith("iid") else self.order
+            plays = 3 * unit["plays"] if kind == "twice" else unit["plays"]
             runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=child)
-            yield from [
-                {"T": T, "kind": kind, "play": r, "regret": float(regret)}
-                for r, regret in enumerate(runs.regrets("test"))
-            ]
+            for r, regret in enumerate(runs.regrets("test")):
+                yield {"T": T, "kind": kind, "play": r, "regret": float(regret)}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
@@ -299,10 +287,7 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
 
 
 def _mean_plays_of_test(n: int) -> float:
-    """Return the mean plays of action 0 in n rounds of training on n rows.
-
-    It is E min(tau + 1, n).
-    """
+    """Return E min(tau + 1, n): plays of action 0 in n rounds of training on n rows."""
     going = np.concatenate([[1.0, 1.0], np.cumprod(1 - np.arange(n) / n)])[:n]  # P[tau + 1 > t], t = 0 .. n-1
     return float(going.sum())
 
@@ -332,7 +317,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
     mean: Callable[[int], float] = component(_exact_regret)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": 2**i, "plays": 400 if full else 200} for i in range(8, 19 if full else 15, 1 if full else 2)]
+        return grid(T=[2**i for i in range(8, 19 if full else 15, 1 if full else 2)], plays=400 if full else 200)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         pool = instances.birthday(unit["T"])

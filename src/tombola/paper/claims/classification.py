@@ -34,7 +34,7 @@ from tombola.classification import (
 )
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
@@ -123,8 +123,8 @@ class UniformConvergence(
 
     def units(self, *, full: bool) -> list[Unit]:
         T, n = _SHORT
-        parts: list[Unit] = [{"n": n, "T": T, "plays": 20_000 if full else 2000}]
-        return parts + [{"n": n, "T": 1024, "plays": 4000 if full else 300} for n in (16, 32, 64, 128, 256, 512)]
+        short = grid(n=n, T=T, plays=20_000 if full else 2000)
+        return short + grid(n=(16, 32, 64, 128, 256, 512), T=1024, plays=4000 if full else 300)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, n = unit["T"], unit["n"]
@@ -188,12 +188,10 @@ class UniformConvergence(
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        module = "bounds.classification:uniform_convergence"
+        module, smaller = "bounds.classification:uniform_convergence", ("return math.sqrt(", "return 0.7 * math.sqrt(")
         return {
-            "direct radius x 0.7": SourceFault(module, "return math.sqrt(", "return 0.7 * math.sqrt("),
-            "corrected radius x 0.7": SourceFault(
-                f"{module}_corrected", "return math.sqrt(", "return 0.7 * math.sqrt("
-            ),
+            "direct radius x 0.7": SourceFault(module, *smaller),
+            "corrected radius x 0.7": SourceFault(f"{module}_corrected", *smaller),
             "printed radius x 0.7": SourceFault(f"{module}_printed", "delta))) / 2", "delta))) * 0.35"),
         }
 
@@ -205,10 +203,9 @@ _WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
 def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
     """Return two pools by name: labels by a threshold; random labels, half of them 1."""
     points = np.arange(horizon, dtype=np.float64)
-    random_labels = generator.permutation(np.arange(horizon) % 2)
     return {
         "realizable": LabelledPool(points, (points >= horizon // 2).astype(int)),
-        "random": LabelledPool(points, random_labels),
+        "random": LabelledPool(points, generator.permutation(np.arange(horizon) % 2)),
     }
 
 
@@ -248,8 +245,8 @@ class Classification(Claim, name="classification", expected="holds as corrected"
     bound: Callable[[int, int], float] = component(bounds.erm)
 
     def units(self, *, full: bool) -> list[Unit]:
-        count = 120 if full else 60
-        return [*({"T": 4**i, "plays": count} for i in range(3, 10 if full else 8)), {"T": 100, "plays": 0}]
+        plays = 120 if full else 60
+        return grid(T=[4**i for i in range(3, 10 if full else 8)], plays=plays) + grid(T=100, plays=0)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if unit["plays"] == 0:
@@ -275,8 +272,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         attacked = [row["regret"] == row["T"] for row in rows if row["kind"] == "bad order"]
         near, printed = float(select(rows, "regret", kind="v = T - 1")[0]), bounds.erm_printed(100, 99)
         checks = [
-            *(pvalues.mean_at_most(hard[T], self.bound(T, 1)) for T in at),
-            *(pvalues.mean_at_most(easy[T], self.bound(T, 1)) for T in at),
+            *(pvalues.mean_at_most(regrets[T], self.bound(T, 1)) for regrets in (hard, easy) for T in at),
             *(pvalues.mean_equals(easy[T], _mean_threshold_mistakes(T)) for T in at),
             *map(pvalues.exact, attacked),
             pvalues.exact(near == 99 and near <= self.bound(100, 99)),

@@ -31,7 +31,7 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import exact_band, mean_band, reference_lines
 from tombola.paper.rows import Row, Rows, distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
@@ -72,10 +72,7 @@ class _LastRowRecorder(Learner):
 
 @dataclass(frozen=True)
 class _FirstRowRecorder(_LastRowRecorder):
-    """Fault: base learner that plays the action with a loss in the first row.
-
-    It plays as if training drew one row.
-    """
+    """Fault: it plays the action with a loss in the first row, not the last."""
 
     def init(self, actions: int, horizon: int) -> _LastActionState:
         return _LastActionState(last=np.full(2, actions - 1.0))
@@ -87,10 +84,8 @@ class _FirstRowRecorder(_LastRowRecorder):
                 state.last[0] = action
 
 
-# Name of a schedule -> function from the delay to the schedule.
-_Schedules: TypeAlias = Mapping[str, Callable[[int], Schedule]]
 # The schedules of the claim, as functions of the delay.
-_SCHEDULES: _Schedules = {"lemma": LemmaSchedule, "paper": PaperSchedule}
+_SCHEDULES: Mapping[str, Callable[[int], Schedule]] = {"lemma": LemmaSchedule, "paper": PaperSchedule}
 
 
 def _recording_simulation(
@@ -98,7 +93,7 @@ def _recording_simulation(
     delay: int,
     *,
     base: Learner = _LastRowRecorder(),  # noqa: B008 - immutable
-    schedules: _Schedules = _SCHEDULES,
+    schedules: Mapping[str, Callable[[int], Schedule]] = _SCHEDULES,
     past: Literal["blocks", "all"] = "blocks",
 ) -> Simulation:
     """Return Simulation with a recording base learner and a schedule for this delay."""
@@ -146,28 +141,24 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         that follows; with round 1 counted nothing is left out.
     """
 
-    # From the schedule, "lemma" or "paper", and the delay.
+    # From the schedule, "lemma" or "paper", and the delay to a learner that records its training rows.
     learner: Callable[[str, int], Simulation] = component(_recording_simulation)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons = (2, 3, 37, 64, 300, 1024) if full else (2, 37, 64, 150)
-        delays = (0, 1, 3, 10, 40, 299)
-        return [{"schedule": name, "T": T, "d": d} for name in _SCHEDULES for T in horizons for d in delays]
+        return grid(schedule=_SCHEDULES, T=horizons, d=(0, 1, 3, 10, 40, 299))
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, d, name = unit["T"], unit["d"], unit["schedule"]
         drawn = _training_counts(self.learner(name, d), T, d, seed)
         before = [0]
         for i, block in _blocks(name, T, d):
-            shares = drawn.get(block.start, np.zeros(T))
             draws = _TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
             if draws:
-                counts = np.rint(shares * _TRAININGS * 2**i)
-                off = {
-                    "strange": int(counts.sum() - counts[before].sum()),
-                    "even": pvalues.counts_uniform(counts[before]),
-                }
-                yield {**unit, "block": i, "draws": draws, "seen": int(counts.sum()), "rows": len(before), **off}
+                counts = np.rint(drawn.get(block.start, np.zeros(T)) * _TRAININGS * 2**i)
+                seen, own = int(counts.sum()), counts[before]
+                off = {"strange": int(seen - own.sum()), "even": pvalues.counts_uniform(own)}
+                yield {**unit, "block": i, "draws": draws, "seen": seen, "rows": len(before), **off}
             before += [t - 1 for t in block if t <= T]
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -226,10 +217,6 @@ _POOLS: dict[str, Callable[[int], Pool]] = {
 }
 
 
-def _only(*names: str) -> _Learners:
-    return {name: _LEARNERS[name] for name in names}
-
-
 def _bound_of(learner: str, T: int, k: int, d: int) -> float:
     """Return the proved bound on the regret of a learner in random order."""
     return bounds.follow_the_leader(T, k, d) if learner == "follow the leader" else bounds.simulation(T, k, d)
@@ -238,17 +225,13 @@ def _bound_of(learner: str, T: int, k: int, d: int) -> float:
 def _play_learners(
     unit: Unit, learners: _Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners configured for delay d; return rows with the expected regret.
-
-    There is one row per learner and play.
-    """
+    """Play learners configured for delay d; return their expected regrets, one row per play."""
     T, d = unit["T"], unit["d"]
     pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
     runs = compare(pool, named, order, delay=delay(d), repetitions=unit["plays"], relabel=False, seed=seed)
-    about = {"pool": unit["pool"], "T": T, "k": pool.k, "d": d}
     return [
-        {**about, "learner": name, "play": r, "regret": float(regret)}
+        {"pool": unit["pool"], "T": T, "k": pool.k, "d": d, "learner": name, "play": r, "regret": float(regret)}
         for name in learners
         for r, regret in enumerate(runs.regrets(name, expected=True))
     ]
@@ -256,13 +239,7 @@ def _play_learners(
 
 def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
     """Return p-values of "mean regret at most bound", and the largest mean / bound."""
-    settings = distinct(rows, "pool", "learner", "T", "k", "d")
-    found, worst = [], 0.0
-    for pool, name, T, k, d in settings:
-        regrets, most = select(rows, "regret", pool=pool, learner=name, T=T, d=d), bound(name, T, k, d)
-        found.append(pvalues.mean_at_most(regrets, most))
-        worst = max(worst, float(regrets.mean()) / most)
-    return found, worst
+    return pvalues.means_at_most(rows, ("pool", "learner", "T", "k", "d"), lambda _, *setting: bound(*setting))
 
 
 def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
@@ -282,18 +259,11 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
 
 def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
-    """Return 1 for every bound that equals its formula, else 0.
-
-    Regrets are too far below the bounds to check them.
-    """
+    """Return 1 for every bound that equals its formula, else 0; regrets are too small to check them."""
     settings = distinct(rows, "learner", "T", "k", "d")
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
 
-# Pools of the theorem on which Simulation is compared with its bounds.
-_POOL_NAMES = ("split", "gap", "balanced")
-# Delays on the pool `delay_trap`, in rounds; d + 1 divides its rows.
-_TRAP_DELAYS = (3, 7, 15)
 # Source fault of both claims: the bound of Simulation divided by 1.6. Regrets stay below it, so that only the
 # comparison with the formula can detect it.
 _BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
@@ -339,31 +309,21 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         to the same learner on the same rows, and to Simulation only its waiting times.
     """
 
-    learners: _Learners = component(_only("follow the leader", "Hedge", "Simulation"))
+    learners: _Learners = component({name: _LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")})
     order: OrderLike = "random"
-    played_delay: Callable[[int], int] = component(int)
+    played_delay: Callable[[int], int] = component(int)  # from the stated delay to that of the plays
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**8, 2**13, 2**18), 40) if full else ((2**8, 2**12), 10)
-        easy = [
-            {"pool": pool, "T": T, "d": d, "plays": plays}
-            for pool in _POOL_NAMES
-            for T in horizons
-            for d in (0, 10, 100)
-        ]
+        easy = grid(pool=("split", "gap", "balanced"), T=horizons, d=(0, 10, 100), plays=plays)
         T, plays = (2**16, 300) if full else (2**12, 120)
-        traps = [
-            {"pool": "trap", "order": order, "T": T, "d": d, "plays": plays}
-            for order in ("random", "given")
-            for d in _TRAP_DELAYS
-        ]
-        return [*easy, *traps]
+        # On the pool `delay_trap`, d + 1 divides the rows.
+        return easy + grid(pool="trap", order=("random", "given"), T=T, d=(3, 7, 15), plays=plays)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         if unit["pool"] != "trap":
-            yield from _play_learners(
-                unit, {"Simulation": self.learners["Simulation"]}, self.order, self.played_delay, seed
-            )
+            learners = {"Simulation": self.learners["Simulation"]}
+            yield from _play_learners(unit, learners, self.order, self.played_delay, seed)
             return
         T, d = unit["T"], unit["d"]
         order = self.order if unit["order"] == "random" else "given"
@@ -383,38 +343,30 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     def verdict(self, rows: Rows) -> Verdict:
         easy = [row for row in rows if row["pool"] != "trap"]
         traps = _trap_rows(rows)
-        below, corrected = _bound_checks(easy, _bound_of)
+        checks, corrected = _bound_checks(easy, _bound_of)
         as_printed, printed = _bound_checks(easy, lambda _, *size: bounds.simulation_printed(*size))
-        T = levels(traps, "T")[0]
-        settings = [(name, d) for name in self.learners for d in levels(traps, "d")]
-        checks = [
-            pvalues.mean_at_most(
-                select(traps, "added", order="random", learner=name, d=d), _max_added_regret(name, T, d)
-            )
-            for name, d in settings
-        ]
-        checks += [
-            pvalues.mean_equals(select(traps, "regret", order="given", learner=name, d=d), _trap_regret(T, d))
-            for name, d in settings
-        ]
+        T, delays = levels(traps, "T")[0], levels(traps, "d")
+        for name in self.learners:
+            for d in delays:
+                shuffled, given = (matching(traps, order=order, learner=name, d=d) for order in ("random", "given"))
+                checks.append(pvalues.mean_at_most(select(shuffled, "added"), _max_added_regret(name, T, d)))
+                checks.append(pvalues.mean_equals(select(given, "regret"), _trap_regret(T, d)))
         checks += _bound_formula_checks(easy, _bound_of)
-        twins = [row for row in traps if row["twin"] is not None]
-        checks += [pvalues.exact(all(agrees(row["regret"], row["twin"]) for row in twins))]
-        d = levels(traps, "d")[-1]
-        added = {
-            (name, order): format_estimate(_statistics.mean(select(traps, "added", order=order, learner=name, d=d)))
-            for name in levels(traps, "learner")
-            for order in ("random", "given")
-        }
+        checks += [pvalues.exact(all(agrees(row["regret"], row["twin"]) for row in traps if row["twin"] is not None))]
+
+        def added(name: str, order: str) -> str:
+            values = select(traps, "added", order=order, learner=name, d=delays[-1])
+            return format_estimate(_statistics.mean(values))
+
         measured = (
             f"at most {printed:.2f} of the printed bound, {corrected:.2f} of the corrected one; "
-            f"regret that a delay of {d} rounds adds (mean ± half the 95 % interval): "
+            f"regret that a delay of {delays[-1]} rounds adds (mean ± half the 95 % interval): "
         ) + "; ".join(
-            f"{name} {added[name, 'random']} in random order, {added[name, 'given']} in given order"
+            f"{name} {added(name, 'random')} in random order, {added(name, 'given')} in given order"
             for name in levels(traps, "learner")
         )
         outcome: Outcome = "holds as corrected" if self.any_rejected(as_printed) else "holds"
-        return self.verdict_from([*below, *checks], measured, *_THEOREM_TEXTS, outcome=outcome)
+        return self.verdict_from(checks, measured, *_THEOREM_TEXTS, outcome=outcome)
 
     def chart(self, rows: Rows) -> Chart:
         traps = _trap_rows(rows)
@@ -470,15 +422,15 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         bounds.
     """
 
-    learners: _Learners = component(_only("Simulation", "Simulation, not waiting", "follow the leader"))
+    learners: _Learners = component({name: _LEARNERS[name] for name in _LEARNERS if name != "Hedge"})
     order: OrderLike = "random"
-    played_delay: Callable[[int], int] = component(int)
+    played_delay: Callable[[int], int] = component(int)  # from the stated delay to that of the plays
     bound: _Bound = component(_bound_of)
 
     def units(self, *, full: bool) -> list[Unit]:
         top, plays = (18, 100) if full else (14, 40)
-        delays = [{"pool": "split", "T": 2**top, "d": d, "plays": plays} for d in (1, 10, 100, 1000)]
-        return delays + [{"pool": "hard", "T": 2**i, "d": 16, "plays": plays} for i in range(8, top + 1)]
+        delays = grid(pool="split", T=2**top, d=(1, 10, 100, 1000), plays=plays)
+        return delays + grid(pool="hard", T=[2**i for i in range(8, top + 1)], d=16, plays=plays)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         return _play_learners(unit, self.learners, self.order, self.played_delay, seed)

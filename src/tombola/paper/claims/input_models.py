@@ -15,7 +15,7 @@ the worst pool the mean over orders is the exact value.
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -28,10 +28,10 @@ from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import Regrets, worst_case
-from tombola.paper.rows import Row, Rows, levels, matching, select
+from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
 from tombola.report.chart import Chart, Line
 from tombola.rng import repetition_seeds
 
@@ -47,25 +47,22 @@ _LEVELS = (0.5, 0.2, 0.05, 0.01)
 _SHOWN = 0.05
 # Confidence intervals by name.
 _KINDS: dict[str, _Intervals] = {
-    "hoeffding": Hoeffding,
-    "serfling": Serfling,
-    "bernstein": EmpiricalBernsteinSerfling,
-}
+    "hoeffding": Hoeffding, "serfling": Serfling, "bernstein": EmpiricalBernsteinSerfling
+}  # fmt: skip
 # Distribution of the ones among the first rows (C.1: by rows N and rows seen s) or of the red balls among 2k draws
 # from 2n balls (A.1: by n and k).
 _Law: TypeAlias = Callable[[int, int], Floats]
 # Limit of n/k times the distance between 2k draws without and with replacement from 2n balls, by Diaconis and Freedman
 # (1980), in their norm: twice the total variation distance.
 DISTANCE_CONSTANT = math.sqrt(2 / (math.pi * math.e))
+# Values of n/k in A.1.
+_SHARES = (10, 100, 1000)
 # Largest k for which the interval of A.1 is computed: it takes time k^2.
 _MAX_INTERVAL_DRAWS = 300
 
 
 def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level: float) -> Any:
-    """Return confidence intervals of the mean of a 0/1 pool.
-
-    Entry j is for j ones among the rows seen.
-    """
+    """Return intervals of the mean of a 0/1 pool: entry j for j ones among the rows seen."""
     confidence = interval(population, level, seen + 1)
     confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
     return confidence
@@ -121,9 +118,9 @@ def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
 
 
 def _largest_excess(exact: Floats, exponents: Floats) -> float:
-    """Return the largest probability / (2 exp(-exponent)).
+    """Return the largest probability / (2 exp(-exponent)), above 1 for a violated bound.
 
-    If it is above 1, the bound is violated. It is computed in logarithms to avoid underflow.
+    It is computed in logarithms to avoid underflow.
     """
     possible = exact > 0
     logs = np.log(exact[possible]) - math.log(2) + exponents[possible]
@@ -131,10 +128,7 @@ def _largest_excess(exact: Floats, exponents: Floats) -> float:
 
 
 def _reds_without_replacement(n: int, k: int) -> Floats:
-    """Return the distribution of red balls in 2k draws, shape (2k + 1,).
-
-    The draws are without replacement, from n red and n black balls.
-    """
+    """Return P(j red) in 2k draws from n red and n black balls, shape (2k + 1,)."""
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(np.arange(2 * k + 1), 2 * n, n, 2 * k))
@@ -201,7 +195,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
     def units(self, *, full: bool) -> list[Unit]:
         counts = (1, 2, 5, 10, 30, 100, 300, 1000, *((3000, 10_000) if full else ()))
-        return [{"k": k, "n": share * k} for k in counts for share in (10, 100, 1000)]
+        return [{"k": k, "n": share * k} for k in counts for share in _SHARES]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         n, k = unit["n"], unit["k"]
@@ -234,15 +228,13 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         return self.verdict_from([*sound, *near[DISTANCE_CONSTANT / 2]], measured, *texts, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
-        shares = (10, 100, 1000)
         scaled = [
             {**row, "share": row["n"] // row["k"], "scaled": row["distance"] * row["n"] / row["k"]} for row in rows
         ]
-        bands = [exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in shares]
-        lines = reference_lines(
-            levels(rows, "k"),
-            {"printed: √(2/πe)": lambda _: DISTANCE_CONSTANT, "corrected: half of it": lambda _: DISTANCE_CONSTANT / 2},
-        )
+        bands = [exact_column(scaled, f"k/n = 1/{share}", "k", "scaled", share=share) for share in _SHARES]
+        constants = {"printed: √(2/πe)": DISTANCE_CONSTANT, "corrected: half of it": DISTANCE_CONSTANT / 2}
+        curves = {name: lambda _, value=value: value for name, value in constants.items()}
+        lines = reference_lines(levels(rows, "k"), curves)
         return self.make_chart("n/k × total variation distance", bands, lines, x_label="pairs of draws, k", log="x")
 
     def faults(self) -> dict[str, Overrides]:
@@ -260,7 +252,9 @@ def _near(row: Row, constant: float) -> bool:
     return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])
 
 
-_LEARNERS: dict[str, Learner] = {"follow the leader": FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
+# The learner of B.1 that is also played on its worst pools.
+_PLAYED = "follow the leader"
+_LEARNERS: dict[str, Learner] = {_PLAYED: FollowTheLeader(), "Hedge": Hedge(), "UCB1": UCB1()}
 # All rows of two losses 0 or 1.
 _ROW_KINDS = list(itertools.product([0.0, 1.0], repeat=2))
 # Input model -> text of the chart.
@@ -289,33 +283,26 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     order: OrderLike = "random"
 
     def units(self, *, full: bool) -> list[Unit]:
-        walked = [{"learner": name, "T": T, "plays": 0} for name in _LEARNERS for T in range(1, 9 if full else 7)]
-        plays = 4000 if full else 500
-        return [unit | {"plays": plays} if unit["learner"] == "follow the leader" else unit for unit in walked]
+        horizons, plays = range(1, 9 if full else 7), 4000 if full else 500
+        return [unit for name in _LEARNERS for unit in grid(learner=name, T=horizons, plays=plays * (name == _PLAYED))]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        about = {"learner": unit["learner"], "T": unit["T"]}
-        learner = _LEARNERS[unit["learner"]]
+        about, learner = {"learner": unit["learner"], "T": unit["T"]}, _LEARNERS[unit["learner"]]
         regrets = self.exact(learner, _ROW_KINDS, unit["T"])
-        values: dict[str, Any] = {model: float(getattr(regrets, model)) for model in _MODELS}
-        rows: list[Row] = [{**about, "kind": "exact", **values}]
+        rows: list[Row] = [{**about, "kind": "exact", **{model: float(getattr(regrets, model)) for model in _MODELS}}]
         for child in repetition_seeds(seed, unit["plays"]):
             trace = play(learner, regrets.random_input, order=self.order, seed=child)
             rows.append({**about, "kind": "play", "regret": trace.expected_regret})
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        exact = matching(rows, kind="exact")
-        ordered = [_ordered(row) for row in exact]
-        strict = sum(
-            row["iid"] < row["random"] - _REGRET_ROUNDING < row["adversarial"] - 2 * _REGRET_ROUNDING for row in exact
-        )
-        played = {(row["learner"], row["T"]) for row in rows if row["kind"] == "play"}
+        exact, played = matching(rows, kind="exact"), matching(rows, kind="play")
+        gaps = [(row["random"] - row["iid"], row["adversarial"] - row["random"]) for row in exact]
+        ordered = [min(gap) >= -_REGRET_ROUNDING for gap in gaps]
+        strict = sum(min(gap) > _REGRET_ROUNDING for gap in gaps)
         agree = [
-            pvalues.mean_equals(
-                select(rows, "regret", kind="play", learner=name, T=T), select(exact, "random", learner=name, T=T)[0]
-            )
-            for name, T in sorted(played)
+            pvalues.mean_equals(select(played, "regret", **where), select(exact, "random", **where)[0])
+            for where in (dict(zip(("learner", "T"), at, strict=True)) for at in distinct(played, "learner", "T"))
         ]
         measured = (
             f"both inequalities in {sum(ordered)} of {len(exact)} exact comparisons up to T = "
@@ -332,33 +319,24 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         return self.make_chart("worst expected regret, exact", bands, log="", subtitle=f": {name}")
 
     def faults(self) -> dict[str, Overrides]:
+        def exchanged(one: str, other: str) -> Overrides:
+            def exact(*inputs: Any) -> Regrets:
+                regrets = self.exact(*inputs)
+                return regrets._replace(**{one: getattr(regrets, other), other: getattr(regrets, one)})
+
+            return {"exact": exact}
+
+        def too_small(*inputs: Any) -> Regrets:
+            regrets = self.exact(*inputs)
+            return regrets._replace(adversarial=regrets.adversarial - 1.0)
+
         return {
             "no shuffle": {"order": "given"},
             "draws with replacement": {"order": "iid"},
-            "i.i.d. taken for random order": {
-                "exact": lambda *inputs: _exchanged(self.exact(*inputs), "iid", "random")
-            },
-            "random taken for adversarial order": {
-                "exact": lambda *inputs: _exchanged(self.exact(*inputs), "random", "adversarial")
-            },
-            "a comparator that is not the best": {
-                "exact": lambda *inputs: _less(self.exact(*inputs), "adversarial", 1.0)
-            },
+            "i.i.d. taken for random order": exchanged("iid", "random"),
+            "random taken for adversarial order": exchanged("random", "adversarial"),
+            "a comparator that is not the best": {"exact": too_small},
         }
-
-
-def _ordered(row: Row) -> bool:
-    return bool(
-        row["iid"] <= row["random"] + _REGRET_ROUNDING and row["random"] <= row["adversarial"] + _REGRET_ROUNDING
-    )
-
-
-def _exchanged(regrets: Regrets, one: str, other: str) -> Regrets:
-    return regrets._replace(**{one: getattr(regrets, other), other: getattr(regrets, one)})
-
-
-def _less(regrets: Regrets, model: str, amount: float) -> Regrets:
-    return regrets._replace(**{model: getattr(regrets, model) - amount})
 
 
 @dataclass(frozen=True)
@@ -383,24 +361,23 @@ class Concentration(Claim, name="concentration", expected="holds"):
     intervals: Mapping[str, _Intervals] = component(_KINDS)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"N": N} for N in ((1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))]
+        return grid(N=(1, 2, 3, 5, 10, 20, 50, 100, 200) if full else (1, 2, 3, 5, 10, 20, 50, 100))
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        return [self._row(unit["N"], s) for s in range(1, unit["N"] + 1)]
-
-    def _row(self, N: int, s: int) -> Row:
-        law = self.law(N, s)
-        deviations, exact = _deviation_tails(law, N, s)
-        row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
-        for name, interval in self.intervals.items():
-            misses = [
-                float(_miss_probabilities(law, _intervals_by_ones(interval, N, s, level), N).max()) / level
-                for level in _LEVELS
-            ]
-            shown = _intervals_by_ones(interval, N, s, _SHOWN)
-            row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
-        radii = {"printed_radius": math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))}
-        return {**row, **radii, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
+        N = unit["N"]
+        for s in range(1, N + 1):
+            law = self.law(N, s)
+            deviations, exact = _deviation_tails(law, N, s)
+            row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
+            for name, interval in self.intervals.items():
+                misses = [
+                    float(_miss_probabilities(law, _intervals_by_ones(interval, N, s, level), N).max()) / level
+                    for level in _LEVELS
+                ]
+                shown = _intervals_by_ones(interval, N, s, _SHOWN)
+                row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
+            row["printed_radius"] = math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))
+            yield {**row, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
 
     def verdict(self, rows: Rows) -> Verdict:
         worst = {name: float(select(rows, name).max()) for name in self.intervals}

@@ -20,7 +20,6 @@ the same rows are ordinary noise, and a learner with few switches has a rate of 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.switching import NO_OPTIMISM, NO_PRICE
 from tombola.paper.rows import Row, Rows, levels, matching, select, slope
@@ -170,33 +169,33 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     def units(self, *, full: bool) -> list[Unit]:
         powers = range(12, 19) if full else (12, 14, 16)
-        rates: list[Unit] = [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in _GAPS]
-        twins = [{"T": _TWIN_ROUNDS, "learner": name, "plays": 12} for name in _TWINS]
-        twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(_GAPS)} for i in powers if i <= 16]
+        rates = grid(T=[2**i for i in powers], gap=_GAPS, plays=200 if full else 60)
+        twins = grid(T=_TWIN_ROUNDS, learner=_TWINS, plays=12)
+        twins += grid(T=[2**i for i in powers if i <= 16], learner=_TIGHT, plays=len(_GAPS))
         return [*rates, *twins, {"T": _LONG, "learner": "faithful", "plays": 0}]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         if "gap" not in unit:
             yield from self._exact_rows(unit, seed)
             return
-        T, count = unit["T"], unit["plays"]
-        pool = _pool_losses_first(T, unit["gap"] / T**0.5, seed)
-        runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
+        T, gap = unit["T"], unit["gap"]
+        runs = compare(
+            _pool_losses_first(T, gap / T**0.5, seed), self.learners, self.order,
+            repetitions=unit["plays"], switching_price=self.price, seed=seed,
+        )  # fmt: skip
         for name in self.learners:
-            cell = runs.cell(name)
+            plays, switches = runs.cell(name).plays[:, 0], runs.cell(name).sums[:, -1, SWITCHES]
             for r, regret in enumerate(runs.regrets(name)):
-                about = {"T": T, "gap": unit["gap"], "learner": name, "play": r, "regret": float(regret)}
-                worse = {"worse": int(cell.plays[r, 0]), "switches": int(cell.sums[r, -1, SWITCHES])}
-                yield {**about, **worse}
+                about = {"T": T, "gap": gap, "learner": name, "play": r, "regret": float(regret)}
+                yield {**about, "worse": int(plays[r]), "switches": int(switches[r])}
 
     def _exact_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
         """Yield rounds that agree with the twin, or plays of action 0, and exact numbers."""
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
-            losses = (np.arange(T)[:, None] < np.array([(1 + _WIDE_GAP) / 2, (1 - _WIDE_GAP) / 2]) * T).astype(
-                np.float64
-            )
+            ones = np.array([(1 + _WIDE_GAP) / 2, (1 - _WIDE_GAP) / 2]) * T
+            losses = (np.arange(T)[:, None] < ones).astype(np.float64)
             trace = play(self.learners[name], Pool(losses), seed=seed)
             yield {**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}
             return
@@ -210,42 +209,27 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     def verdict(self, rows: Rows) -> Verdict:
         computed, rows = [[row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)]
-        at = levels(rows, "T")
-        settings = [(T, gap) for T in at for gap in levels(rows, "gap")]
-        checks = [check for T, gap in settings for check in self._checks(rows, T, gap)]
-        hard = {gap: [select(rows, "regret", T=T, gap=gap, learner=_TIGHT) for T in at] for gap in levels(rows, "gap")}
-        rate = [self.bound(T, 2) for T in at]
-        checks += [pvalues.binomial_tail(*_exceptions(rows, T), 1 / T) for T in at]
-        checks += [pvalues.exact(agrees(bound, _bound_formula(T))) for T, bound in zip(at, rate, strict=True)]
+        at, gaps = levels(rows, "T"), levels(rows, "gap")
+        checks, share = pvalues.means_at_most(
+            matching(rows, learner=_TIGHT), ("T", "gap"), lambda T, _: self.bound(T, 2)
+        )
+        for T in at:
+            checks += [check for gap in gaps for check in _play_checks(matching(rows, T=T, gap=gap), T, gap)]
+            checks.append(pvalues.binomial_tail(*_exceptions(rows, T), 1 / T))
+            checks.append(pvalues.exact(agrees(self.bound(T, 2), _bound_formula(T))))
         differ = sum(row["value"] != row["exact"] for row in computed)
         checks.append(pvalues.exact(differ == 0))
-        widest = levels(rows, "gap")[-1]
-        improved = float(select(rows, "regret", T=at[-1], gap=widest, learner=_TIGHT).mean())
-        wide = float(select(rows, "regret", T=at[-1], gap=widest, learner="faithful").mean())
-        share = max(
-            float(regrets.mean()) / bound for many in hard.values() for regrets, bound in zip(many, rate, strict=True)
-        )
-        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=_TIGHT).value:.2f}" for gap in hard)
+        last = matching(rows, T=at[-1], gap=gaps[-1])
+        improved, wide = (float(select(last, "regret", learner=name).mean()) for name in (_TIGHT, "faithful"))
+        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=_TIGHT).value:.2f}" for gap in gaps)
         lost, plays = np.sum([_exceptions(rows, T) for T in at], axis=0)
         measured = (
             f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, "
-            f"gap {widest:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); "
+            f"gap {gaps[-1]:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); "
             f"best dropped, or the other one too late, in {lost} of {plays} plays; "
             f"{differ} of {len(computed)} plays differ from exact values"
         )
         return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
-
-    def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
-        tight = matching(rows, T=T, gap=gap, learner=_TIGHT)
-        most = bounds.elimination_switches(T, 2)
-        faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
-        made = select(rows, "switches", **faithful)
-        return [
-            pvalues.mean_at_most(select(tight, "regret"), self.bound(T, 2)),
-            pvalues.exact(float(select(tight, "switches").max()) <= most),
-            pvalues.exact(bool((made == bounds.simulation_elimination_switches(T, 2)).all())),
-            pvalues.mean_equals(select(rows, "regret", **faithful), _faithful_regret(T, gap / T**0.5)),
-        ]
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["gap"] is not None]
@@ -268,20 +252,25 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        serfling, faithful = "learners.switching.staged_elimination", "learners.switching.simulation_elimination"
-        radius = "confidence.intervals:serfling_radius"
+        serfling = "learners.switching.staged_elimination:SerflingElimination.radius"
+        faithful = "learners.switching.simulation_elimination:SimulationSuccessiveElimination.init"
+        radius, bound = "confidence.intervals:serfling_radius", "bounds.switching:elimination"
         return {
             "half of Serfling's radius": SourceFault(radius, "min(1.0, math.sqrt(", "min(1.0, 0.5 * math.sqrt("),
-            "Hoeffding in place of Serfling": SourceFault(
-                f"{serfling}:SerflingElimination.radius", "state.population", "1e300"
-            ),
-            "(ln T)^½ in the paper's radius": SourceFault(
-                f"{faithful}:SimulationSuccessiveElimination.init", "1.5)", "0.5)"
-            ),
-            "elimination bound / 40": SourceFault(
-                "bounds.switching:elimination", "capped(regret +", "capped(regret / 40 +"
-            ),
+            "Hoeffding in place of Serfling": SourceFault(serfling, "state.population", "1e300"),
+            "(ln T)^½ in the paper's radius": SourceFault(faithful, "1.5)", "0.5)"),
+            "elimination bound / 40": SourceFault(bound, "capped(regret +", "capped(regret / 40 +"),
         }
+
+
+def _play_checks(rows: Rows, T: int, gap: float) -> list[float]:
+    """Return p-values of the switches, and of the exact regret of the paper's learner."""
+    tight, faithful = matching(rows, learner=_TIGHT), matching(rows, learner="faithful")
+    return [
+        pvalues.exact(float(select(tight, "switches").max()) <= bounds.elimination_switches(T, 2)),
+        pvalues.exact(bool((select(faithful, "switches") == bounds.simulation_elimination_switches(T, 2)).all())),
+        pvalues.mean_equals(select(faithful, "regret"), _faithful_regret(T, gap / T**0.5)),
+    ]
 
 
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
@@ -306,25 +295,19 @@ _WALK_LEARNERS: dict[str, Learner] = {
 }
 
 
-def _rescaled_walk(walk: Pool) -> Pool:
-    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
+def _rescaled_walk(T: int, seed: Seed) -> Pool:
+    """Return a walk of T rounds with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
 
     Losses are clipped to [0, 1]. The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small
     that up to millions of rounds a few switches cost more than the worse action; the rescaled walk shows the rates at
     thousands of rounds.
     """
-    T = walk.rows
-    losses = np.array(walk.losses, dtype=np.float64)
+    losses = np.array(instances.random_walk(T, seed=seed).losses, dtype=np.float64)
     best = int(np.argmin(losses.sum(axis=0)))
     factor = _SPREAD * 9 * math.log2(T) / math.sqrt(math.log2(T) / 2)
     wide = np.repeat(0.5 + factor * (losses[:, [1 - best]] - 0.5), 2, axis=1)
     wide[:, best] -= 0.5 * (2 / T) ** (1 / 3)
     return Pool(wide.clip(0.0, 1.0))
-
-
-def _walk_of(T: int, seed: Seed) -> Pool:
-    """Return a rescaled walk of T rounds."""
-    return _rescaled_walk(instances.random_walk(T, seed=seed))
 
 
 @dataclass(frozen=True)
@@ -350,10 +333,10 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     learners: Mapping[str, Learner] = component(_WALK_LEARNERS)
     given: OrderLike = "given"
     order: OrderLike = "random"
-    walk: Callable[[int, Seed], Pool] = component(_walk_of)
+    walk: Callable[[int, Seed], Pool] = component(_rescaled_walk)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]
+        return grid(T=[2**i for i in range(8, 18 if full else 15)], walks=200 if full else 80)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         rows: list[Row] = []
@@ -382,8 +365,8 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         checks = [
             pvalues.growth("at least", at, _regrets(rows, _FRUGAL, "given"), lower),
             pvalues.growth("at most", at, _regrets(rows, _FRUGAL, "random"), upper),
+            pvalues.exact(not any(row["differs"] for row in rows)),
         ]
-        checks.append(pvalues.exact(not any(row["differs"] for row in rows)))
         gains = {name: _gains(rows, name) for name in self.learners}
         checks += [pvalues.exact(pvalues.mean_at_most(gain, 0.0) <= self.alpha) for gain in gains.values()]
         slopes = [slope(rows, "T", "regret", order=order, learner=_FRUGAL) for order in ("given", "random")]
@@ -406,9 +389,7 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
             "no shuffle": {"order": "given"},
             "a walk that is shuffled too": {"given": "random"},
             "a learner that switches as if rows were listed": {"learners": {**self.learners, _FRUGAL: BatchedExp3()}},
-            "a walk without a best action": {
-                "walk": lambda T, seed: Pool(np.repeat(_walk_of(T, seed).losses[:, :1], 2, axis=1))
-            },
+            "a walk without a best action": {"walk": lambda *of: Pool(np.repeat(self.walk(*of).losses[:, :1], 2, 1))},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
@@ -424,9 +405,5 @@ def _gains(rows: Rows, learner: str) -> Floats:
 
     It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
     """
-    at = levels(rows, "T")
-    kinds = [
-        [mine / T ** (2 / 3) for mine, T in zip(_regrets(rows, name, kind), at, strict=True)]
-        for name, kind in ((learner, "given"), (_FRUGAL, "random"))
-    ]
-    return np.asarray(np.mean([given - shuffled for given, shuffled in zip(*kinds, strict=True)], axis=0))
+    pairs = zip(levels(rows, "T"), _regrets(rows, learner, "given"), _regrets(rows, _FRUGAL, "random"), strict=True)
+    return np.asarray(np.mean([given / T ** (2 / 3) - shuffled / T ** (2 / 3) for T, given, shuffled in pairs], axis=0))

@@ -18,7 +18,7 @@ from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.pvalues import exact, mean_at_most
+from tombola.paper.pvalues import exact, means_at_most
 from tombola.paper.rows import Row, Rows, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import OptimisticSimulationTwin, rounds_agreed
@@ -27,10 +27,7 @@ from tombola.rng import RngStreams, repetition_seeds
 
 
 def _theorem_bound(T: int) -> float:
-    """Return the bound of the theorem.
-
-    R(h) is a birthday mean plus the bound of UCB1, at most h.
-    """
+    """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1."""
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
     return bounds.smallest_index(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 
@@ -94,17 +91,15 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
     def verdict(self, rows: Rows) -> Verdict:
         differ = sum(row["differs"] for row in rows if row["play"] is None)
         rows = [row for row in rows if row["play"] is not None]
-        probabilities, shares, parts, worst = [exact(differ == 0)], [], [], 0.0
-        for T in levels(rows, "T"):
-            values, direct = select(rows, "regret", T=T), select(rows, "direct", T=T)
-            probabilities += [mean_at_most(values, self.bound(T)), mean_at_most(values, (T + 1) / 6)]
-            worst = max(worst, float(abs(direct - (T + 1) / 2).max()))
-            shares.append(float(values.mean()) / self.bound(T))
-            parts.append(f"{values.mean():.0f} (T = {T})")
+        checks, share = means_at_most(rows, ["T"], self.bound)
+        checks += means_at_most(rows, ["T"], lambda T: (T + 1) / 6)[0]
+        simulated = ", ".join(f"{select(rows, 'regret', T=T).mean():.0f} (T = {T})" for T in levels(rows, "T"))
+        worst = max(abs(row["direct"] - (row["T"] + 1) / 2) for row in rows)
         directly = "(T + 1)/2 in every play" if worst < 1e-6 else f"off (T + 1)/2 by up to {worst:.0f}"
-        measured = f"directly {directly}; simulated {', '.join(parts)}, at most {max(shares):.2f} of the bound"
+        measured = f"directly {directly}; simulated {simulated}, at most {share:.2f} of the bound"
         measured += f"; {differ} noisy plays differ from the twin"
-        return self.verdict_from([*probabilities, exact(worst < 1e-6)], measured, "Σ R(2^i) + O(√(kT))")
+        checks += [exact(differ == 0), exact(worst < 1e-6)]
+        return self.verdict_from(checks, measured, "Σ R(2^i) + O(√(kT))")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
@@ -123,10 +118,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
+        keep = "learners.reductions.optimistic:keep_probabilities"
         return {
-            "no optimism": SourceFault(
-                "learners.reductions.optimistic:keep_probabilities",
-                "np.divide(indices, state",
-                "np.divide(state.levels, state",
-            ),
+            "no optimism": SourceFault(keep, "np.divide(indices, state", "np.divide(state.levels, state"),
         }

@@ -20,12 +20,12 @@ from tombola.bounds.classification import erm_policies
 from tombola.bounds.common import growing_counts
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.extensions.delay import one_early
-from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
-from tombola.paper.rows import Row, Rows, levels, select
+from tombola.paper.pvalues import ROUNDING, exact, means_at_most
+from tombola.paper.rows import Row, Rows, levels, matching
 from tombola.policies.guard import Guard
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -36,9 +36,6 @@ _SCHEDULES = {"every row": (0, 1, 2, 3, 4), "blocks": (0, 0, 2, 2, 2)}
 _HOSTILE = ("always bad", "good then bad", "alternating", "random")
 # Rounds of a play with a hostile router.
 _ROUNDS = 200
-# Function from the rows at risk and the differences of the losses to the probability of playing the router, per
-# round.
-_Stakes = Callable[[float, Floats], Floats]
 # Factor of the rows between two trainings of the minimiser.
 _GROWTH = 1.5
 # Probability that a label is random: from noise-free to pure noise.
@@ -70,24 +67,22 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = component(lambda seen, _: seen)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "schedule": name} for pool in range(3) for name in _SCHEDULES]
+        return grid(pool=range(3), schedule=_SCHEDULES)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         # The pool is fixed: the identity is exact on each, so that no seed is needed.
+        # The pool is fixed: the identity is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["pool"])
         losses, features = generator.random((5, 3)), generator.random(5)
-        schedule = _SCHEDULES[unit["schedule"]]
+        schedule, orders = _SCHEDULES[unit["schedule"]], self.orders(5)
         for d in range(3):
-            played = [max(0, n - self.played_delay(d)) for n in schedule]
-            orders = self.orders(5)
-            total = sum(
-                self._loss(losses, features, order[: played[t]], order[t]) for order in orders for t in range(5)
-            )
+            total = 0.0
+            for order in orders:
+                for n, row in zip(schedule, order, strict=True):
+                    seen = self.training_rows(order[: max(0, n - self.played_delay(d))], row)
+                    total += _nearest_loss(losses, features, seen, row)
             curve = sum(_curve(losses, features, max(0, n - d)) for n in schedule)
             yield {**unit, "d": d, "loss": total / len(orders), "curve": curve}
-
-    def _loss(self, losses: Floats, features: Floats, seen: tuple[int, ...], row: int) -> float:
-        return _nearest_loss(losses, features, self.training_rows(seen, row), row)
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["loss"] - row["curve"]) for row in rows)
@@ -95,11 +90,8 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
         return self.verdict_from([exact(off < ROUNDING)], measured, "E ℓ = Σ c(n(t))")
 
     def chart(self, rows: Rows) -> Chart:
-        bands = (
-            exact_column(rows, name, "d", "loss", schedule=name, pool=0)
-            for name in _SCHEDULES
-            if any(row["schedule"] == name and row["pool"] == 0 for row in rows)
-        )
+        first = matching(rows, pool=0)
+        bands = [exact_column(first, name, "d", "loss", schedule=name) for name in levels(first, "schedule")[::-1]]
         return self.make_chart("expected loss of five rows, exact", bands, x_label="delay d", log="")
 
     def faults(self) -> dict[str, Overrides]:
@@ -125,7 +117,10 @@ def _curve(losses: Floats, features: Floats, n: int) -> float:
 
 
 def _guard_stakes(risk: float, differences: Floats) -> Floats:
-    """Return the probability of playing the router in every round, by our guard."""
+    """Return the probability of playing the router in every round, by our guard.
+
+    differences: loss of the safe learner minus that of the router, per round.
+    """
     return Guard(risk).stakes(differences, differences).probabilities
 
 
@@ -147,11 +142,11 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     Alt: No hostile router costs more than the risk.
     """
 
-    stakes: _Stakes = component(_guard_stakes)
+    stakes: Callable[[float, Floats], Floats] = component(_guard_stakes)
     allowed: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"router": router, "repetitions": 200 if full else 20} for router in _HOSTILE]
+        return grid(router=_HOSTILE, repetitions=200 if full else 20)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
@@ -198,6 +193,10 @@ def _hostile(router: str, generator: np.random.Generator) -> Floats:
     return generator.uniform(-1.0, 1.0, _ROUNDS)
 
 
+def _policy_bound(T: int) -> float:
+    return erm_policies(T, T + 1, _GROWTH)  # of T + 1 thresholds
+
+
 @dataclass(frozen=True)
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
     """Regret of ERM over thresholds, rarely retrained, in random order.
@@ -220,8 +219,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     allowed: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        horizons = (64, 256, 1024) if full else (64, 256)
-        return [{"T": T, "noise": noise, "orders": 100 if full else 20} for T in horizons for noise in _NOISES]
+        return grid(T=(64, 256, 1024) if full else (64, 256), noise=_NOISES, orders=100 if full else 20)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         generator = np.random.default_rng(seed)
@@ -234,29 +232,25 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         ]
 
     def _regret(self, features: Integers, labels: Integers) -> float:
-        T, lost = len(labels), 0.0
+        T = len(labels)
         # mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
         mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
         starts = growing_counts(T, _GROWTH)
-        lost += float(mistakes[: starts[0], 0].sum())
+        lost = float(mistakes[: starts[0], 0].sum())
         for n, end in zip(starts, [*starts[1:], T], strict=True):
             lost += float(mistakes[n:end, self.minimiser(mistakes[:n].sum(axis=0))].sum())
         return lost - float(mistakes.sum(axis=0).min())
 
     def verdict(self, rows: Rows) -> Verdict:
-        pvalues, shares = [], []
-        for T, noise in itertools.product(levels(rows, "T"), levels(rows, "noise")):
-            regrets, bound = select(rows, "regret", T=T, noise=noise), erm_policies(T, T + 1, _GROWTH)
-            pvalues.append(mean_at_most(regrets, self.allowed(bound)))
-            shares.append(float(regrets.mean()) / bound)
-        measured = f"mean regret at most {max(shares):.2f} of the bound, in {len(rows):,} plays"
-        return self.verdict_from(pvalues, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))")
+        checks, _ = means_at_most(rows, ("T", "noise"), lambda T, _: self.allowed(_policy_bound(T)))
+        _, share = means_at_most(rows, ("T", "noise"), lambda T, _: _policy_bound(T))
+        measured = f"mean regret at most {share:.2f} of the bound, in {len(rows):,} plays"
+        return self.verdict_from(checks, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))")
 
     def chart(self, rows: Rows) -> Chart:
-        bands = tuple(
-            exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in levels(rows, "noise")
-        )
-        lines = reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)})
+        noises = levels(rows, "noise")
+        bands = [exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in noises]
+        lines = reference_lines(levels(rows, "T"), {"bound": _policy_bound})
         return self.make_chart("mean regret", bands, lines, x_label="rows T")
 
     def faults(self) -> dict[str, Overrides]:
@@ -298,32 +292,29 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
     value: Callable[[Pool, float], float] = component(lambda pool, amount: best_per_row(pool, Budget(amount)))
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"costs": costs, "tables": 20 if full else 4} for costs in ("equal", "random")]
+        return grid(costs=("equal", "random"), tables=20 if full else 4)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        generator = np.random.default_rng(seed)
-        return [self._table(unit, generator, part) for _ in range(unit["tables"]) for part in (0.2, 0.5, 0.8)]
-
-    def _table(self, unit: Unit, generator: np.random.Generator, part: float) -> Row:
-        shape = (_TABLE_ROWS, _TABLE_ACTIONS)
-        losses, costs = generator.random(shape), generator.random(shape)
-        if unit["costs"] == "equal":
-            costs = np.tile(np.arange(_TABLE_ACTIONS) / 2, (_TABLE_ROWS, 1))
-        costs[:, 0] = 0.0  # the null action
-        amount = part * float(costs[:, -1].sum())
-        found = self.value(Pool(losses, costs=costs), amount)
-        return {
-            **unit, "part": part, "value": found, "program": _linear_program(losses, costs, amount),
-            "whole_rows": _best_of_all(losses, costs, amount),
-        }  # fmt: skip
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
+        generator, shape = np.random.default_rng(seed), (_TABLE_ROWS, _TABLE_ACTIONS)
+        for part in (0.2, 0.5, 0.8) * unit["tables"]:
+            losses, costs = generator.random(shape), generator.random(shape)
+            if unit["costs"] == "equal":
+                costs = np.tile(np.arange(_TABLE_ACTIONS) / 2, (_TABLE_ROWS, 1))
+            costs[:, 0] = 0.0  # the null action
+            amount = part * float(costs[:, -1].sum())
+            found = {
+                "value": self.value(Pool(losses, costs=costs), amount),
+                "program": _linear_program(losses, costs, amount),
+                "whole_rows": _best_of_all(losses, costs, amount),
+            }
+            yield {**unit, "part": part, **found}
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["value"] - row["program"]) for row in rows)
         beaten = max(row["value"] - row["whole_rows"] for row in rows)
         measured = f"off by at most {off:.0e} from the linear program in {len(rows)} tables"
-        return self.verdict_from(
-            [exact(off < 1e-7 and beaten <= ROUNDING)], measured, "max over p of mean min_a (ℓ + p c) − p ρ"
-        )  # fmt: skip
+        fine = off < 1e-7 and beaten <= ROUNDING
+        return self.verdict_from([exact(fine)], measured, "max over p of mean min_a (ℓ + p c) − p ρ")
 
     def chart(self, rows: Rows) -> Chart:
         bands = [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")]

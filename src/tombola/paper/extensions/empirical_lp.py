@@ -14,7 +14,7 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid
 from tombola.paper.claims.constraints import (
     ACTIONS,
     DELTA,
@@ -36,8 +36,6 @@ from tombola.rng import repetition_seeds
 _GROWTH = 2.0
 # One action per round, or the whole mix.
 _PLAY_MODES = ("sampled", "fluid")
-# Bound by horizon and play mode.
-_Bound = Callable[[int, str], float]
 
 
 def _theorem_bound(T: int, way: str) -> float:
@@ -66,31 +64,23 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     learner: BudgetedLearner = component(EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
     overdraft: float = 1.0  # factor on the budget
-    bound: _Bound = component(_theorem_bound)
+    bound: Callable[[int, str], float] = component(_theorem_bound)  # by horizon and play mode
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}
-        settings = [(pool, way) for pool in POOLS for way in _PLAY_MODES]
-        twin: list[Unit] = [{"T": LP_ROUNDS, "plays": 6}]
-        return twin + [
-            {"T": T, "pool": pool, "way": way, "plays": n} for T, n in sizes.items() for pool, way in settings
-        ]
+        played = (grid(T=T, pool=POOLS, way=_PLAY_MODES, plays=n) for T, n in sizes.items())
+        return [*grid(T=LP_ROUNDS, plays=6), *(unit for units in played for unit in units)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        seeds = repetition_seeds(seed, unit["plays"])
         if "pool" not in unit:
             twin, about = partial(empirical_lp_spending, growth=_GROWTH), {"T": unit["T"], "pool": None, "way": "fluid"}
-            return [
-                {**about, "agreed": rounds_as_lp_twin(self.learner, twin, self.order, child)}
-                for child in repetition_seeds(seed, unit["plays"])
-            ]
-        about = {name: unit[name] for name in ("T", "pool", "way")}
-        make = partial(POOLS[unit["pool"]], unit["T"])
+            return [{**about, "agreed": rounds_as_lp_twin(self.learner, twin, self.order, child)} for child in seeds]
+        T, make, fluid = unit["T"], POOLS[unit["pool"]], unit["way"] == "fluid"
         return [
-            {**about, "play": r}
-            | budget_play(
-                self.learner, make(seed=child), self.order, self.overdraft, child, fluid=unit["way"] == "fluid"
-            )
-            for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
+            {"T": T, "pool": unit["pool"], "way": unit["way"], "play": r}
+            | budget_play(self.learner, make(T, seed=child), self.order, self.overdraft, child, fluid=fluid)
+            for r, child in enumerate(seeds)
         ]
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -129,10 +119,8 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        plan = "learners.budgeted.empirical_lp:EmpiricalLP.plan"
+        plan, rows = "learners.budgeted.empirical_lp:EmpiricalLP.plan", "int(state.horizon)"
         return {
             "rounds left not reduced by the rows seen": SourceFault(plan, "state.horizon - seen)", "state.horizon)"),
-            "solved a tenth too late": SourceFault(
-                plan, "int(seen), int(state.horizon)", "int(1.1 * seen), int(state.horizon)"
-            ),
+            "solved a tenth too late": SourceFault(plan, f"int(seen), {rows}", f"int(1.1 * seen), {rows}"),
         }

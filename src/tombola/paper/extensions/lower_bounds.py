@@ -20,7 +20,7 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import Hedge
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import worst_case, worst_pool
 from tombola.paper.extensions.delay import LEARNERS, one_early
@@ -35,8 +35,6 @@ _Paths = Callable[[int, int, int, int], float]
 _COIN_ROWS = [[0.0, 1.0], [1.0, 0.0]]
 # Factor in the statement of L4: below the values of the linear programs, 1.2096 to 1.2142, by more than their error.
 _FACTOR = 1.2
-# P(i wins, j losses) in a sample; see `_without_replacement`.
-_Law = Callable[[int, int, int, int, int, int], float]
 # Rows, wins and losses of the lists of L7.
 _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
@@ -54,10 +52,9 @@ def _unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
 def _next_loss_probability(T: int, w: int, n: int, s: int, paths: _Paths) -> float:
     """Return P(action 1 loses the next row) after n rows of which it lost s."""
     here = paths(T, w, n, s)
-    follow = paths(T, w, n + 1, s + 1)
     if here == 0:
         return 0.0
-    return (w - s) / (T - n) if paths is _shuffled_probability else min(1.0, follow / here)
+    return (w - s) / (T - n) if paths is _shuffled_probability else min(1.0, paths(T, w, n + 1, s + 1) / here)
 
 
 def _game_matrix(T: int, delay: int = 0, paths: _Paths = _shuffled_probability) -> tuple[Floats, Floats]:
@@ -93,10 +90,7 @@ def _min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 
 
 def _minimax_regret(T: int) -> float:
-    """Return the minimax regret on 0/1 losses of two actions (Cover 1965).
-
-    It is T C(T-1, floor((T-1)/2)) / 2^T.
-    """
+    """Return T C(T-1, floor((T-1)/2)) / 2^T, the minimax regret of Cover 1965."""
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
 
 
@@ -139,17 +133,18 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     learners: Mapping[str, Learner] = component(LEARNERS)
 
     def units(self, *, full: bool) -> list[Unit]:
-        games: list[Unit] = [{"T": T, "learner": "any"} for T in ((8, 20, 40, 64) if full else (8, 20, 40))]
-        return games + [{"T": T, "learner": name} for T in (6, 14) for name in LEARNERS]
+        games = grid(T=(8, 20, 40, 64) if full else (8, 20, 40), learner="any")
+        return games + grid(T=(6, 14), learner=LEARNERS)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
-        if unit["learner"] != "any":
-            learner = self.learners[unit["learner"]]
-            return [{**unit, "regret": self.worst(learner, T), "floor": _minimax_regret(T)}]
-        A, b = _game_matrix(T)
-        kept = list(self.pools(T))
-        return [{**unit, "regret": _min_factor(A[kept], b[kept], np.ones(len(kept))), "floor": _minimax_regret(T)}]
+        if unit["learner"] == "any":
+            A, b = _game_matrix(T)
+            kept = list(self.pools(T))
+            regret = _min_factor(A[kept], b[kept], np.ones(len(kept)))
+        else:
+            regret = self.worst(self.learners[unit["learner"]], T)
+        return [{**unit, "regret": regret, "floor": _minimax_regret(T)}]
 
     def verdict(self, rows: Rows) -> Verdict:
         games = matching(rows, learner="any")
@@ -200,32 +195,22 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     counted_delay: Callable[[int], int] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
-        return [*constant, {"learner": "any", "k": 2, "T": 40 if full else 20}]
+        return grid(learner=LEARNERS, k=(2, 5)) + grid(learner="any", k=2, T=40 if full else 20)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        k = unit["k"]
+        k, T = unit["k"], unit.get("T", 40)
         if unit["learner"] == "any":
-            T = unit["T"]
-            found: list[Row] = []
             for d in (0, 1, 3, 6):
-                value = _min_factor(*_game_matrix(T, self.counted_delay(d)), np.ones(T + 1))
-                high = _minimax_regret(T) + d / 2
-                found.append(
-                    {**unit, "d": d, "regret": value, "floor": max(_minimax_regret(T), (d + 1) / 2), "high": high}
-                )
-            yield from found
+                value, prompt = _min_factor(*_game_matrix(T, self.counted_delay(d)), np.ones(T + 1)), _minimax_regret(T)
+                yield {**unit, "d": d, "regret": value, "floor": max(prompt, (d + 1) / 2), "high": prompt + d / 2}
             return
-        learner, T = self.learners[unit["learner"]], 40
+        learner = self.learners[unit["learner"]]
+        pools = [Pool(np.tile(1.0 - np.eye(k)[best], (T, 1))) for best in range(k)]
         for d in (0, 1, 5, 20):
-            regrets = []
-            for best in range(k):
-                losses = np.ones((T, k))
-                losses[:, best] = 0.0
-                trace = play(learner, Pool(losses), delay=self.played_delay(d), seed=seed)
-                regrets.append(float(trace.expected_losses.sum()))
-            floor = (d + 1) * (1 - 1 / k)
-            yield {**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)}
+            late = self.played_delay(d)
+            traces = [play(learner, pool, delay=late, seed=seed) for pool in pools]
+            regret = float(np.mean([float(trace.expected_losses.sum()) for trace in traces]))
+            yield {**unit, "T": T, "d": d, "regret": regret, "floor": (d + 1) * (1 - 1 / k), "high": float(T)}
 
     def verdict(self, rows: Rows) -> Verdict:
         low = min(row["regret"] - row["floor"] for row in rows)
@@ -274,7 +259,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     paths: _Paths = component(_shuffled_probability)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": T} for T in (20, 40, 64)]
+        return grid(T=(20, 40, 64))
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
@@ -311,18 +296,12 @@ def _without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int)
 def _with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return the same as `_without_replacement` with replacement."""
     ways = math.comb(n, i) * math.comb(n - i, j)
-    rest = n - i - j
-    return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** rest
+    return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** (n - i - j)
 
 
 def _unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return the same for the first n rows of the list with its losses first."""
     return float(j == min(n, losses) and i == min(n - j, wins))
-
-
-def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
-    """Yield the possible numbers of wins and losses among n rows."""
-    return ((i, j) for i in range(n + 1) for j in range(n + 1 - i))
 
 
 @dataclass(frozen=True)
@@ -341,7 +320,7 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
     Alt: The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.
     """
 
-    law: _Law = component(_without_replacement)
+    law: Callable[..., float] = component(_without_replacement)
     # From P(S < 0) and P(S = 0) to the error of the sign rule.
     error: Callable[[float, float], float] = component(lambda lower, equal: lower + equal / 2)
 
@@ -349,15 +328,12 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (_LISTS if full else _LISTS[:3])]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        N, u, w = unit["N"], unit["wins"], unit["losses"]
+        N, u, w, true = unit["N"], unit["wins"], unit["losses"], _without_replacement
         for n in range(1, N + 1):
-            pairs = [
-                (_without_replacement(N, u, w, n, i, j), _without_replacement(N, w, u, n, i, j))
-                for i, j in _sample_counts(n)
-            ]
-            bayes = math.fsum(min(pair) for pair in pairs) / 2
-            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i < j)
-            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i == j)
+            counts = [(i, j) for i in range(n + 1) for j in range(n + 1 - i)]  # wins and losses among n rows
+            bayes = math.fsum(min(true(N, u, w, n, i, j), true(N, w, u, n, i, j)) for i, j in counts) / 2
+            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in counts if i < j)
+            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in counts if i == j)
             yield {**unit, "n": n, "least": bayes, "lower": lower, "equal": equal}
 
     def verdict(self, rows: Rows) -> Verdict:

@@ -14,7 +14,7 @@ from tombola._types import Floats, Seed
 from tombola.confidence import EProcess
 from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
@@ -39,8 +39,6 @@ _POOLS: dict[str, list[list[float]]] = {
     "tie": [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]],
     "mixed": [[1.0, 0.3, 0.0], [0.8, 0.0, 0.6], [0.9, 0.4, 0.2], [0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.0, 1.0, 0.7]],
 }
-# Function from the number of rows to the size of the list that the rule assumes; a fault returns another one.
-_Sizes = Callable[[int], float]
 
 
 def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row:
@@ -62,16 +60,15 @@ class _RaceClaim(Extension):
     """
 
     orders: Orders = component(all_orders)
-    size: _Sizes = component(unchanged)
-    # From the true table of losses to the one that the rule sees.
-    read: Callable[[Floats], Floats] = component(unchanged)
+    size: Callable[[int], float] = component(unchanged)  # from the rows of the list to those that the rule assumes
+    read: Callable[[Floats], Floats] = component(unchanged)  # from the true losses to those that the rule sees
 
     @abstractmethod
     def _rule(self, rows: int, level: float) -> Elimination:
         """Return the rule of a race on `rows` rows; P(wrong) is at most `level`."""
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool} for pool in _POOLS]
+        return grid(pool=_POOLS)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         table = np.array(_POOLS[unit["pool"]])
@@ -197,10 +194,10 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
     """
 
     orders: Orders = component(all_orders)
-    size: _Sizes = component(unchanged)
+    size: Callable[[int], float] = component(unchanged)  # from the rows of the list to those assumed
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "side": side} for pool in _POOLS for side in ("at_most", "at_least")]
+        return grid(pool=_POOLS, side=("at_most", "at_least"))
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         values = np.array(_POOLS[unit["pool"]])[:, 0]
@@ -292,7 +289,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     before: _Before = component(lambda *_: None)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
+        return grid(pool=("best by one row", "tie"), case=range(4 if full else 2))
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])

@@ -16,7 +16,7 @@ from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import exact_band, exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
@@ -86,7 +86,7 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
     bound: _Probability = component(_chernoff)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
+        return grid(N=(6, 12, 30, 60) if full else (6, 12, 30))
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         N = unit["N"]
@@ -161,7 +161,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
     allowed: Callable[[int, int], float] = component(bounds.drift)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"learner": name, "pool": pool} for name in _LEARNERS for pool in _POOLS]
+        return grid(learner=_LEARNERS, pool=_POOLS)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         learner = self.learners[unit["learner"]]
@@ -178,9 +178,8 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     def verdict(self, rows: Rows) -> Verdict:
         drifts = [row["regret"] - row["gaps"] for row in rows]
-        shares = [
-            drift / max(self.allowed(row["T"], row["k"]), ROUNDING) for row, drift in zip(rows, drifts, strict=True)
-        ]
+        limits = [max(self.allowed(row["T"], row["k"]), ROUNDING) for row in rows]
+        shares = [drift / limit for drift, limit in zip(drifts, limits, strict=True)]
         measured = f"drift from {min(drifts):.3f} to {max(drifts):.3f}, at most {max(shares):.2f} of its bound"
         fine = max(shares) <= 1 + ROUNDING and max(drifts) > ROUNDING
         return self.verdict_from([exact(fine)], measured, "(π/4) √T for two actions")
