@@ -283,10 +283,8 @@ def _make_tree(
     stop: Stop,
     limit: int,
 ) -> "_Tree":
-    """Return the tree of an input; horizon None is the number of its rows.
-
-    ParameterError if input, learner and budget do not fit.
-    """
+    """Return the tree of an input; horizon None is the number of its rows."""
+    # ParameterError if input, learner and budget do not fit.
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(

@@ -53,10 +53,8 @@ _LAWS: dict[str, Callable[[int], list[int]]] = {
 
 
 def _mean_of_law(weights: list[int]) -> Fraction:
-    """Return E[tau] for i.i.d. draws with these weights, exactly.
-
-    It is the sum over n of P(the first n draws differ) = n! e_n(p), with e_n the elementary symmetric polynomial.
-    """
+    """Return E[tau] for i.i.d. draws with these weights, exactly."""
+    # It is the sum over n of P(the first n draws differ) = n! e_n(p), with e_n the elementary symmetric polynomial.
     symmetric = [Fraction(1)] + [Fraction(0)] * len(weights)
     for weight in weights:
         for n in range(len(weights), 0, -1):
@@ -179,10 +177,8 @@ def _pool_with_repeat(T: int) -> Pool:
 
 
 def _repeat_mean(T: int) -> float:
-    """Return the exact regret of the test on `_pool_with_repeat(T)`; T is even.
-
-    The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
-    """
+    """Return the exact regret of the test on `_pool_with_repeat(T)`; T is even."""
+    # The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
     m = np.arange(2, T + 1)
     others = float(_pool_with_repeat(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))

@@ -80,10 +80,8 @@ def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
 
 
 def _largest_error(rows: Any, T: int) -> float:
-    """Return the largest error of a threshold's error rate, from some rows.
-
-    Labels alternate along the feature; the list has those with label 1 first.
-    """
+    """Return the largest error of a threshold's error rate, from some rows."""
+    # Labels alternate along the feature; the list has those with label 1 first.
     labels, seen = np.arange(T) % 2, np.zeros(T, bool)
     seen[np.argsort(-labels, kind="stable")[rows]] = True
     return float(np.abs(_threshold_error_rates(labels, seen) - _threshold_error_rates(labels, np.ones(T, bool))).max())
@@ -210,11 +208,9 @@ def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, L
 
 
 def _mean_threshold_mistakes(T: int) -> float:
-    """Return the mean mistakes of ERM on labels by a threshold; T is even.
-
-    They are 1 + 1/2 + .. + 2/T. ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a
-    record. In round 1 it predicts 0 and errs on a 1 instead, which is equally likely.
-    """
+    """Return the mean mistakes of ERM on labels by a threshold; T is even."""
+    # They are 1 + 1/2 + .. + 2/T. ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a
+    # record. In round 1 it predicts 0 and errs on a 1 instead, which is equally likely.
     return float(np.sum(1 / np.arange(1, T // 2 + 1)))
 
 

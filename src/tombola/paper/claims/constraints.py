@@ -97,10 +97,9 @@ class AlwaysPlay(BudgetedLearner):
 
 
 def _affordable_plays(resources: int, delay: int) -> tuple[int, int]:
-    """Return the plays made, and those that the budget affords in rational numbers.
-
-    Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..; the float 0.1 is more than a tenth.
-    """
+    """Return the plays made, and those that the budget affords in rational numbers."""
+    # Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..; the float 0.1 is more than a
+    # tenth.
     costs = [0.1 * (j + 1) for j in range(resources)]
     amounts = [10.0 * (j + 1) for j in range(resources)]
     table = np.zeros((200, 2, resources))
@@ -136,10 +135,8 @@ def _margins_formula(T: int, rate: float) -> float:
 
 
 def _first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -> int:
-    """Return the first round of BudgetSimulation that is not null, by its formula.
-
-    It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
-    """
+    """Return the first round of BudgetSimulation that is not null, by its formula."""
+    # It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
     needed = 24 * margin**2 * math.log(m * ACTIONS * math.log2(T) / DELTA) / rate**2
     block = math.ceil(math.log2(needed))
     return int(2**block + 1 + (block + 1) * delay)
@@ -399,10 +396,8 @@ def _second_term(row: Row) -> float:
 
 
 def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[float]:
-    """Return p-values of the first play, and of the spending in the last block.
-
-    The spending must be the reduced rate, up to epsilon.
-    """
+    """Return p-values of the first play, and of the spending in the last block."""
+    # The spending must be the reduced rate, up to epsilon.
     T = where["T"]
     first, last = select(rows, "first", **where), select(rows, "last", **where)
     epsilon = math.sqrt(12 / T * math.log(ACTIONS * math.log2(T) / DELTA))
@@ -419,10 +414,8 @@ _HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
 def _regrets_by_spending(T: int) -> Floats:
-    """Return the least regret on both lists, by plays in the first half.
-
-    The shape is (2, T/2 + 1). The minimum is over all numbers of plays in the second half within the budget T/2.
-    """
+    """Return the least regret on both lists, by plays in the first half."""
+    # The shape is (2, T/2 + 1). The minimum is over all numbers of plays in the second half within the budget T/2.
     regrets = []
     for half in _HALVES:
         pool = hindsight(T, half)

@@ -117,10 +117,8 @@ def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dic
 
 
 def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
-    """Return the blocks of Simulation that begin by round T: pairs (i, 2^i rounds).
-
-    Rounds count from 1. The last block may end after T.
-    """
+    """Return the blocks of Simulation that begin by round T: pairs (i, 2^i rounds)."""
+    # Rounds count from 1. The last block may end after T.
     late = 1 if schedule == "lemma" else 0
     starts = ((i, 2**i + late + (i + late) * delay) for i in range(1 - late, T.bit_length() + 1))
     return [(i, range(start, start + 2**i)) for i, start in starts if start <= T]
@@ -278,10 +276,8 @@ def _max_added_regret(learner: str, T: int, d: int) -> float:
 
 
 def _trap_regret(T: int, d: int) -> float:
-    """Return the expected regret of any learner on `delay_trap(T, d)` in given order.
-
-    It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
-    """
+    """Return the expected regret of any learner on `delay_trap(T, d)` in given order."""
+    # It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
     n = T // (d + 1)
     log = math.lgamma(n + 1) - 2 * math.lgamma(n / 2 + 1) - n * math.log(2)
     return (d + 1) / 2 * n * math.exp(log)

@@ -76,18 +76,14 @@ def _miss_probabilities(law: Floats, ends: Any, population: int) -> Floats:
 
 
 def _with_half_radius(interval: _Intervals) -> _Intervals:
-    """Return a constructor of intervals with half the radius: a fault.
-
-    The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
-    """
+    """Return a constructor of intervals with half the radius: a fault."""
+    # The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
     return lambda population, level, actions: interval(population, min(0.999, 2 * (level / 2) ** 0.25), actions)
 
 
 def _ones_in_random_order(N: int, s: int) -> Floats:
-    """Return the distribution of the ones among s of N rows in random order.
-
-    Row i is for the pool with i ones, column j for j ones among the s rows.
-    """
+    """Return the distribution of the ones among s of N rows in random order."""
+    # Row i is for the pool with i ones, column j for j ones among the s rows.
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(np.arange(s + 1)[None, :], N, np.arange(N + 1)[:, None], s))
@@ -106,11 +102,9 @@ def _ones_with_replacement(N: int, s: int) -> Floats:
 
 
 def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
-    """Return the deviations of all 0/1 pools of N rows, and their exact tails.
-
-    Both have the shape of `law`. A deviation is |mean of s rows - mean of the pool|; a tail is P(a deviation at least
-    as large).
-    """
+    """Return the deviations of all 0/1 pools of N rows, and their exact tails."""
+    # Both have the shape of `law`. A deviation is |mean of s rows - mean of the pool|; a tail is P(a deviation at least
+    # as large).
     ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
     deviations = np.abs(seen * N - ones * s)  # integers, so that ties are exact
     reached = deviations[:, None, :] >= deviations[:, :, None]
@@ -118,10 +112,8 @@ def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
 
 
 def _largest_excess(exact: Floats, exponents: Floats) -> float:
-    """Return the largest probability / (2 exp(-exponent)), above 1 for a violated bound.
-
-    It is computed in logarithms to avoid underflow.
-    """
+    """Return the largest probability / (2 exp(-exponent)), above 1 for a violated bound."""
+    # It is computed in logarithms to avoid underflow.
     possible = exact > 0
     logs = np.log(exact[possible]) - math.log(2) + exponents[possible]
     return math.exp(min(700.0, float(logs.max())))
@@ -158,11 +150,9 @@ def replacement_distance(n: int, k: int) -> float:
 
 
 def _least_distance(law: Floats, n: int, k: int) -> float:
-    """Return a lower bound on the distance to any mixture of i.i.d. draws.
-
-    It is the difference on the event that separates both distributions. A mixture gives the event at most the largest
-    probability under one binomial distribution, over p in 0, 1/200, .., 1.
-    """
+    """Return a lower bound on the distance to any mixture of i.i.d. draws."""
+    # It is the difference on the event that separates both distributions. A mixture gives the event at most the largest
+    # probability under one binomial distribution, over p in 0, 1/200, .., 1.
     from scipy.stats import binom
 
     event = np.flatnonzero(law > _reds_with_replacement(n, k))

@@ -88,29 +88,23 @@ class _Narrow(SerflingElimination):
 
 
 def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
-    """Return a pool with two actions, the second better by `gap`.
-
-    The losses of the second action come first, so that it looks worse.
-    """
+    """Return a pool with two actions, the second better by `gap`."""
+    # The losses of the second action come first, so that it looks worse.
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
     return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
 
 
 def _faithful_regret(T: int, gap: float) -> float:
-    """Return the exact regret of the paper's elimination while it keeps both actions.
-
-    It is half the difference of the total losses plus the switches; T is a power of two.
-    """
+    """Return the exact regret of the paper's elimination while it keeps both actions."""
+    # It is half the difference of the total losses plus the switches; T is a power of two.
     ones = round(T * 0.5) - round(T * (0.5 - gap))
     return ones / 2 + bounds.simulation_elimination_switches(T, 2)
 
 
 def _faithful_plays(T: int) -> int:
-    """Return the plays of the worse of two actions, by the paper's elimination.
-
-    The means differ by _WIDE_GAP. The plays are half of each block 2^i, until 2 e_i < _WIDE_GAP,
-    e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
-    """
+    """Return the plays of the worse of two actions, by the paper's elimination."""
+    # The means differ by _WIDE_GAP. The plays are half of each block 2^i, until 2 e_i < _WIDE_GAP, e_i = sqrt(20 (ln
+    # T)^3 / 2^i); all of them if that comes too late.
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
 
@@ -130,10 +124,8 @@ def _most_plays(T: int, gap: float) -> float:
 
 
 def _bound_formula(T: int) -> float:
-    """Return the bound for two actions at delta = 1/T.
-
-    It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
-    """
+    """Return the bound for two actions at delta = 1/T."""
+    # It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
     twin = SerflingEliminationTwin(2, T)
     depth, counts = twin.depth, [twin.count]
     while 2 * math.ceil(1.5 * counts[-1]) < T:
@@ -401,9 +393,7 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 
 
 def _gains(rows: Rows, learner: str) -> Floats:
-    """Return the gain of random order per walk, with equal weight for all horizons.
-
-    It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
-    """
+    """Return the gain of random order per walk, with equal weight for all horizons."""
+    # It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
     pairs = zip(levels(rows, "T"), _regrets(rows, learner, "given"), _regrets(rows, _FRUGAL, "random"), strict=True)
     return np.asarray(np.mean([given / T ** (2 / 3) - shuffled / T ** (2 / 3) for T, given, shuffled in pairs], axis=0))

@@ -127,10 +127,8 @@ _TWIN_ROUNDS = 1024
 
 
 def _bound_formula(k: int, d: int) -> float:
-    """Return the bound of k actions at delay d, at most T.
-
-    It is sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
-    """
+    """Return the bound of k actions at delay d, at most T."""
+    # It is sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
     T = _HORIZON
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
     prompt = math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2

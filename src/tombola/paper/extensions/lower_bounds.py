@@ -95,10 +95,8 @@ def _minimax_regret(T: int) -> float:
 
 
 def _leader_strategy(T: int) -> Floats:
-    """Return P(action 1) in every state, by follow the leader; ties are 1/2.
-
-    Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
-    """
+    """Return P(action 1) in every state, by follow the leader; ties are 1/2."""
+    # Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 

@@ -3,10 +3,10 @@
 Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,25 +63,23 @@ class _RaceClaim(Extension):
     size: Callable[[int], float] = component(unchanged)  # from the rows of the list to those that the rule assumes
     read: Callable[[Floats], Floats] = component(unchanged)  # from the true losses to those that the rule sees
 
-    @abstractmethod
-    def _rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule of a race on `rows` rows; P(wrong) is at most `level`."""
+    # From candidates, rows, rows that the rule assumes, and level to the rule of the race.
+    rule: ClassVar[Callable[..., Elimination]]
 
     def units(self, *, full: bool) -> list[Unit]:
         return grid(pool=_POOLS)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
-        return [{**unit, "level": level, **self._errors(self._rule(len(table), level), table)} for level in _LEVELS]
-
-    def _errors(self, rule: Elimination, table: Floats) -> Row:
-        totals, wrong, wealth = table.sum(axis=0), [], []
-        with expected_rounds(0.0, 1):
-            for order in self.orders(len(table)):
-                rule.play(self.read(table), np.array(order, np.uint32))
-                wrong.append(is_wrong(rule, totals))
-                wealth.append(rule.state.current_wealth.copy())
-        return _mean_errors(totals, wrong, wealth)
+        rows, totals = len(table), table.sum(axis=0)
+        for level in _LEVELS:
+            rule, wrong, wealth = self.rule(3, rows, self.size(rows), level), [], []
+            with expected_rounds(0.0, 1):
+                for order in self.orders(rows):
+                    rule.play(self.read(table), np.array(order, np.uint32))
+                    wrong.append(is_wrong(rule, totals))
+                    wealth.append(rule.state.current_wealth.copy())
+            yield {**unit, "level": level, **_mean_errors(totals, wrong, wealth)}
 
     def verdict(self, rows: Rows) -> Verdict:
         worst = max(row["error"] / row["level"] for row in rows)
@@ -114,8 +112,7 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
         wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Best(3, rows, self.size(rows), level)
+    rule = Best
 
     def verdict(self, rows: Rows) -> Verdict:
         worst, wealth = max(row["error"] / row["level"] for row in rows), max(row["wealth"] for row in rows)
@@ -136,8 +133,7 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Within(3, rows, self.size(rows), level, within=_TOLERANCE)
+    rule = partial(Within, within=_TOLERANCE)
 
 
 @dataclass(frozen=True)
@@ -151,8 +147,7 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Top(3, rows, self.size(rows), level, top=2)
+    rule = partial(Top, top=2)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -174,8 +169,7 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Gate(3, rows, self.size(rows), level, baseline=0, margin=0.0)
+    rule = partial(Gate, baseline=0, margin=0.0)
 
 
 @dataclass(frozen=True)

@@ -169,11 +169,9 @@ def _pool_of(name: str, T: int, k: int) -> Pool:
 
 
 def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -> float:
-    """Return losses and switching costs of plays without the smallest index.
-
-    They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
-    computed at its start.
-    """
+    """Return losses and switching costs of plays without the smallest index."""
+    # They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
+    # computed at its start.
     T, t, lost, current = actions.size, 0, 0.0, -1
     seen, totals = np.zeros(k), np.zeros(k)
     while t < T:
