@@ -86,7 +86,7 @@ def test_changed_code_runs_units_again(tmp_path: Path, monkeypatch: pytest.Monke
         def units(self, *, full: bool) -> list[Any]:
             return [{"T": 16, "plays": 2}]
 
-        def run(self, unit: Any, *, seed: Any) -> list[Any]:
+        def run(self, unit: Any, *, seed: Any) -> Any:
             runs.append(version)
             return super().run(unit, seed=seed)
 

@@ -1,15 +1,10 @@
 """Claims: statements as executable checks.
 
-The verdict is computed from recorded rows only.
-
 A claim is divided into units. Each unit is run, cached and resumed independently. A unit is a mapping of JSON values
 (its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
 
-The fields of a claim are the components it tests: learners, orders, bounds, confidence intervals. A fault replaces one
-of them by a wrong one; each fault must change the verdict (`tombola.paper.runner`). So must each source fault, a
-changed expression in a function of the package that the claim is about. Bounds are often many times the measured
-value, so claims also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out
-again.
+Each fault must change the verdict (`tombola.paper.runner`). Bounds are often many times the measured value, so claims
+also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out again.
 """
 
 import inspect
@@ -187,9 +182,7 @@ class Claim(ABC):
         """Return a verdict with `outcome`, or with "refuted" if a check is rejected.
 
         pvalues: one per check; see `any_rejected`.
-        measured: the measured values as a sentence.
         texts: none, one or two: the printed formula, then the corrected one.
-        outcome: of a claim that passes all checks.
         """
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 

@@ -574,7 +574,7 @@ class _LabelTree(_Tree):
                 predictor.predict(row)
         with np.errstate(over="ignore"):
             label, probability = predictor.predict(self._pool.features[kind])
-        return probability if label == 1 else 1.0 - probability
+        return float(probability if label == 1 else 1.0 - probability)
 
     def observe(self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int) -> _Snapshot:
         return (*snapshot, (kind, True))

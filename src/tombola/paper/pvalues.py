@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
+from scipy.special import bdtrc, chdtr, chdtrc, stdtr, stdtrit
 
 from tombola import _statistics
 from tombola._types import Floats
@@ -37,8 +38,6 @@ def mean_at_most(values: Floats, limit: float) -> float:
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
     """
-    from scipy.special import stdtr
-
     mean, tolerance = float(np.mean(values)), ROUNDING * max(1.0, abs(limit))
     if mean <= limit + tolerance or values.size < 2:
         return 1.0
@@ -81,8 +80,6 @@ def binomial_tail(misses: int, plays: int, probability: float) -> float:
     >>> round(binomial_tail(3, plays=20, probability=0.05), 4), binomial_tail(0, plays=20, probability=0.05)
     (0.0755, 1.0)
     """
-    from scipy.special import bdtrc
-
     return 1.0 if misses <= 0 else float(bdtrc(misses - 1, plays, probability))
 
 
@@ -105,8 +102,6 @@ def counts_uniform(counts: Floats) -> float:
     >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)
     """
-    from scipy.special import chdtr, chdtrc
-
     expected = float(np.mean(counts))
     if counts.size < 2 or expected == 0:
         return 1.0
@@ -133,8 +128,6 @@ def growth(
     >>> [growth(relation, [10, 100, 1000], regrets, [3, 10, 32]) < 1e-6 for relation in ("at most", "at least")]
     [True, False]
     """
-    from scipy.special import stdtr, stdtrit
-
     x = np.array(horizons, dtype=np.float64)
     # No slope without three horizons, and no logarithm of a mean that is not positive: the check passes.
     if x.size < 3 or min(float(np.mean(values)) for values in regrets) <= 0:

@@ -2,19 +2,15 @@
 
 The test plays action 0 until one of its losses repeats, in round tau, and then follows the leader.
 
-Lemma 3.1 (L215): E[tau] <= 2 sqrt(T) on i.i.d. input. It is stated for large T and holds for every T (erratum 4). The
-expectation is a finite sum. Of all laws on the T losses the uniform one has the largest mean: E[tau] is the sum of
-n! e_n(p), and elementary symmetric polynomials are Schur-concave.
+Lemma 3.1 (L215) is stated for large T and holds for every T (erratum 4). Of all laws on the T losses the uniform one
+has the largest mean: E[tau] is the sum of n! e_n(p), and elementary symmetric polynomials are Schur-concave.
 
-Theorem 3.2 (L256): on i.i.d. inputs the regret is at most E[tau] plus that of following the leader; this is tested on
-the worst of a family of inputs. In random order it is (T+1)/2 in every play on a pool of T different losses; with one
-repeated loss the test stops at its second occurrence, and the mean regret is a finite sum.
-
-Section 4 (L262): Simulation repairs the test. Training for block i draws 2^i times from 2^i different rows, so tau is
-distributed as on i.i.d. draws, and action 0 is played in a share (tau + 1) / 2^i of the block. tau does not depend on
-the losses of the block, so the expected regret in random order is a finite sum, about 1.51 sqrt(T).
+Section 4 (L262): training for block i draws 2^i times from 2^i different rows, so tau is distributed as on i.i.d.
+draws, and action 0 is played in a share (tau + 1) / 2^i of the block. tau does not depend on the losses of the block,
+so the expected regret in random order is a finite sum, about 1.51 sqrt(T).
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -62,21 +58,15 @@ def _mean_of_law(weights: list[int]) -> Fraction:
     return sum((math.factorial(n) * value for n, value in enumerate(symmetric)), Fraction(0))
 
 
-def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
+def _partitions(total: int, parts: int) -> Iterator[list[int]]:
     """Yield all decreasing lists of `parts` integers, 0 or more, that sum to `total`."""
-    most = total if largest is None else min(total, largest)
-    if parts == 1:
-        yield from [[total]] if total <= most else []
-        return
-    for first in range(most, -1, -1):
-        yield from ([first, *rest] for rest in _partitions(total - first, parts - 1, first))
+    every = itertools.combinations_with_replacement(range(total, -1, -1), parts)
+    return (list(law) for law in every if sum(law) == total)
 
 
 @dataclass(frozen=True)
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
     """Mean of tau, the round in which the birthday test stops: exactly and in plays.
-
-    T = 16 to 4,096 losses, all different (16,384 in a full run).
 
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)

@@ -1,14 +1,11 @@
 """Claims about classification: Lemma 5.1 and Theorem 5.3.
 
-Lemma 5.1 (L701): the largest estimation error over all thresholds is measured on random labels, against three radii:
-the printed one, the one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite
-lists. Over all labellings of the T points the VC dimension v is T, and the largest error is the share of unseen rows in
-every order. The printed radius is below it for v near 2en, because its bound on the number of labellings, valid for
-v <= n, is 1 there.
+Lemma 5.1 (L701): three radii are tested: the printed one, the one from the paper's proof with its steps corrected
+(erratum 41), and a direct one for finite lists. Over all labellings of the T points the VC dimension v is T, and the
+largest error is the share of unseen rows in every order. The printed radius is below it for v near 2en, because its
+bound on the number of labellings, valid for v <= n, is 1 there.
 
-Theorem 5.3 (L775): ERM in random order. With labels by a threshold, ERM errs on a point with label 0 if it is larger
-than all such points before it. The j-th of them is the largest so far with probability 1/j, so the mean number of
-mistakes is a harmonic number. In adversarial order the Littlestone dimension decides, infinite for thresholds.
+Theorem 5.3 (L775): in adversarial order the Littlestone dimension decides, infinite for thresholds.
 """
 
 import itertools
@@ -194,10 +191,6 @@ class UniformConvergence(
         }
 
 
-# Regret bound of ERM as printed and as corrected, for the verdict.
-_WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
-
-
 def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
     """Return two pools by name: labels by a threshold; random labels, half of them 1."""
     points = np.arange(horizon, dtype=np.float64)
@@ -280,7 +273,8 @@ class Classification(Claim, name="classification", expected="holds as corrected"
             f"{hard[last].mean() / last**0.5:.2f} √T with random labels; "
             f"all labellings of 99 points, T = 100: {near:.0f} against a printed {printed:.1f}"
         )
-        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected" if near > printed else "holds")
+        words = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
+        return self.verdict_from(checks, measured, *words, outcome="holds as corrected" if near > printed else "holds")
 
     def chart(self, rows: Rows) -> Chart:
         bands = (

@@ -1,21 +1,17 @@
 """Claims about budgets: Theorem 4.5, and linear regret in adversarial order.
 
-Theorem 4.5 (L458): each learner is tested against the bound of its own parameters, at horizons where the bound is below
-the regret of playing the null action always. The bounds hold with probability 1 - delta, so plays that miss them are
-counted. A play ended by the stop rule is a miss too, since the margin should prevent it. On the second pool the better
-action alternates between blocks of the list: irrelevant in random order, misleading in given order.
-
-The bounds are several times the regret, so four values are compared with exact ones: spending in rational numbers; the
-first round in which BudgetSimulation does not play null, which grows like 1/rho^2, rho being the budget per round; the
-spending in its last block; and every round of it, by a twin (`tombola.paper.twins`).
+Theorem 4.5 (L458): horizons are such that the bounds are below the regret of playing the null action always. The bounds
+hold with probability 1 - delta, so plays that miss them are counted. A play ended by the stop rule is a miss too, since
+the margin should prevent it. On the second pool the better action alternates between blocks of the list: irrelevant in
+random order, misleading in given order. The bounds are several times the regret, so four values are compared with exact
+ones, and every round with a twin (`tombola.paper.twins`).
 
 Corollary 4.8 is a rate, 1/rho^2 + sqrt(T)/rho, measured where both terms are attained. A play earns 1 and costs rho on
 average, so that OPT, the reward per round of the best fixed mix within the budget, is 1, and a rate of rho - 2 epsilon
 earns 2 epsilon/rho less.
 
 Adversarial order (L427; Mannor, Tsitsiklis and Yu 2009): two lists share their first half. The spending there
-determines the regret on both, and on one of them it is at least T/16, in every play of every learner. On short lists
-the least regret of any learner is the value of a linear program over spending: T/16, so the bound is tight.
+determines the regret on both, and on one of them it is at least T/16, in every play of every learner.
 """
 
 import math
@@ -27,6 +23,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.optimize import linprog
 
 from tombola import bounds
 from tombola._play import play
@@ -66,8 +63,6 @@ _COROLLARY = ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**1
 # Rounds by which the first play may be later than by its formula: a mix may happen to have neither rewards nor costs
 # for a while.
 _SILENT_ROUNDS = 16
-# Margin as printed and as corrected, for the verdict; epsilon is the radius of the proof.
-_WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
 class _FixedState(NamedTuple):
@@ -281,7 +276,8 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
             "times Σ 2^i ε_i / ρ (2 as printed); "
             f"T = {last} loses, of T OPT: " + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
-        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
+        words = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
+        return self.verdict_from(checks, measured, *words, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] in POOLS]
@@ -430,8 +426,6 @@ def _regrets_by_spending(T: int) -> Floats:
 
 def _least_regret(T: int) -> float:
     """Return the least worst-case regret of any learner, by a linear program."""
-    from scipy.optimize import linprog
-
     regrets = _regrets_by_spending(T)
     ways = regrets.shape[1]
     found = linprog(

@@ -4,12 +4,10 @@ Lemma 4.1 (L323): the base learner records the rows it is trained on: row t of t
 base plays the action that its last row points at. The action frequencies of Simulation are then the frequencies of the
 draws, and both sides of the lemma are compared row by row.
 
-Theorem 4.2 (L333) and Corollary 4.4 (L421): the bound of Simulation with delay d is 5 sqrt(T log T) + d log T +
-sum R(2^i), R(n) the regret of its base in n rounds; two other learners have smaller bounds. In random order the
-expected loss of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d
-to Hedge with a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On `instances.delay_trap`
-in given order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the same expected regret:
-that of fair coin flips.
+Theorem 4.2 (L333) and Corollary 4.4 (L421): R(n) is the regret of the base in n rounds. In random order the expected
+loss of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to Hedge
+with a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On `instances.delay_trap` in given
+order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the regret of fair coin flips.
 """
 
 import math
@@ -223,7 +221,7 @@ def _bound_of(learner: str, T: int, k: int, d: int) -> float:
 def _play_learners(
     unit: Unit, learners: _Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
-    """Play learners configured for delay d; return their expected regrets, one row per play."""
+    """Play learners configured for delay d; return their expected regrets."""
     T, d = unit["T"], unit["d"]
     pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
@@ -257,7 +255,7 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 
 
 def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
-    """Return 1 for every bound that equals its formula, else 0; regrets are too small to check them."""
+    """Return 1 for every bound that equals its formula, else 0."""
     settings = distinct(rows, "learner", "T", "k", "d")
     return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
 
@@ -265,9 +263,6 @@ def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
 # Source fault of both claims: the bound of Simulation divided by 1.6. Regrets stay below it, so that only the
 # comparison with the formula can detect it.
 _BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
-# Regret bounds as printed and as corrected, for the verdicts.
-_COROLLARY_TEXTS = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
-_THEOREM_TEXTS = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
 
 
 def _max_added_regret(learner: str, T: int, d: int) -> float:
@@ -362,7 +357,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             for name in levels(traps, "learner")
         )
         outcome: Outcome = "holds as corrected" if self.any_rejected(as_printed) else "holds"
-        return self.verdict_from(checks, measured, *_THEOREM_TEXTS, outcome=outcome)
+        words = ("5 √(T log T) + d log T + Σ R(2^i)", "1 + 4.18 √(T log k) + d ⌈log T⌉ + Σ R(2^i)")
+        return self.verdict_from(checks, measured, *words, outcome=outcome)
 
     def chart(self, rows: Rows) -> Chart:
         traps = _trap_rows(rows)
@@ -402,9 +398,6 @@ def _trap_rows(rows: Rows) -> Rows:
 class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 
-    Two actions: a pool in which they differ clearly with d = 1 to 1,000, and one in which they differ by 1/√T with d =
-    16 and T = 256 to 16,384.
-
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
     Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
@@ -441,7 +434,8 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
         measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
         checks = [*below, *as_printed, *flat, *_bound_formula_checks(rows, self.bound)]
-        return self.verdict_from(checks, measured, *_COROLLARY_TEXTS)
+        words = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
+        return self.verdict_from(checks, measured, *words)
 
     def chart(self, rows: Rows) -> Chart:
         chosen = matching(rows, pool="split")

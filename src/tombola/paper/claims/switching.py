@@ -1,16 +1,13 @@
 """Claims about switching costs: Theorem 4.9, and the random walk of Dekel et al.
 
-Theorem 4.9 (L622): elimination in blocks has regret and switches of order sqrt(k T), up to logarithms. The gaps, the
-differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and not the gap. SerflingElimination
-is tested against its bound at delta = 1/T, its switches, and the probability of dropping the best action; the paper's
-elimination, which drops nothing at these horizons, against its exact regret. In given order the pools show the losses
-of the best action first, so that elimination without a shuffle drops it.
+Theorem 4.9 (L622): the gaps, the differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and
+not the gap. The paper's elimination drops nothing at these horizons. In given order the pools show the losses of the
+best action first, so that elimination without a shuffle drops it.
 
 The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, and
-the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is tested by the
-corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most 12 L T/c^2 + 1 times, which
-costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three horizons would depend on how
-they fall between the play counts at which actions may be dropped.
+the rate is tested by the corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most
+12 L T/c^2 + 1 times, which costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three
+horizons would depend on how they fall between the play counts at which actions may be dropped.
 
 The multi-scale random walk (L583; Dekel, Ding, Koren and Peres 2014): in given order actions can only be compared by
 switching between them, and regret with switches is at least of order T^(2/3) / log T for every learner. In random order
@@ -63,8 +60,6 @@ _LONG = 3 * 2**18
 _WIDE_GAP = 0.95
 # Name of SerflingElimination, the tight version of the learner of the paper, in this claim.
 _TIGHT = "Serfling elimination"
-# Order of the regret as printed and as corrected, for the verdict.
-_WORDS = ("√(k T log³ T)", "√(k T log T)")
 _LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
     _TIGHT: SerflingElimination(),
@@ -221,7 +216,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             f"best dropped, or the other one too late, in {lost} of {plays} plays; "
             f"{differ} of {len(computed)} plays differ from exact values"
         )
-        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
+        return self.verdict_from(checks, measured, "√(k T log³ T)", "√(k T log T)", outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["gap"] is not None]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
 from tombola._types import Floats, Integers, Seed
 from tombola.bounds.classification import erm_policies
@@ -330,8 +331,6 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
 
 def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:
     """Return the optimum of the program with one mix for each row, by HiGHS."""
-    from scipy.optimize import linprog
-
     rows, actions = losses.shape
     found: Any = linprog(
         losses.ravel(), A_ub=costs.ravel()[None], b_ub=[amount], A_eq=np.kron(np.eye(rows), np.ones(actions)),

@@ -72,9 +72,6 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
 class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs and number of switches against their bounds.
 
-    Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
-    losses. A switch costs 1.
-
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
     Statement: FrugalUCB has, on every pool in random order, a regret with switches of at most C √(kT) + O(price k
