@@ -73,30 +73,30 @@ def test_practical_learners_have_root_regret(learner: BudgetedLearner) -> None:
 
 
 @pytest.mark.parametrize("mixed", [True, False])
-@pytest.mark.parametrize("rate", [pytest.param(0.5, marks=pytest.mark.full), 0.2])
-@pytest.mark.usefixtures("short_work")
-def test_serfling_lp_bound_and_stop(rate: float, mixed: bool) -> None:
+@pytest.mark.parametrize(
+    ("learner", "T", "rate", "count"),
+    [
+        pytest.param(SerflingLP(), 2**14, 0.5, 5, marks=pytest.mark.full),
+        (SerflingLP(), 2**14, 0.2, 5),
+        (EmpiricalLP(), 2**16, 0.5, 3),
+        (EmpiricalLP(), 2**16, 0.2, 3),
+    ],
+)
+def test_bounds_of_linear_programs(
+    request: pytest.FixtureRequest, learner: Any, T: int, rate: float, count: int, mixed: bool
+) -> None:
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
-    T = 2**14
-    for trace in traces(SerflingLP(), T, rate, 5, mixed=mixed, stop="strict"):
-        bound = SerflingLP().bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
-        assert bound is not None
-        assert bound < T
-        assert trace.regret <= bound
-        assert trace.balance.left[0] >= 1
-        assert trace.plays[1:].sum() > T / 8
-
-
-@pytest.mark.parametrize("mixed", [True, False])
-@pytest.mark.parametrize("rate", [0.5, 0.2])
-def test_empirical_lp_bound(rate: float, mixed: bool) -> None:
-    """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
-    T = 2**16
-    bound = EmpiricalLP().bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
+    if isinstance(learner, SerflingLP):
+        request.getfixturevalue("short_work")
+    bound = learner.bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
     assert bound is not None
-    for trace in traces(EmpiricalLP(), T, rate, 3, mixed=mixed, stop="strict"):
-        assert trace.regret <= bound
-        assert bound < trace.regret + trace.reward, "playing nothing loses more than the bound"
+    for trace in traces(learner, T, rate, count, mixed=mixed, stop="strict"):
+        assert trace.regret <= bound < T
+        if isinstance(learner, SerflingLP):
+            assert trace.balance.left[0] >= 1
+            assert trace.plays[1:].sum() > T / 8
+        else:
+            assert bound < trace.regret + trace.reward, "playing nothing loses more than the bound"
 
 
 @pytest.mark.usefixtures("short_work")
