@@ -304,19 +304,11 @@ def test_labels_agree_with_all_orders(learner, delay):
 
 
 def test_experts_are_averaged():
-    def naive(rows):
-        loss, errors = 0.0, [0.0] * 4
-        for point, label, weight in rows:
-            weights = [math.exp(-RATE * error) for error in errors]
-            wrong = [weight * (CHAIN.array[h, point] != label) for h in range(4)]
-            loss += sum(w * x for w, x in zip(weights, wrong, strict=True)) / sum(weights)
-            errors = [error + x for error, x in zip(errors, wrong, strict=True)]
-        return loss
-
-    rows = list(zip([0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0], strict=True))
-    mean = sum(naive(order) for order in itertools.permutations(rows)) / 24
-    best = min(sum(w * (CHAIN.array[h, x] != y) for x, y, w in rows) for h in range(4))
-    assert exact.random_order(Experts(CHAIN, Weights()), LABELLED) == pytest.approx(mean - best, abs=1e-9)
+    """Hypotheses are the actions of exponential weights, with weighted mistakes as losses."""
+    points, labels, weights = [0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0]
+    rows = [tuple(w * (CHAIN.array[:, x] != y)) for x, y, w in zip(points, labels, weights, strict=True)]
+    regret = exact.random_order(Experts(CHAIN, Weights()), LABELLED)
+    assert regret == pytest.approx(naive_random_order(naive_weights, rows), abs=1e-9)
 
 
 @pytest.mark.full
@@ -329,13 +321,6 @@ def test_random_labels_raise():
         exact.random_order(UCB1(), LABELLED)
 
 
-def test_limit_counts_rows_times_actions():
-    """Two kinds of rows and two actions: 4 + 16 + 64 + 256 nodes."""
-    assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
-    with pytest.raises(ParameterError, match="limit=339"):
-        exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=339)
-
-
 @pytest.mark.parametrize(
     ("limit", "call"),
     [
@@ -344,6 +329,7 @@ def test_limit_counts_rows_times_actions():
         (2_000_000, lambda: exact.expected_loss(BanditWeights(), np.ones((1000, 2)))),
         (2_000_000, lambda: exact.worst_case(FollowTheLeader(), ALL, 2, grid=10**6)),
         (100, lambda: exact.random_order(FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100)),
+        (339, lambda: exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=339)),
     ],
 )
 def test_too_large_tree_raises_at_once(limit, call):
@@ -351,5 +337,7 @@ def test_too_large_tree_raises_at_once(limit, call):
         call()
 
 
-def test_long_sequence_without_choices_is_no_tree():
+def test_tree_within_the_limit():
+    """Nodes: two kinds of rows and two actions, 4 + 16 + 64 + 256; one per round without choices."""
+    assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
     assert exact.expected_loss(FollowTheLeader(), np.ones((3000, 2))) == 3000.0

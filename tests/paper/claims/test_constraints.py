@@ -123,9 +123,8 @@ def test_printed_and_corrected_bounds() -> None:
     printed = bounds.budget_simulation_printed(2**24, 3, 1, 0.5, 0.05)
     corrected = bounds.budget_simulation(2**24, 3, 1, 0.5, 0.05)
     assert printed < corrected < 2**24
-    assert bounds.budget_first_play(2**16, 3, 1, 0.5, 0.05, margin=3.0) > bounds.budget_first_play(
-        2**16, 3, 1, 0.5, 0.05
-    )
+    first, later = (bounds.budget_first_play(2**16, 3, 1, 0.5, 0.05, margin=margin) for margin in (2.0, 3.0))
+    assert first < later
     roots = [bounds.serfling_lp(2**i, 3, 1, 0.5, 0.05) / 2 ** (i / 2) for i in (20, 24, 28)]
     assert max(roots) < 1.1 * min(roots), "of order sqrt(T), up to ln ln T"
     assert bounds.serfling_lp(1, 3, 1, 0.5, 0.05) == 1
@@ -134,22 +133,16 @@ def test_printed_and_corrected_bounds() -> None:
 SHARES = {0.25: 93.0, 0.5: 95.0, 0.75: 97.0}
 
 
-def priced(name: str) -> Pool:
-    if name in OWN:
-        return OWN[name]()
-    data = np.load(SHARED / f"{name}.npz", allow_pickle=True)
-    return Pool(data["loss"], costs=data["cost"])
-
-
 PRICED = ["swebench_bash", "routellm_mmlu", "frugalml_yelp", "frugalml_rafdb", "frugalml_command"]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("share", [0.5, *(pytest.param(share, marks=pytest.mark.full) for share in (0.25, 0.75))])
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", ["own_language_models", *(PRICED if REAL else [])])
 def test_empirical_lp_on_real_prices(name: str, share: float) -> None:
     """Means over 5 (500 rows: 20) runs, whose standard deviation is below 1.5 %; seeds are fixed."""
-    pool = priced(name)
+    data = {} if name in OWN else np.load(SHARED / f"{name}.npz", allow_pickle=True)
+    pool = OWN[name]() if name in OWN else Pool(data["loss"], costs=data["cost"])
     assert pool.costs is not None
     whole = float(pool.costs[:, pool.best].sum(dtype=np.float64))
     percents = []
