@@ -8,22 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import Budget, Simulation, play
+from tombola import Budget, Simulation, learners, play
 from tombola._types import Floats
 from tombola.budget.optimum import optimum
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import ParameterError
-from tombola.learners import (
-    UCB1,
-    BudgetedLearner,
-    EmpiricalLP,
-    EpsilonGreedy,
-    Exp3,
-    FixedAction,
-    FollowTheLeader,
-    Hedge,
-    ThompsonSampling,
-)
 from tombola.learners.base import Feedback, Learner, MixedLearner
 from tombola.paper import exact
 from tombola.pool import Pool
@@ -142,7 +131,11 @@ def naive_bandit_weights(rows):
     return expected
 
 
-LEARNERS = [(FollowTheLeader(), naive_leader), (Weights(), naive_weights), (BanditWeights(), naive_bandit_weights)]
+LEARNERS = [
+    (learners.FollowTheLeader(), naive_leader),
+    (Weights(), naive_weights),
+    (BanditWeights(), naive_bandit_weights),
+]
 
 
 def naive_random_order(naive, rows):
@@ -168,7 +161,7 @@ def naive_worst_case(naive, kinds, T, grid):
 
 @pytest.mark.parametrize(("T", "adversarial"), [(5, 3.0), (6, 3.0)])
 def test_follow_leader_known_values(T, adversarial):
-    regrets = exact.worst_case(FollowTheLeader(), ALL, T)
+    regrets = exact.worst_case(learners.FollowTheLeader(), ALL, T)
     assert regrets[1:3] == pytest.approx((8 / 5, adversarial), abs=1e-12)
 
 
@@ -189,12 +182,12 @@ def test_exact_regrets_agree_with_brute_force(learner, naive, seed):
 def test_worst_case_agrees_with_definitions(learner, naive, kinds, T, grid):
     regrets = exact.worst_case(learner, kinds, T, grid=grid)
     assert regrets[:3] == pytest.approx(naive_worst_case(naive, kinds, T, grid), abs=1e-9)
-    if T == 5 and learner == FollowTheLeader():
+    if T == 5 and learner == learners.FollowTheLeader():
         assert regrets.iid_input == pytest.approx({(0.0, 1.0): 1 / 6, (1.0, 0.0): 5 / 6})
         assert regrets.iid < regrets.random - 0.1 < regrets.adversarial - 1.0
 
 
-@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), Exp3(), UCB1()])
+@pytest.mark.parametrize("learner", [learners.FollowTheLeader(), learners.Hedge(), learners.Exp3(), learners.UCB1()])
 def test_worst_inputs_attain_worst_regrets(learner):
     T = 4
     regrets = exact.worst_case(learner, [*ALL, ALL[0]], T, grid=6)
@@ -212,26 +205,28 @@ def test_worst_inputs_attain_worst_regrets(learner):
     assert loss - T * means.min() == pytest.approx(regrets.iid, abs=1e-9)
 
 
-@pytest.mark.parametrize("learner", [Unknown(), Liar(), ThompsonSampling(), Simulation(FollowTheLeader())])
+@pytest.mark.parametrize(
+    "learner", [Unknown(), Liar(), learners.ThompsonSampling(), Simulation(learners.FollowTheLeader())]
+)
 @pytest.mark.usefixtures("short_work")
 def test_unknown_probabilities_raise(learner):
     with pytest.raises(ParameterError, match=type(learner).__name__):
         exact.expected_loss(learner, [[1.0, 0.0], [0.0, 1.0]] * 2)
-    assert exact.expected_loss(FixedAction(0), [[1.0, 0.0], [0.0, 1.0]]) == 1.0
+    assert exact.expected_loss(learners.FixedAction(0), [[1.0, 0.0], [0.0, 1.0]]) == 1.0
 
 
 def test_learner_without_mix_is_enumerated():
     """EpsilonGreedy plays its leader with probability 1 - e + e/k, the others with e/k."""
     assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(1.25, abs=1e-12)
     rows = [[0.9, 0.2], [0.4, 0.6], [0.1, 0.8]]
-    learner = EpsilonGreedy(0.5)
+    learner = learners.EpsilonGreedy(0.5)
     found = [play(learner, Pool(rows), order="given", seed=seed).loss for seed in range(1500)]
     spread = np.std(found) / math.sqrt(len(found))
     assert abs(np.mean(found) - exact.expected_loss(learner, rows)) < 5 * spread  # false alarm: below 1e-6
 
 
 @dataclass(frozen=True)
-class BudgetedBase(BudgetedLearner):
+class BudgetedBase(learners.BudgetedLearner):
     """Half of the time the dear action, as long as it fits."""
 
     def init(self, terms):
@@ -280,9 +275,9 @@ def test_budget_agrees_with_brute_force(amount):
 def test_planning_learner_within_budget():
     """False alarm: below 1e-6."""
     pool = Pool([[1.0, 0.2], [1.0, 0.6], [1.0, 0.0]], costs=[[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
-    regrets = [play(EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]
+    regrets = [play(learners.EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]
     spread = np.std(regrets) / math.sqrt(len(regrets))
-    regret = exact.random_order(EmpiricalLP(), pool, budget=Budget(2.5))
+    regret = exact.random_order(learners.EmpiricalLP(), pool, budget=Budget(2.5))
     assert abs(np.mean(regrets) - regret) < 5 * spread + 1e-9
 
 
@@ -318,17 +313,17 @@ def test_random_labels_raise():
     with pytest.raises(ParameterError, match="LabelledPool"):
         exact.random_order(ERM(Thresholds()), Pool([[0.0, 1.0]]))
     with pytest.raises(ParameterError, match="losses"):
-        exact.random_order(UCB1(), LABELLED)
+        exact.random_order(learners.UCB1(), LABELLED)
 
 
 @pytest.mark.parametrize(
     ("limit", "call"),
     [
-        (2_000_000, lambda: exact.worst_case(FollowTheLeader(), ALL, 1000)),
-        (2_000_000, lambda: exact.random_order(FollowTheLeader(), np.random.default_rng(0).random((1000, 2)))),
+        (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 1000)),
+        (2_000_000, lambda: exact.random_order(learners.FollowTheLeader(), np.random.default_rng(0).random((1000, 2)))),
         (2_000_000, lambda: exact.expected_loss(BanditWeights(), np.ones((1000, 2)))),
-        (2_000_000, lambda: exact.worst_case(FollowTheLeader(), ALL, 2, grid=10**6)),
-        (100, lambda: exact.random_order(FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100)),
+        (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 2, grid=10**6)),
+        (100, lambda: exact.random_order(learners.FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100)),
         (339, lambda: exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=339)),
     ],
 )
@@ -340,4 +335,4 @@ def test_too_large_tree_raises_at_once(limit, call):
 def test_tree_within_the_limit():
     """Nodes: two kinds of rows and two actions, 4 + 16 + 64 + 256; one per round without choices."""
     assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
-    assert exact.expected_loss(FollowTheLeader(), np.ones((3000, 2))) == 3000.0
+    assert exact.expected_loss(learners.FollowTheLeader(), np.ones((3000, 2))) == 3000.0

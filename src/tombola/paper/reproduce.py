@@ -116,23 +116,18 @@ def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tupl
 
 def _entry(result: ClaimResult, drawn: Drawing, seed: int) -> ClaimEntry:
     claim = result.claim
+    size = claim.sample_size(result.rows)
+    plays = f"{plural(size, 'play')}; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
     names = ("name", "title", "source", "statement", "meaning", "expected", "limits", "section")
     return ClaimEntry(
         **{name: getattr(claim, name) for name in names},
         **result.verdict._asdict(),
-        false_alarm=_false_alarm(claim, result.rows),
+        false_alarm=plays if claim.alpha > 0 else f"none: {size:,} exact computations",
         faults=tuple(result.faults),
         command=f"tombola reproduce --claims {claim.name} --seed {seed}",
         drawings=(drawn,),
         table=claim.page_table(result.rows),
     )
-
-
-def _false_alarm(claim: Claim, rows: Rows) -> str:
-    size = claim.sample_size(rows)
-    if claim.alpha == 0:
-        return f"none: {size:,} exact computations"
-    return f"{plural(size, 'play')}; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
 
 
 def _write_csv(rows: Rows, path: Path) -> None:

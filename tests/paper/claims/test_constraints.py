@@ -10,13 +10,7 @@ from tombola import Trace, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
-from tombola.paper.claims.constraints import (
-    Constraints,
-    _affordable_plays,
-    _first_play_formula,
-    _least_regret,
-    _regrets_by_spending,
-)
+from tombola.paper.claims import constraints
 from tombola.paper.source_faults import injected
 from tombola.pool import Pool
 
@@ -156,24 +150,26 @@ def test_empirical_lp_on_real_prices(name: str, share: float) -> None:
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("resources", "delay"), [(1, 0), (2, 7), (5, 50)])
 def test_every_affordable_play_is_made(resources: int, delay: int) -> None:
-    assert _affordable_plays(resources, delay) == (99, 99)
+    assert constraints._affordable_plays(resources, delay) == (99, 99)
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("fault", ["reservations forgotten", "costs rounded down"])
 def test_affordable_plays_show_faults_of_the_tracker(fault: str) -> None:
-    with injected(Constraints().source_faults()[fault]):
-        made, affordable = _affordable_plays(2, delay=7)
+    with injected(constraints.Constraints().source_faults()[fault]):
+        made, affordable = constraints._affordable_plays(2, delay=7)
     assert made > affordable
 
 
 @pytest.mark.parametrize("margin", [2.0, 3.0])
 def test_first_play_formula_is_that_of_the_bound(margin: float) -> None:
     for T, m, rate in ((2**16, 1, 0.8), (2**14, 5, 0.4), (2**18, 2, 0.2)):
-        assert _first_play_formula(T, m, rate, margin, 0) == bounds.budget_first_play(T, 3, m, rate, 0.05, margin)
+        assert constraints._first_play_formula(T, m, rate, margin, 0) == bounds.budget_first_play(
+            T, 3, m, rate, 0.05, margin
+        )
 
 
 @pytest.mark.parametrize("T", [2, 4, 8, 16])
 def test_least_regret_is_a_sixteenth(T: int) -> None:
-    assert _least_regret(T) == pytest.approx(T / 16, abs=1e-9)
-    assert _regrets_by_spending(T).max(axis=0).min() >= T / 16 - 1e-12
+    assert constraints._least_regret(T) == pytest.approx(T / 16, abs=1e-9)
+    assert constraints._regrets_by_spending(T).max(axis=0).min() >= T / 16 - 1e-12

@@ -107,19 +107,16 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
         for T, law in distinct([row for row in rows if row["law"] != _UNIFORM], "T", "law"):
             exact_mean = float(self.law_mean(_LAWS[law](T)))
             agree.append(pvalues.mean_equals(select(rows, "tau", T=T, law=law), exact_mean))
-        maximisers = {T: self._maximisers(T) for T in _FEW_LOSSES}
-        even = [found == [[_DENOMINATOR // T] * T] for T, found in maximisers.items()]
+        even = []  # whether the uniform law is the only one with the largest mean
+        for T in _FEW_LOSSES:
+            means = [(self.law_mean(law), law) for law in _partitions(_DENOMINATOR, T)]
+            largest = max(means)[0]
+            even.append([law for mean, law in means if mean == largest] == [[_DENOMINATOR // T] * T])
         even += [pvalues.ROUNDING > abs(float(self.law_mean([1] * T)) - self.mean(T)) for T in _FEW_LOSSES]
         words = "differ from it" if self.any_rejected(agree) else "agree with it"
         measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}; the uniform law is the only "
         measured += f"maximiser for {sum(even[: len(_FEW_LOSSES)])} of {len(_FEW_LOSSES)} numbers of losses"
         return self.verdict_from([*agree, pvalues.exact(all(even)), pvalues.exact(worst <= 1)], measured, "2 √T")
-
-    def _maximisers(self, T: int) -> list[list[int]]:
-        """Return the laws with probabilities j/12 on T losses that have the largest mean."""
-        means = [(self.law_mean(law), law) for law in _partitions(_DENOMINATOR, T)]
-        largest = max(mean for mean, _ in means)
-        return [law for mean, law in means if mean == largest]
 
     def chart(self, rows: Rows) -> Chart:
         bands = [mean_band(rows, "measured", "T", "tau", law=_UNIFORM)]

@@ -17,18 +17,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tombola import bounds
+from tombola import bounds, classification
 from tombola._play import play
 from tombola._types import Floats, Seed
-from tombola.classification import (
-    ERM,
-    AllLabellings,
-    Intervals,
-    LabelLearner,
-    LabelledPool,
-    Thresholds,
-    attack_thresholds,
-)
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
@@ -191,12 +182,12 @@ class UniformConvergence(
         }
 
 
-def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
+def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, classification.LabelledPool]:
     """Return two pools by name: labels by a threshold; random labels, half of them 1."""
     points = np.arange(horizon, dtype=np.float64)
     return {
-        "realizable": LabelledPool(points, (points >= horizon // 2).astype(int)),
-        "random": LabelledPool(points, generator.permutation(np.arange(horizon) % 2)),
+        "realizable": classification.LabelledPool(points, (points >= horizon // 2).astype(int)),
+        "random": classification.LabelledPool(points, generator.permutation(np.arange(horizon) % 2)),
     }
 
 
@@ -228,7 +219,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
     Alt: In the worst order every round is a mistake; in random order mistakes grow like √T or log T.
     """
 
-    learner: LabelLearner = component(ERM(Thresholds()))
+    learner: classification.LabelLearner = component(classification.ERM(classification.Thresholds()))
     order: OrderLike = "random"
     delay: int = 0
     bound: Callable[[int, int], float] = component(bounds.erm)
@@ -237,23 +228,20 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         plays = 120 if full else 60
         return grid(T=[4**i for i in range(3, 10 if full else 8)], plays=plays) + grid(T=100, plays=0)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
+        T = unit["T"]
         if unit["plays"] == 0:
-            return [self._near_the_horizon(unit["T"], seed)]
-        rows: list[Row] = []
+            # All labellings of T - 1 points, labels 1: ERM predicts 0 on a new point.
+            pool = classification.LabelledPool(np.minimum(np.arange(T), T - 2).astype(float), np.ones(T, int))
+            regret = play(classification.ERM(classification.AllLabellings(T - 1)), pool, self.order, seed=seed).regret
+            yield {"T": T, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
+            return
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
-            for kind, pool in _labelled_pools(unit["T"], np.random.default_rng(child)).items():
+            for kind, pool in _labelled_pools(T, np.random.default_rng(child)).items():
                 regret = play(self.learner, pool, self.order, self.delay, seed=child).regret
-                rows.append({"T": unit["T"], "kind": kind, "play": repetition, "regret": float(regret)})
-        rounds = min(unit["T"], 1024)
-        mistakes = attack_thresholds(self.learner, rounds, seed=seed).mistakes
-        return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
-
-    def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
-        """Play all labellings of T - 1 points, labels 1: ERM predicts 0 on a new point."""
-        pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
-        regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
-        return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
+                yield {"T": T, "kind": kind, "play": repetition, "regret": float(regret)}
+        mistakes = classification.attack_thresholds(self.learner, min(T, 1024), seed=seed).mistakes
+        yield {"T": min(T, 1024), "kind": "bad order", "play": 0, "regret": float(mistakes)}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", kind="random")
@@ -291,6 +279,6 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         return {
             "no shuffle": {"order": "given"},
             "labels that never come": {"delay": 10**6},
-            "a class that is too rich": {"learner": ERM(Intervals())},
+            "a class that is too rich": {"learner": classification.ERM(classification.Intervals())},
             "the bound as printed": {"bound": bounds.erm_printed},
         }

@@ -117,11 +117,6 @@ def _shuffled_costs(T: int, share: float, seed: Seed) -> Floats:
     return np.column_stack([np.zeros(T), np.random.default_rng(seed).permuted(dear, axis=0)])
 
 
-def _attaining(T: int, rate: float, *, seed: Seed) -> Pool:
-    """Return two actions that earn 1, and cost 1 in a share `rate` of the rows."""
-    return Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=_shuffled_costs(T, rate, seed))
-
-
 def _margins_formula(T: int, rate: float) -> float:
     """Return the second term of Corollary 4.8: 2^i epsilon_i / rho, all blocks played."""
     first, log = _first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
@@ -367,7 +362,9 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 def _corollary_row(unit: Unit, seed: Seed) -> Row:
     """Return a regret of BudgetSimulation that attains both terms of Corollary 4.8."""
     T, rate, name = unit["T"], unit["rate"], "as printed"
-    trace = _fluid_play(_LEARNERS[name], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
+    # Two actions always earn 1, and cost 1 in a share `rate` of the rows.
+    pool = Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=_shuffled_costs(T, rate, seed))
+    trace = _fluid_play(_LEARNERS[name], pool, rate, "random", 0, seed)
     return {"pool": "attaining", "learner": name, "T": T, "rate": rate, "regret": float(trace.regret)}
 
 

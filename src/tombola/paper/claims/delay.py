@@ -265,11 +265,6 @@ def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
 _BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
 
 
-def _max_added_regret(learner: str, T: int, d: int) -> float:
-    """Return a bound on the regret that a delay adds in random order."""
-    return {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}[learner] * d
-
-
 def _trap_regret(T: int, d: int) -> float:
     """Return the expected regret of any learner on `delay_trap(T, d)` in given order."""
     # It is (d+1)/2 E|S|, S the sum of n = T/(d+1) fair signs; n is even.
@@ -337,10 +332,12 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         checks, corrected = _bound_checks(easy, _bound_of)
         as_printed, printed = _bound_checks(easy, lambda _, *size: bounds.simulation_printed(*size))
         T, delays = levels(traps, "T")[0], levels(traps, "d")
+        # Largest regret that a round of delay adds in random order.
+        most = {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}
         for name in self.learners:
             for d in delays:
                 shuffled, given = (matching(traps, order=order, learner=name, d=d) for order in ("random", "given"))
-                checks.append(pvalues.mean_at_most(select(shuffled, "added"), _max_added_regret(name, T, d)))
+                checks.append(pvalues.mean_at_most(select(shuffled, "added"), most[name] * d))
                 checks.append(pvalues.mean_equals(select(given, "regret"), _trap_regret(T, d)))
         checks += _bound_formula_checks(easy, _bound_of)
         checks += [pvalues.exact(all(agrees(row["regret"], row["twin"]) for row in traps if row["twin"] is not None))]

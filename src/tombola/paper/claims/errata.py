@@ -1,10 +1,8 @@
 """All errata of the paper (`tombola.paper.errata`) as one claim."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from tombola._types import Seed
 from tombola.paper.base import Claim, Overrides, Unit, Verdict
@@ -12,8 +10,11 @@ from tombola.paper.curves import reference_lines, spikes
 from tombola.paper.errata import ERRATA, Erratum, Evidence
 from tombola.paper.errata.base import SEVERITY_LABELS, demonstrates
 from tombola.paper.pvalues import exact
-from tombola.paper.rows import Row, Rows, levels
-from tombola.report.chart import Band, Chart
+from tombola.paper.rows import Row, Rows, levels, matching, select
+from tombola.report.chart import Chart
+
+# Columns of the numbers of an erratum.
+_VALUES = ("printed_value", "corrected_value", "truth")
 
 
 def _is_demonstrated(row: Row) -> bool:
@@ -40,8 +41,13 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
     def units(self, *, full: bool) -> list[Unit]:
         return [{"number": number} for number in sorted(erratum.number for erratum in self.errata)]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        return [_erratum_row(erratum) for erratum in self.errata if erratum.number == unit["number"]]
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
+        names = ("number", "line", "severity", "printed", "correct", "quantity", "method", "relation")
+        for erratum in self.errata:
+            if erratum.number == unit["number"]:
+                values = dict(zip(_VALUES, map(float, erratum.evidence()), strict=True))
+                row = {**{name: getattr(erratum, name) for name in names}, **values}
+                yield {**row, "shown": _is_demonstrated(row)}
 
     def verdict(self, rows: Rows) -> Verdict:
         missing = [row["number"] for row in rows if not _is_demonstrated(row)]
@@ -56,8 +62,12 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         return self.verdict_from([exact(not missing)], text, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
-        kinds = {row["severity"] for row in rows if row["printed_value"] > 0 and row["truth"] > 0}
-        bands = [_band(rows, kind, words) for kind, words in SEVERITY_LABELS.items() if kind in kinds]
+        bands = []
+        for kind, words in SEVERITY_LABELS.items():
+            drawn = [row for row in matching(rows, severity=kind) if row["printed_value"] > 0 and row["truth"] > 0]
+            if drawn:
+                ratios = select(drawn, "printed_value") / select(drawn, "truth")
+                bands.append(spikes(words, select(drawn, "number"), ratios, base=1.0))
         lines = reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0})
         return self.make_chart("printed value / exact value", bands, lines, x_label="number of the erratum", log="y")
 
@@ -69,44 +79,26 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
                 row["printed"],
                 row["correct"],
                 row["quantity"],
-                *(f"{row[name]:.5g}" for name in ("printed_value", "corrected_value", "truth")),
+                *(f"{row[name]:.5g}" for name in _VALUES),
             )
             for row in sorted(rows, key=lambda row: row["number"])
         ]
         return heads, *lines
 
     def faults(self) -> dict[str, Overrides]:
-        first, *rest = self.errata
+        def changed(change: Callable[[Evidence], Evidence], errata: tuple[Erratum, ...]) -> tuple[Erratum, ...]:
+            def evidence(one: Erratum) -> Callable[[], Evidence]:
+                return lambda: change(one.evidence())
+
+            return tuple(one._replace(evidence=evidence(one)) for one in errata)
+
+        first, rest = self.errata[:1], self.errata[1:]
         return {
             "one printed value taken for right": {
-                "errata": (_with_evidence(first, lambda e: e._replace(printed=e.corrected)), *rest)
+                "errata": (*changed(lambda e: e._replace(printed=e.corrected), first), *rest)
             },
             "printed and corrected exchanged": {
-                "errata": tuple(
-                    _with_evidence(one, lambda e: Evidence(e.corrected, e.printed, e.truth)) for one in self.errata
-                )
+                "errata": changed(lambda e: Evidence(e.corrected, e.printed, e.truth), self.errata)
             },
-            "the truth by the printed formula": {
-                "errata": tuple(_with_evidence(one, lambda e: e._replace(truth=e.printed)) for one in self.errata)
-            },
+            "the truth by the printed formula": {"errata": changed(lambda e: e._replace(truth=e.printed), self.errata)},
         }
-
-
-def _with_evidence(erratum: Erratum, change: Callable[[Evidence], Evidence]) -> Erratum:
-    return erratum._replace(evidence=lambda: change(erratum.evidence()))
-
-
-def _erratum_row(erratum: Erratum) -> Row:
-    """Return an erratum as a row: its fields, and the numbers of its evidence."""
-    printed, corrected, truth = map(float, erratum.evidence())
-    names = ("number", "line", "severity", "printed", "correct", "quantity", "method", "relation")
-    values = {"printed_value": printed, "corrected_value": corrected, "truth": truth}
-    shown = demonstrates(erratum.relation, printed, corrected, truth)
-    return {**{name: getattr(erratum, name) for name in names}, **values, "shown": shown}
-
-
-def _band(rows: Rows, kind: str, words: str) -> Band:
-    drawn = [row for row in rows if row["severity"] == kind and row["printed_value"] > 0 and row["truth"] > 0]
-    x = np.array([row["number"] for row in drawn], dtype=np.float64)
-    ratios = np.array([row["printed_value"] / row["truth"] for row in drawn])
-    return spikes(words, x, ratios, base=1.0)

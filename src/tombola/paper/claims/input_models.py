@@ -68,13 +68,6 @@ def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level
     return confidence
 
 
-def _miss_probabilities(law: Floats, ends: Any, population: int) -> Floats:
-    """Return the miss probability of intervals, by the number of ones in the pool."""
-    means = np.arange(population + 1)[:, None] / population
-    outside = (means < ends.lows - _ROUNDING) | (means > ends.highs + _ROUNDING)
-    return np.asarray(np.where(outside, law, 0.0).sum(axis=1))
-
-
 def _with_half_radius(interval: _Intervals) -> _Intervals:
     """Return a constructor of intervals with half the radius: a fault."""
     # The radius is proportional to sqrt(ln(2 / level)), so a larger level halves it.
@@ -89,11 +82,6 @@ def _ones_in_random_order(N: int, s: int, ones: Any = None) -> Floats:
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(np.arange(s + 1), N, np.arange(N + 1)[:, None] if ones is None else ones, s))
-
-
-def _ones_first(N: int, s: int) -> Floats:
-    """Return the same as `_ones_in_random_order`, with the ones first: a fault."""
-    return np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]
 
 
 def _ones_with_replacement(N: int, s: int, ones: Any = None) -> Floats:
@@ -185,19 +173,18 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         n, k = unit["n"], unit["k"]
-        law = self.law(n, k)
-        far = {"distance": self.norm(law, _reds_with_replacement(n, k)), "least": _least_distance(law, n, k)}
-        return [{**unit, **far, **(self._misses(law, n, k) if k <= _MAX_INTERVAL_DRAWS else {})}]
-
-    def _misses(self, law: Floats, n: int, k: int) -> Row:
-        """Return P(interval misses the share of red balls), on the list and on samples."""
-        ends = _intervals_by_ones(self.interval, 2 * n, 2 * k, _SHOWN)
-        outside = (ends.lows > 0.5 + _ROUNDING) | (ends.highs < 0.5 - _ROUNDING)
-        return {"on_list": float(law[outside].sum()), "on_samples": float(_reds_with_replacement(n, k)[outside].sum())}
+        law, replaced = self.law(n, k), _reds_with_replacement(n, k)
+        row = {**unit, "distance": self.norm(law, replaced), "least": _least_distance(law, n, k)}
+        if k <= _MAX_INTERVAL_DRAWS:
+            ends = _intervals_by_ones(self.interval, 2 * n, 2 * k, _SHOWN)
+            outside = (ends.lows > 0.5 + _ROUNDING) | (ends.highs < 0.5 - _ROUNDING)
+            row |= {"on_list": float(law[outside].sum()), "on_samples": float(replaced[outside].sum())}
+        return [row]
 
     def verdict(self, rows: Rows) -> Verdict:
         far = [row for row in rows if row["k"] >= 100 and row["n"] >= 100 * row["k"]]
         scaled = [row["distance"] * row["n"] / row["k"] for row in far]
+        omitted = [1 / row["k"] + row["k"] / row["n"] for row in far]
         tried = [row for row in rows if row["k"] <= _MAX_INTERVAL_DRAWS]
         unbeaten = bool((select(rows, "least") >= select(rows, "distance") - 1e-9).all())
         missed = float(select(tried, "on_list").max())
@@ -208,10 +195,12 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         )
         texts = (f"{DISTANCE_CONSTANT:.4f} k/n + O(k/n)", f"{DISTANCE_CONSTANT / 2:.4f} k/n + o(k/n) as k → ∞")
         sound = [pvalues.exact(ok) for ok in (unbeaten, missed <= _SHOWN, float(gaps.max()) <= _ROUNDING)]
-        if all(_near(row, DISTANCE_CONSTANT) for row in far):
-            return self.verdict_from(sound, measured, *texts)
-        sound.append(pvalues.exact(all(_near(row, DISTANCE_CONSTANT / 2) for row in far)))
-        return self.verdict_from(sound, measured, *texts, outcome="holds as corrected")
+        printed, corrected = (
+            all(abs(value / constant - 1) <= most for value, most in zip(scaled, omitted, strict=True))
+            for constant in (DISTANCE_CONSTANT, DISTANCE_CONSTANT / 2)
+        )
+        outcome: Outcome = "holds" if printed else "holds as corrected"
+        return self.verdict_from([*sound, pvalues.exact(printed or corrected)], measured, *texts, outcome=outcome)
 
     def chart(self, rows: Rows) -> Chart:
         scaled = [
@@ -231,11 +220,6 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
             "the norm of Diaconis and Freedman": {"norm": lambda one, other: 2 * _total_variation(one, other)},
             "half of Serfling's radius": {"interval": _with_half_radius(Serfling)},
         }
-
-
-def _near(row: Row, constant: float) -> bool:
-    """Return whether n/k times the distance is this constant, up to omitted terms."""
-    return bool(abs(row["distance"] * row["n"] / row["k"] / constant - 1) <= 1 / row["k"] + row["k"] / row["n"])
 
 
 # The learner of B.1 that is also played on its worst pools.
@@ -355,13 +339,15 @@ class Concentration(Claim, name="concentration", expected="holds"):
             law = self.law(N, s)
             deviations, exact = _deviation_tails(law, N, s)
             row: dict[str, Any] = {"N": N, "s": s, "printed": _largest_excess(exact, self.rate * s * deviations**2)}
+            means = np.arange(N + 1)[:, None] / N
             for name, interval in self.intervals.items():
-                misses = [
-                    float(_miss_probabilities(law, _intervals_by_ones(interval, N, s, level), N).max()) / level
-                    for level in _LEVELS
-                ]
+                row[name] = 0.0  # largest miss probability over all pools, in units of the level
+                for level in _LEVELS:
+                    ends = _intervals_by_ones(interval, N, s, level)
+                    outside = (means < ends.lows - _ROUNDING) | (means > ends.highs + _ROUNDING)
+                    row[name] = max(row[name], float(np.where(outside, law, 0.0).sum(axis=1).max()) / level)
                 shown = _intervals_by_ones(interval, N, s, _SHOWN)
-                row |= {name: max(misses), f"{name}_radius": float((shown.highs - shown.lows).max()) / 2}
+                row[f"{name}_radius"] = float((shown.highs - shown.lows).max()) / 2
             row["printed_radius"] = math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))
             yield {**row, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
 
@@ -388,7 +374,7 @@ class Concentration(Claim, name="concentration", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle: ones first": {"law": _ones_first},
+            "no shuffle: ones first": {"law": lambda N, s: np.eye(s + 1)[np.minimum(np.arange(N + 1), s)]},
             "draws with replacement": {"law": _ones_with_replacement},
             "half of Hoeffding's radius": {"intervals": {**self.intervals, "hoeffding": _with_half_radius(Hoeffding)}},
             "half of Serfling's radius": {"intervals": {**self.intervals, "serfling": _with_half_radius(Serfling)}},

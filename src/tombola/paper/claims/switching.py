@@ -31,20 +31,12 @@ from tombola.learners import UCB1, UCB2, BatchedExp3, FrugalUCB, SerflingElimina
 from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
-from tombola.paper import pvalues
+from tombola.paper import pvalues, twins
 from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.switching import NO_OPTIMISM, NO_PRICE
 from tombola.paper.rows import Row, Rows, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
-from tombola.paper.twins import (
-    FrugalUCBTwin,
-    SerflingEliminationTwin,
-    SimulationEliminationTwin,
-    Twin,
-    agrees,
-    rounds_agreed,
-)
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -67,9 +59,9 @@ _LEARNERS: dict[str, Learner] = {
     "FrugalUCB": FrugalUCB(),
 }
 # Twins of the learners, as functions of k and T.
-_TWINS: dict[str, Callable[[int, int], Twin]] = {
-    "faithful": SimulationEliminationTwin,
-    _TIGHT: SerflingEliminationTwin,
+_TWINS: dict[str, Callable[[int, int], twins.Twin]] = {
+    "faithful": twins.SimulationEliminationTwin,
+    _TIGHT: twins.SerflingEliminationTwin,
 }
 
 
@@ -111,7 +103,7 @@ def _most_plays(T: int, gap: float) -> float:
     only if 4 r(n) >= gap, and then plays until the next count. This holds with probability 1 - 1/T, together with the
     best action surviving.
     """
-    twin = SerflingEliminationTwin(2, T)
+    twin = twins.SerflingEliminationTwin(2, T)
     count = twin.count
     while 2 * count < T and 4 * twin.radius(count) >= gap:
         count = math.ceil(1.5 * count)
@@ -121,7 +113,7 @@ def _most_plays(T: int, gap: float) -> float:
 def _bound_formula(T: int) -> float:
     """Return the bound for two actions at delta = 1/T."""
     # It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
-    twin = SerflingEliminationTwin(2, T)
+    twin = twins.SerflingEliminationTwin(2, T)
     depth, counts = twin.depth, [twin.count]
     while 2 * math.ceil(1.5 * counts[-1]) < T:
         counts.append(math.ceil(1.5 * counts[-1]))
@@ -191,7 +183,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         gaps = np.linspace(0.1, 0.5, count) if T == _TWIN_ROUNDS else np.array(_GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
             losses = generator.permutation(np.asarray(_pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
-            agreed = rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
+            agreed = twins.rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
             yield {**about, "play": r, "value": agreed, "exact": T}
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -203,7 +195,7 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         for T in at:
             checks += [check for gap in gaps for check in _play_checks(matching(rows, T=T, gap=gap), T, gap)]
             checks.append(pvalues.binomial_tail(*_exceptions(rows, T), 1 / T))
-            checks.append(pvalues.exact(agrees(self.bound(T, 2), _bound_formula(T))))
+            checks.append(pvalues.exact(twins.agrees(self.bound(T, 2), _bound_formula(T))))
         differ = sum(row["value"] != row["exact"] for row in computed)
         checks.append(pvalues.exact(differ == 0))
         last = matching(rows, T=at[-1], gap=gaps[-1])
@@ -344,7 +336,9 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         listed = np.asarray(pool.losses, dtype=np.float64)
         orders = (listed, np.random.default_rng(seed).permutation(listed))
         T, k = listed.shape
-        return any(rounds_agreed(self.learners[_FRUGAL], losses, FrugalUCBTwin(k, T)) < T for losses in orders)
+        return any(
+            twins.rounds_agreed(self.learners[_FRUGAL], losses, twins.FrugalUCBTwin(k, T)) < T for losses in orders
+        )
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")

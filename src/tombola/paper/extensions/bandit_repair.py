@@ -5,7 +5,7 @@ The birthday test plays action 0 until one of its losses repeats, and then UCB1.
 better action, so it does not need optimism: a noisy one is compared with a twin round by round.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,14 +36,6 @@ def _theorem_bound(T: int) -> float:
 _TWIN_PLAYS = 4
 
 
-def _differs_from_twin(T: int, seed: Seed) -> bool:
-    """Return whether UCB1 simulated with optimism differs from its twin."""
-    learner = OptimisticSimulation(UCB1())
-    losses = (np.random.default_rng(seed).random((T, 2)) < (0.4, 0.7)).astype(np.float64)
-    twin = OptimisticSimulationTwin(2, T, UCB1(), RngStreams(seed).learner(learner))
-    return rounds_agreed(learner, losses, twin, seed=seed) < T
-
-
 @dataclass(frozen=True)
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
@@ -70,23 +62,19 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         sizes = {2**9: 40, 2**11: 20, 2**13: 6, 2**14: 3} if full else {2**9: 20, 2**10: 10, 2**11: 5}
         return [{"T": 48, "plays": 0}, *({"T": T, "plays": plays} for T, plays in sizes.items())]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T = unit["T"]
         if unit["plays"] == 0:
-            return [
-                {"T": T, "play": None, "differs": _differs_from_twin(T, child)}
-                for child in repetition_seeds(seed, _TWIN_PLAYS)
-            ]
-        pool, direct, learner = instances.birthday(T), self.direct(T), self.learner(T)
-        return [
-            {
-                "T": T,
-                "play": r,
-                "direct": play(direct, pool, order=self.order, seed=child).regret,
-                "regret": play(learner, pool, order=self.order, seed=child).regret,
-            }
-            for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
-        ]
+            for child in repetition_seeds(seed, _TWIN_PLAYS):
+                learner = OptimisticSimulation(UCB1())
+                losses = (np.random.default_rng(child).random((T, 2)) < (0.4, 0.7)).astype(np.float64)
+                twin = OptimisticSimulationTwin(2, T, UCB1(), RngStreams(child).learner(learner))
+                yield {"T": T, "play": None, "differs": rounds_agreed(learner, losses, twin, seed=child) < T}
+            return
+        pool, learners = instances.birthday(T), {"direct": self.direct(T), "regret": self.learner(T)}
+        for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
+            regrets = {name: play(one, pool, order=self.order, seed=child).regret for name, one in learners.items()}
+            yield {"T": T, "play": r, **regrets}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = sum(row["differs"] for row in rows if row["play"] is None)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from tombola._types import Floats, Integers, Seed
+from tombola._types import Floats, Seed
 from tombola.bounds.classification import erm_policies
 from tombola.bounds.common import growing_counts
 from tombola.budget.budget import Budget
@@ -222,25 +222,19 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     def units(self, *, full: bool) -> list[Unit]:
         return grid(T=(64, 256, 1024) if full else (64, 256), noise=_NOISES, orders=100 if full else 20)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
-        T = unit["T"]
+        T, starts = unit["T"], growing_counts(unit["T"], _GROWTH)
         features = generator.permutation(T)
         labels = np.where(generator.random(T) < unit["noise"], generator.integers(0, 2, T), features >= T // 2)
-        return [
-            {**unit, "regret": self._regret(features[order], labels[order].astype(np.int64))}
-            for order in (generator.permutation(T) for _ in range(unit["orders"]))
-        ]
-
-    def _regret(self, features: Integers, labels: Integers) -> float:
-        T = len(labels)
-        # mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
-        mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
-        starts = growing_counts(T, _GROWTH)
-        lost = float(mistakes[: starts[0], 0].sum())
-        for n, end in zip(starts, [*starts[1:], T], strict=True):
-            lost += float(mistakes[n:end, self.minimiser(mistakes[:n].sum(axis=0))].sum())
-        return lost - float(mistakes.sum(axis=0).min())
+        # all_mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
+        all_mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
+        for _ in range(unit["orders"]):
+            mistakes = all_mistakes[generator.permutation(T)]
+            lost = float(mistakes[: starts[0], 0].sum())
+            for n, end in zip(starts, [*starts[1:], T], strict=True):
+                lost += float(mistakes[n:end, self.minimiser(mistakes[:n].sum(axis=0))].sum())
+            yield {**unit, "regret": lost - float(mistakes.sum(axis=0).min())}
 
     def verdict(self, rows: Rows) -> Verdict:
         checks, _ = means_at_most(rows, ("T", "noise"), lambda T, _: self.allowed(_policy_bound(T)))

@@ -15,16 +15,7 @@ from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid
-from tombola.paper.claims.constraints import (
-    ACTIONS,
-    DELTA,
-    LP_ROUNDS,
-    POOLS,
-    RATE,
-    AlwaysPlay,
-    budget_play,
-    rounds_as_lp_twin,
-)
+from tombola.paper.claims import constraints
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
@@ -36,10 +27,6 @@ from tombola.rng import repetition_seeds
 _GROWTH = 2.0
 # One action per round, or the whole mix.
 _PLAY_MODES = ("sampled", "fluid")
-
-
-def _theorem_bound(T: int, way: str) -> float:
-    return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, _GROWTH, sampled=way == "sampled")
 
 
 @dataclass(frozen=True)
@@ -64,22 +51,30 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     learner: BudgetedLearner = component(EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
     overdraft: float = 1.0  # factor on the budget
-    bound: Callable[[int, str], float] = component(_theorem_bound)  # by horizon and play mode
+    # By horizon and play mode.
+    bound: Callable[[int, str], float] = component(
+        lambda T, way: bounds.empirical_lp(
+            T, constraints.ACTIONS, 1, constraints.RATE, constraints.DELTA, _GROWTH, sampled=way == "sampled"
+        )
+    )
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}
-        played = (grid(T=T, pool=POOLS, way=_PLAY_MODES, plays=n) for T, n in sizes.items())
-        return [*grid(T=LP_ROUNDS, plays=6), *(unit for units in played for unit in units)]
+        played = (grid(T=T, pool=constraints.POOLS, way=_PLAY_MODES, plays=n) for T, n in sizes.items())
+        return [*grid(T=constraints.LP_ROUNDS, plays=6), *(unit for units in played for unit in units)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         seeds = repetition_seeds(seed, unit["plays"])
         if "pool" not in unit:
             twin, about = partial(empirical_lp_spending, growth=_GROWTH), {"T": unit["T"], "pool": None, "way": "fluid"}
-            return [{**about, "agreed": rounds_as_lp_twin(self.learner, twin, self.order, child)} for child in seeds]
-        T, make, fluid = unit["T"], POOLS[unit["pool"]], unit["way"] == "fluid"
+            return [
+                {**about, "agreed": constraints.rounds_as_lp_twin(self.learner, twin, self.order, child)}
+                for child in seeds
+            ]
+        T, make, fluid = unit["T"], constraints.POOLS[unit["pool"]], unit["way"] == "fluid"
         return [
             {"T": T, "pool": unit["pool"], "way": unit["way"], "play": r}
-            | budget_play(self.learner, make(T, seed=child), self.order, self.overdraft, child, fluid=fluid)
+            | constraints.budget_play(self.learner, make(T, seed=child), self.order, self.overdraft, child, fluid=fluid)
             for r, child in enumerate(seeds)
         ]
 
@@ -91,7 +86,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         for T, pool, way in distinct(rows, "T", "pool", "way"):
             where, bound = {"T": T, "pool": pool, "way": way}, self.bound(T, way)
             regrets = select(rows, "regret", **where)
-            checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
+            checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, constraints.DELTA))
             checks.append(pvalues.exact(bound < float(select(rows, "most", **where).min())))
             shares.append(float(regrets.max()) / bound)
         measured = f"{over} of {len(rows)} plays overspent; regret at most {max(shares):.3f} of the bound in any play; "
@@ -113,7 +108,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "always the null action": {"learner": AlwaysPlay()},
+            "always the null action": {"learner": constraints.AlwaysPlay()},
             "half as much again to spend": {"overdraft": 1.5},
             "a thousandth of the bound": {"bound": lambda T, way: self.bound(T, way) / 1000},
         }

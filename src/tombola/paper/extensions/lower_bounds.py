@@ -44,19 +44,6 @@ def _shuffled_probability(T: int, w: int, n: int, s: int) -> float:
     return math.comb(w, s) * math.comb(T - w, n - s) / math.comb(T, n) if 0 <= n - s <= T - w else 0.0
 
 
-def _unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return P(s of the first n rows are marked), if marked rows come first: 0 or 1."""
-    return float(s == min(n, w))
-
-
-def _next_loss_probability(T: int, w: int, n: int, s: int, paths: _Paths) -> float:
-    """Return P(action 1 loses the next row) after n rows of which it lost s."""
-    here = paths(T, w, n, s)
-    if here == 0:
-        return 0.0
-    return (w - s) / (T - n) if paths is _shuffled_probability else min(1.0, paths(T, w, n + 1, s + 1) / here)
-
-
 def _game_matrix(T: int, delay: int = 0, paths: _Paths = _shuffled_probability) -> tuple[Floats, Floats]:
     """Return A and b: the regret on coin pool w is A[w] x + b[w].
 
@@ -69,10 +56,12 @@ def _game_matrix(T: int, delay: int = 0, paths: _Paths = _shuffled_probability) 
     for w in range(T + 1):
         b[w] = -min(w, T - w)
         for i, (n, s) in enumerate(places):
-            times = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay)
-            q, here = _next_loss_probability(T, w, n, s, paths), times * paths(T, w, n, s)
-            A[w, i] += here * (2 * q - 1)
-            b[w] += here * (1 - q)
+            times, here, q = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay), paths(T, w, n, s), 0.0
+            if here > 0:
+                # P(action 1 loses the next row)
+                q = (w - s) / (T - n) if paths is _shuffled_probability else min(1.0, paths(T, w, n + 1, s + 1) / here)
+            A[w, i] += times * here * (2 * q - 1)
+            b[w] += times * here * (1 - q)
     return A, b
 
 
@@ -278,7 +267,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"paths": _unshuffled_probability},
+            "no shuffle": {"paths": lambda _, w, n, s: float(s == min(n, w))},  # marked rows first
             "Hedge is the only rival": {"rivals": lambda _, second: second},
             "the worse of the two": {"rivals": np.maximum},
             "the better action is known": {"pools": lambda T: range(T // 2)},
@@ -295,11 +284,6 @@ def _with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) ->
     """Return the same as `_without_replacement` with replacement."""
     ways = math.comb(n, i) * math.comb(n - i, j)
     return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** (n - i - j)
-
-
-def _unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return the same for the first n rows of the list with its losses first."""
-    return float(j == min(n, losses) and i == min(n - j, wins))
 
 
 @dataclass(frozen=True)
@@ -353,7 +337,8 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"law": _unshuffled},
+            # Losses come first.
+            "no shuffle": {"law": lambda _, u, w, n, i, j: float(j == min(n, w) and i == min(n - j, u))},
             "rows are put back": {"law": _with_replacement},
             "ties count as right": {"error": lambda lower, _: lower},
             "ties count as wrong": {"error": lambda lower, equal: lower + equal},

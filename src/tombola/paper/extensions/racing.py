@@ -287,6 +287,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
+        totals = table.sum(axis=0)
         # The case is fixed: the statement is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["case"])
         history = np.clip(table[:, :2] + generator.normal(0.0, 0.2, (len(table), 2)), 0.0, 1.0)
@@ -298,20 +299,17 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             rule = Best(3, len(table), len(table), level)
             # Short lists need more frequent fits than a race makes: one after every row.
             informed = InformedRule(rule, SideInformation(known, history), lambda n: n + 1)
-            yield {**unit, "level": level, **self._errors(informed, table)}
-
-    def _errors(self, informed: InformedRule, table: Floats) -> Row:
-        rule, totals, wrong, wealth = informed.rule, table.sum(axis=0), [], []
-        for order in self.orders(len(table)):
-            informed.reset()
-            for i, row in enumerate(order):
-                if not rule.done:
-                    self.before(informed, order, i, table)
-                    informed.update(row, table[row].copy())
-            # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
-            wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
-            wrong.append(is_wrong(rule, totals))
-        return _mean_errors(totals, wrong, wealth)
+            wrong, wealth = [], []
+            for order in self.orders(len(table)):
+                informed.reset()
+                for i, row in enumerate(order):
+                    if not rule.done:
+                        self.before(informed, order, i, table)
+                        informed.update(row, table[row].copy())
+                # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
+                wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
+                wrong.append(is_wrong(rule, totals))
+            yield {**unit, "level": level, **_mean_errors(totals, wrong, wealth)}
 
     def verdict(self, rows: Rows) -> Verdict:
         wealth = max(row["wealth"] for row in rows)

@@ -9,7 +9,7 @@ exploration budget on ignoring them.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,10 +93,17 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         twins = grid(pool="twin", T=_TWIN_ROUNDS, k=(2, 5), plays=6)
         return twins + grid(pool=_GAPS, T=horizons, k=(2, 5), plays=plays)
 
-    def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         name, T, k = unit["pool"], unit["T"], unit["k"]
+        about = {"pool": name, "T": T, "k": k}
         if name == "twin":
-            return self._twin_rows(unit, seed)
+            generator = np.random.default_rng(seed)
+            means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)  # half of the actions are nearly best
+            for r in range(unit["plays"]):
+                losses = (generator.random((T, k)) < means).astype(np.float64)
+                agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, _PRICE))
+                yield {**about, "play": r, "regret": T - agreed, "switches": 0}
+            return
         gap = _GAPS[name] if _GAPS[name] >= 0 else 2 * (k / T) ** 0.5
         pool = trap_pool(T, k, gap, best=k - 1 if name == "constant" else 0)
         runs = compare(
@@ -104,19 +111,8 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
             repetitions=unit["plays"], switching_price=_PRICE, relabel=False, seed=seed,
         )  # fmt: skip
         switches = next(iter(runs.cells.values())).sums[:, -1, SWITCHES]
-        return [
-            {"pool": name, "T": T, "k": k, "play": r, "regret": float(regret), "switches": int(switches[r])}
-            for r, regret in enumerate(runs.regrets("it", self.order))
-        ]
-
-    def _twin_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
-        """Return the rounds that agree with the twin; half of the actions are nearly best."""
-        T, k, generator = unit["T"], unit["k"], np.random.default_rng(seed)
-        means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)
-        for r in range(unit["plays"]):
-            losses = (generator.random((T, k)) < means).astype(np.float64)
-            agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, _PRICE))
-            yield {"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0}
+        for r, regret in enumerate(runs.regrets("it", self.order)):
+            yield {**about, "play": r, "regret": float(regret), "switches": int(switches[r])}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = int(select(rows, "regret", pool="twin").astype(bool).sum())
@@ -156,13 +152,6 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
 # Gaps of the pools, by name.
 _THRIFTY_GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
-
-
-def _pool_of(name: str, T: int, k: int) -> Pool:
-    """Return a trap, or a pool without noise: action 0 loses 0.6, the others 0.9."""
-    if name == "quiet":
-        return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
-    return trap_pool(T, k, _THRIFTY_GAPS[name], best=k - 1 if name == "constant" else 0)
 
 
 def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -> float:
@@ -226,7 +215,11 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, k, price = unit["T"], unit["k"], unit["price"]
-        pool, learner = _pool_of(unit["pool"], T, k), self.learner(price)
+        if unit["pool"] == "quiet":  # without noise: action 0 loses 0.6, the others 0.9
+            pool = Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
+        else:
+            pool = trap_pool(T, k, _THRIFTY_GAPS[unit["pool"]], best=k - 1 if unit["pool"] == "constant" else 0)
+        learner = self.learner(price)
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}

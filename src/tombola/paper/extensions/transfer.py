@@ -29,12 +29,6 @@ from tombola.report.chart import Chart
 _Probability = Callable[[int, int, int, float], float]
 
 
-def _bernoulli_kl(p: float, q: float) -> float:
-    """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q))."""
-    first = p * math.log(p / q) if p > 0 else 0.0
-    return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
-
-
 def _deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
     """Return the exact P(some mean of the first n >= `least` entries is >= `level`).
 
@@ -56,14 +50,11 @@ def _deviation_probability(rows: int, ones: int, least: int, level: float) -> fl
     return math.fsum(reached)
 
 
-def _unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the same for a column with its ones first, 0 or 1: a fault."""
-    return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
-
-
 def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
     """Return the bound of Lemma 1: exp(-m kl(y, mean)), with m = `least`, y = `level`."""
-    return math.exp(-least * _bernoulli_kl(level, ones / rows))
+    p, q = level, ones / rows
+    first = p * math.log(p / q) if p > 0 else 0.0
+    return math.exp(-least * (first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)))
 
 
 @dataclass(frozen=True)
@@ -118,8 +109,11 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         )
 
     def faults(self) -> dict[str, Overrides]:
+        def ones_first(rows: int, ones: int, least: int, level: float) -> float:
+            return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
+
         return {
-            "no shuffle": {"probability": _unshuffled_probability},
+            "no shuffle": {"probability": ones_first},
             "exponent too large by a tenth": {"bound": lambda *at: _chernoff(*at) ** 1.1},
             "bound divided by 2": {"bound": lambda *at: _chernoff(*at) / 2},
         }
