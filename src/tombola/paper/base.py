@@ -14,7 +14,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack, dataclass_transform
 
 from tombola._types import Seed
 from tombola.errors import ParameterError
@@ -76,12 +76,13 @@ def docstring_fields(docstring: str | None) -> dict[str, str]:
     return {heading.lower(): " ".join(text.split()) for heading, text in matches}
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Claim(ABC):
     """Base class of claims: one statement as an executable check.
 
-    A subclass defines `units`, `run`, `verdict` and `chart`. It is a frozen dataclass, declared as `class
-    Birthday(Claim, name="birthday", expected="holds", alpha=1e-4)`. Its fields are the components under test
+    A subclass defines `units`, `run`, `verdict` and `chart`, and is declared as `class Birthday(Claim, name="birthday",
+    expected="holds", alpha=1e-4)`. It becomes a frozen dataclass. Its fields are the components under test
     (`component`), such as learner, order and bound; `faults` replace them.
 
     Class attributes:
@@ -113,6 +114,7 @@ class Claim(ABC):
         super().__init_subclass__()
         for name, value in (*options.items(), *docstring_fields(cls.__doc__).items()):
             setattr(cls, name, value)
+        dataclass(frozen=True)(cls)
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
@@ -213,7 +215,6 @@ class Claim(ABC):
         return Chart(title, x_label, y_label, tuple(bands), tuple(lines), log_x, log_y, alt=self.alt)
 
 
-@dataclass(frozen=True)
 class Extension(Claim):
     """Base class of claims that are not in the paper; their proofs are in docs/theory."""
 

@@ -13,7 +13,6 @@ so the expected regret in random order is a finite sum, about 1.51 sqrt(T).
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -64,7 +63,6 @@ def _partitions(total: int, parts: int) -> Iterator[list[int]]:
     return (list(law) for law in every if sum(law) == total)
 
 
-@dataclass(frozen=True)
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
     """Mean of tau, the round in which the birthday test stops: exactly and in plays.
 
@@ -171,7 +169,6 @@ def _repeat_mean(T: int) -> float:
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
 
 
-@dataclass(frozen=True)
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
 
@@ -281,7 +278,6 @@ def _exact_regret(T: int) -> float:
     return (T + 1) / (2 * T) * played
 
 
-@dataclass(frozen=True)
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
 

@@ -11,7 +11,6 @@ Theorem 5.3 (L775): in adversarial order the Littlestone dimension decides, infi
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -82,7 +81,6 @@ def _exact_errors() -> Floats:
     return np.array([_largest_error(list(chosen), T) for chosen in itertools.combinations(range(T), n)])
 
 
-@dataclass(frozen=True)
 class UniformConvergence(
     Claim, name="uniform-convergence", expected="holds as corrected", alpha=5e-4, verdict_only=("radii",)
 ):
@@ -198,7 +196,6 @@ def _mean_threshold_mistakes(T: int) -> float:
     return float(np.sum(1 / np.arange(1, T // 2 + 1)))
 
 
-@dataclass(frozen=True)
 class Classification(Claim, name="classification", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Mistakes of ERM over thresholds in random order and in the worst order.
 

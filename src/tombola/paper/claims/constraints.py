@@ -194,7 +194,6 @@ def budget_play(
     }
 
 
-@dataclass(frozen=True)
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
     """Regret and spending of learners with a budget of 0.8 per round.
 
@@ -433,7 +432,6 @@ def _least_regret(T: int) -> float:
     return float(np.asarray(found.x, dtype=np.float64)[-1])
 
 
-@dataclass(frozen=True)
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
     """Regret with a budget on two lists with a common first half.
 

@@ -122,7 +122,6 @@ def _blocks(schedule: str, T: int, delay: int) -> list[tuple[int, range]]:
     return [(i, range(start, start + 2**i)) for i, start in starts if start <= T]
 
 
-@dataclass(frozen=True)
 class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha=5e-4):
     """Rows that Simulation trains on: round 1 and earlier blocks, equally often.
 
@@ -273,7 +272,6 @@ def _trap_regret(T: int, d: int) -> float:
     return (d + 1) / 2 * n * math.exp(log)
 
 
-@dataclass(frozen=True)
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below its printed and its corrected bound; cost of a delay.
 
@@ -391,7 +389,6 @@ def _trap_rows(rows: Rows) -> Rows:
     return [{**row, "added": row["regret"] - row["prompt"]} for row in rows if row["pool"] == "trap"]
 
 
-@dataclass(frozen=True)
 class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 

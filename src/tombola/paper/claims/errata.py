@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from tombola._types import Seed
 from tombola.paper.base import Claim, Overrides, Unit, Verdict
@@ -21,7 +20,6 @@ def _is_demonstrated(row: Row) -> bool:
     return demonstrates(row["relation"], row["printed_value"], row["corrected_value"], row["truth"])
 
 
-@dataclass(frozen=True)
 class Errata(Claim, name="errata", expected="holds as corrected"):
     """Printed and corrected values of every erratum against the exact values.
 

@@ -16,7 +16,6 @@ the worst pool the mean over orders is the exact value.
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -146,7 +145,6 @@ def _least_distance(law: Floats, n: int, k: int) -> float:
     return float(law[event].sum()) - most
 
 
-@dataclass(frozen=True)
 class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
     """Distance of draws without and with replacement: about 0.242 k/n.
 
@@ -233,7 +231,6 @@ _MODELS = {"iid": "i.i.d. draws", "random": "random order", "adversarial": "adve
 _REGRET_ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
 class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     """Worst-case regrets over all inputs with two actions and losses 0 or 1.
 
@@ -309,7 +306,6 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         }
 
 
-@dataclass(frozen=True)
 class Concentration(Claim, name="concentration", expected="holds"):
     """Tail probability of the sample mean and coverage of intervals, all 0/1 pools.
 

@@ -121,7 +121,6 @@ def _bound_formula(T: int) -> float:
     return min(float(T), regret) + min(T - 1, len(counts) + 1)
 
 
-@dataclass(frozen=True)
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on two actions with gaps of 0.5, 16 and 32 over √T.
 
@@ -289,7 +288,6 @@ def _rescaled_walk(T: int, seed: Seed) -> Pool:
     return Pool(wide.clip(0.0, 1.0))
 
 
-@dataclass(frozen=True)
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     """Growth of regret with switches on the multi-scale random walk.
 

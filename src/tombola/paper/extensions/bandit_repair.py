@@ -6,7 +6,6 @@ better action, so it does not need optimism: a noisy one is compared with a twin
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,7 +35,6 @@ def _theorem_bound(T: int) -> float:
 _TWIN_PLAYS = 4
 
 
-@dataclass(frozen=True)
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
 

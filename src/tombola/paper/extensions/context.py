@@ -10,7 +10,6 @@ empirical risk minimisation (ERM) over policies. C3: the router costs at most `r
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,6 @@ _NOISES = (0.0, 0.5, 1.0)
 _TABLE_ROWS, _TABLE_ACTIONS = 6, 3
 
 
-@dataclass(frozen=True)
 class LearningCurve(Extension, name="learning-curve", expected="holds"):
     """Progressive loss of a nearest-neighbour policy against its learning curve.
 
@@ -125,7 +123,6 @@ def _guard_stakes(risk: float, differences: Floats) -> Floats:
     return Guard(risk).stakes(differences, differences).probabilities
 
 
-@dataclass(frozen=True)
 class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=("allowed",)):
     """Loss of a guarded router above the safe learner, for hostile routers.
 
@@ -198,7 +195,6 @@ def _policy_bound(T: int) -> float:
     return erm_policies(T, T + 1, _GROWTH)  # of T + 1 thresholds
 
 
-@dataclass(frozen=True)
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
     """Regret of ERM over thresholds, rarely retrained, in random order.
 
@@ -267,7 +263,6 @@ def _one_price(pool: Pool, amount: float) -> float:
     return found
 
 
-@dataclass(frozen=True)
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
 

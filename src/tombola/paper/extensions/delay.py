@@ -6,7 +6,6 @@ of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,7 +45,6 @@ def one_early(delay: int) -> int:
     return max(0, delay - 1)
 
 
-@dataclass(frozen=True)
 class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted_delay",)):
     """Regret with delay against the shifted sum of the rounds without delay.
 
@@ -140,7 +138,6 @@ def _harmonic_share(k: int) -> float:
     return math.fsum(1 / j for j in range(2, k + 1))
 
 
-@dataclass(frozen=True)
 class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):

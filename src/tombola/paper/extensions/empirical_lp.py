@@ -6,7 +6,6 @@ its bound. The bound is some thirty times the largest regret, so every round of 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from tombola import bounds
@@ -29,7 +28,6 @@ _GROWTH = 2.0
 _PLAY_MODES = ("sampled", "fluid")
 
 
-@dataclass(frozen=True)
 class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=1e-4, verdict_only=("bound",)):
     """Regret of EmpiricalLP against its bound, sampled and fluid, and overspending.
 

@@ -11,7 +11,6 @@ its value is a lower bound for all learners.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -95,7 +94,6 @@ def _hedge_strategy(T: int) -> Floats:
     return np.array([1 / (1 + math.exp(rate * (2 * s - n))) for n in range(T) for s in range(n + 1)])
 
 
-@dataclass(frozen=True)
 class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound",)):
     """Smallest worst-case regret of any learner, by linear program and formula.
 
@@ -158,7 +156,6 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         }
 
 
-@dataclass(frozen=True)
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Smallest regret that a delay causes, against its lower bound.
 
@@ -222,7 +219,6 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         }
 
 
-@dataclass(frozen=True)
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     """Smallest factor by which any learner exceeds the better of two, per horizon.
 
@@ -286,7 +282,6 @@ def _with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) ->
     return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** (n - i - j)
 
 
-@dataclass(frozen=True)
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Smallest error of any rule that picks the better of two, against the sign rule.
 

@@ -4,7 +4,6 @@ Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -52,7 +51,6 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
     return {"error": float(np.mean(wrong)), "wealth": float(means[best].max())}
 
 
-@dataclass(frozen=True)
 class _RaceClaim(Extension):
     """Error of a race of 3 candidates over all orders of 5 and 6 rows, at 5 levels.
 
@@ -99,7 +97,6 @@ class _RaceClaim(Extension):
         }
 
 
-@dataclass(frozen=True)
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error probability and expected wealth of the race for the best candidate.
 
@@ -121,7 +118,6 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
         return self.verdict_from([exact(worst <= 1.0), exact(wealth <= 1.0 + 1e-9)], measured, statement)
 
 
-@dataclass(frozen=True)
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """Error probability of the race for a candidate within 0.1 of the best.
 
@@ -136,7 +132,6 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     rule = partial(Within, within=_TOLERANCE)
 
 
-@dataclass(frozen=True)
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error probability of the race for the best two of three candidates.
 
@@ -157,7 +152,6 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
         }
 
 
-@dataclass(frozen=True)
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error probability of the comparison of two candidates with a baseline.
 
@@ -172,7 +166,6 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     rule = partial(Gate, baseline=0, margin=0.0)
 
 
-@dataclass(frozen=True)
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of `EProcess` against the true mean, after every row.
 
@@ -262,7 +255,6 @@ def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i
     low[:] = low.max(axis=1, keepdims=True)
 
 
-@dataclass(frozen=True)
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error probability and wealth of a race with answers on file and history.
 

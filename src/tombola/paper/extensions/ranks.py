@@ -173,7 +173,6 @@ def _worst_pair(rule: Ranks, differences: Integers, steps: int) -> tuple[float, 
     return worst, math.comb(length + types - 1, types - 1)
 
 
-@dataclass(frozen=True)
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates.
 

@@ -68,7 +68,6 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     return Pool(losses)
 
 
-@dataclass(frozen=True)
 class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs and number of switches against their bounds.
 
@@ -187,7 +186,6 @@ class _ScaledBudget(Thrifty):
         return state._replace(exploration_budget=state.exploration_budget * self.times)
 
 
-@dataclass(frozen=True)
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
 

@@ -7,7 +7,6 @@ bounded.
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -57,7 +56,6 @@ def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
     return math.exp(-least * (first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)))
 
 
-@dataclass(frozen=True)
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation of the mean over its bound, all 0/1 columns.
 
@@ -133,7 +131,6 @@ _POOLS: dict[str, list[list[float]]] = {
 }
 
 
-@dataclass(frozen=True)
 class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)):
     """Drift of learners, averaged over all orders of small pools, against its bound.
 
