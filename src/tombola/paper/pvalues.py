@@ -111,10 +111,7 @@ def counts_uniform(counts: Floats) -> float:
 
 
 def growth(
-    relation: Literal["at most", "at least"],
-    horizons: Sequence[float],
-    regrets: list[Floats],
-    limits: Sequence[float],
+    relation: Literal["at most", "at least"], horizons: Sequence[float], regrets: list[Floats], limits: Sequence[float]
 ) -> float:
     """Return the p-value of "mean regret grows at most (or least) as fast as limits".
 

@@ -105,6 +105,4 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
 
     def source_faults(self) -> dict[str, SourceFault]:
         keep = "learners.reductions.optimistic:keep_probabilities"
-        return {
-            "no optimism": SourceFault(keep, "np.divide(indices, state", "np.divide(state.levels, state"),
-        }
+        return {"no optimism": SourceFault(keep, "np.divide(indices, state", "np.divide(state.levels, state")}
