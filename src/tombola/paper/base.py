@@ -127,7 +127,7 @@ class Claim(ABC):
 
     @abstractmethod
     def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
-        """Measure one of the units, and return its rows, such as {"T": 1024, "regret": 12.5}.
+        """Measure a unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
 
         A row is one measurement, column -> JSON value, not a row of a pool. Rows depend on the fields of the claim, the
         unit and the seed only.
@@ -145,7 +145,7 @@ class Claim(ABC):
         """Return the chart of the rows of all units, as data; see `make_chart`."""
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        """Return a table of texts that a chart cannot show, first the names of the columns; () is none."""
+        """Return a table of texts that a chart cannot show, its heads first; or ()."""
         return ()
 
     def faults(self) -> dict[str, Overrides]:

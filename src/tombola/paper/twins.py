@@ -358,7 +358,7 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 def _linear_program_spending(
     losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
 ) -> Floats:
-    """Return the costs, shape (T,), of solving the LP of the rows seen, with a strict stop.
+    """Return the costs, shape (T,), of solving the LP of the rows seen; strict stop.
 
     plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
     """
@@ -389,7 +389,7 @@ def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
 
 
 def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the average mix, shape (k,), of PrimalDual with the strict stop; action 0 is null."""
+    """Return the average mix, shape (k,), of PrimalDual, strict stop, null action 0."""
     n, k, m = costs.shape
     eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)
     eta_d = rate * math.sqrt(8 * math.log(m + 1) / n)

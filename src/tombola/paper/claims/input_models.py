@@ -61,7 +61,7 @@ _MAX_INTERVAL_DRAWS = 300
 
 
 def _intervals_by_ones(interval: _Intervals, population: float, seen: int, level: float) -> Any:
-    """Return intervals of the mean of a 0/1 pool: entry j for j ones among the rows seen."""
+    """Return intervals of a 0/1 mean: entry j for j ones among the rows seen."""
     confidence = interval(population, level, seen + 1)
     confidence.extend((np.arange(seen)[:, None] < np.arange(seen + 1)).astype(np.float64))
     return confidence

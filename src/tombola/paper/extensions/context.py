@@ -70,7 +70,6 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         # The pool is fixed: the identity is exact on each, so that no seed is needed.
-        # The pool is fixed: the identity is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["pool"])
         losses, features = generator.random((5, 3)), generator.random(5)
         schedule, orders = _SCHEDULES[unit["schedule"]], self.orders(5)
