@@ -96,7 +96,7 @@ def expected_loss(
     >>> expected_loss(FollowTheLeader(), [[1, 0], [0, 1], [1, 0]])
     3.0
     """
-    tree = _make_tree("expected_loss", learner, rows, None, delay, budget, stop, limit)
+    tree = _make_tree("expected_loss", learner, rows, None, _Options(delay, budget, stop, limit))
     tree.check_size(0.0)
     return math.fsum(loss for _, loss in tree.leaves(lambda path: [int(tree.indices[len(path)])]))
 
@@ -126,7 +126,7 @@ def random_order(
     >>> random_order(ERM(Thresholds()), LabelledPool([1, 2, 3], [0, 0, 1]))
     1.1666666666666667
     """
-    tree = _make_tree("random_order", learner, pool, None, delay, budget, stop, limit)
+    tree = _make_tree("random_order", learner, pool, None, _Options(delay, budget, stop, limit))
     counts = tree.counts.tolist()
     tree.check_size(math.lgamma(sum(counts) + 1) - sum(math.lgamma(count + 1) for count in counts))
     losses = [loss for _, loss in tree.leaves(_unused_rows(counts))]
@@ -153,7 +153,7 @@ def worst_pool(
     >>> round(regret, 9), pool.losses.tolist()
     (1.333333333, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     """
-    tree = _make_tree("worst_pool", learner, rows, horizon, delay, budget, stop, limit)
+    tree = _make_tree("worst_pool", learner, rows, horizon, _Options(delay, budget, stop, limit))
     means, *_ = _all_sequences(tree)
     return _worst_pool(tree, means)
 
@@ -181,7 +181,7 @@ def worst_case(
     (1.333333333, 2.0, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     """
     _validate.integer("worst_case", "grid", grid, least=1)
-    tree = _make_tree("worst_case", learner, rows, horizon, delay, budget, stop, limit)
+    tree = _make_tree("worst_case", learner, rows, horizon, _Options(delay, budget, stop, limit))
     if math.comb(grid + len(tree.values) - 1, grid) > limit:
         raise ParameterError(
             f"worst_case: expected at most limit={limit} distributions, got more for {len(tree.values)} distinct rows "
@@ -249,6 +249,15 @@ def _unused_rows(counts: list[int]) -> Callable[[_Path], list[int]]:
     return lambda path: [kind for kind, count in enumerate(counts) if path.count(kind) < count]
 
 
+class _Options(NamedTuple):
+    """Delay, budget with its stop rule, and the largest number of nodes."""
+
+    delay: int
+    budget: Budget | None
+    stop: Stop
+    limit: int
+
+
 class _Choice(NamedTuple):
     """A possible play of a learner in one round, and its state after the play."""
 
@@ -265,24 +274,7 @@ class _Branch(NamedTuple):
     pending: tuple[tuple[int, float], ...] = ()
 
 
-class _Node(NamedTuple):
-    """A prefix, the expected loss on it, and the possible learner states after it."""
-
-    path: _Path
-    loss: float
-    branches: list[_Branch]
-
-
-def _make_tree(
-    owner: str,
-    learner: Any,
-    rows: _Input,
-    horizon: int | None,
-    delay: int,
-    budget: Budget | None,
-    stop: Stop,
-    limit: int,
-) -> "_Tree":
+def _make_tree(owner: str, learner: Any, rows: _Input, horizon: int | None, options: _Options) -> "_Tree":
     """Return the tree of an input; horizon None is the number of its rows."""
     # ParameterError if input, learner and budget do not fit.
     labels = isinstance(learner, LabelLearner)
@@ -291,17 +283,15 @@ def _make_tree(
             f"{owner}: expected {'a LabelledPool' if labels else 'a Pool, or losses,'} for {type(learner).__name__}, "
             f"got {rows!r}; pass one of these."
         )
-    if budget is not None and budget.target is not None:
+    if options.budget is not None and options.budget.target is not None:
         raise ParameterError(
-            f"{owner}: expected a budget without a target, for regret counts losses, got {budget.target:g}; "
+            f"{owner}: expected a budget without a target, for regret counts losses, got {options.budget.target:g}; "
             "leave it out."
         )
     feedback_type(learner)  # raises for what is not a learner
     if labels:
-        return _LabelTree(owner, learner, rows, horizon, delay, limit)
-    return _LossTree(
-        owner, learner, rows if isinstance(rows, Pool) else Pool(rows), horizon, delay, limit, budget, stop
-    )
+        return _LabelTree(owner, learner, rows, horizon, options)
+    return _LossTree(owner, learner, rows if isinstance(rows, Pool) else Pool(rows), horizon, options)
 
 
 class _Tree(ABC):
@@ -320,15 +310,15 @@ class _Tree(ABC):
     max_branches = 1
     sees_features = False
 
-    def __init__(self, owner: str, learner: Any, table: Floats, horizon: int | None, delay: int, limit: int) -> None:
+    def __init__(self, owner: str, learner: Any, table: Floats, horizon: int | None, options: _Options) -> None:
         self.values, self.first, indices, self.counts = np.unique(
             table, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         self.indices = indices.ravel()
         self._owner, self._learner, self._nodes = owner, learner, 0
         self.horizon = len(table) if horizon is None else _validate.integer(owner, "horizon", horizon, least=1)
-        self._limit = _validate.integer(owner, "limit", limit, least=1)
-        self._delay = _validate.integer(owner, "delay", delay, least=0)
+        self._limit = _validate.integer(owner, "limit", options.limit, least=1)
+        self._delay = _validate.integer(owner, "delay", options.delay, least=0)
 
     @abstractmethod
     def pool(self, rows: Sequence[int]) -> Any:
@@ -375,30 +365,33 @@ class _Tree(ABC):
 
         next_rows: function from a path to the distinct rows that may follow it.
         """
-        stack = [_Node((), 0.0, [_Branch(1.0, self.start())])]
+        # Prefixes, the expected loss on them, and the possible learner states after them.
+        stack: list[tuple[_Path, float, list[_Branch]]] = [((), 0.0, [_Branch(1.0, self.start())])]
         while stack:
-            node = stack.pop()
-            if len(node.path) == self.horizon:
-                yield node.path, node.loss
+            path, loss, branches = stack.pop()
+            if len(path) == self.horizon:
+                yield path, loss
                 continue
-            kinds = list(reversed(next_rows(node.path)))
             choices: list[list[_Choice]] = []
-            for kind in kinds:
+            for kind in reversed(next_rows(path)):
                 if self.sees_features or not choices:
-                    choices = [self.choices(branch.snapshot, kind) for branch in node.branches]
-                stack.append(self._child(node, choices, kind))
+                    choices = [self.choices(branch.snapshot, kind) for branch in branches]
+                following = (*path, kind)
+                stack.append((following, *self._play(following, loss, branches, choices)))
 
-    def _child(self, node: _Node, choices: list[list[_Choice]], kind: int) -> _Node:
-        """Return the node after one more row."""
-        loss, branches, path = node.loss, [], (*node.path, kind)
-        for branch, own_choices in zip(node.branches, choices, strict=True):
+    def _play(
+        self, path: _Path, loss: float, before: list[_Branch], choices: list[list[_Choice]]
+    ) -> tuple[float, list[_Branch]]:
+        """Return the expected loss and the states after the last row of a path."""
+        kind, branches = path[-1], []
+        for branch, own_choices in zip(before, choices, strict=True):
             self._nodes += len(own_choices) if self.branches_on_actions else 1
             if self._nodes > self._limit:
                 self._raise_too_large()
             loss += branch.weight * sum(choice.probability * self.loss(choice.action, kind) for choice in own_choices)
             if len(path) < self.horizon:
                 branches += self._observe(branch, own_choices, path)
-        return _Node(path, loss, branches)
+        return loss, branches
 
     def _observe(self, branch: _Branch, own_choices: list[_Choice], path: _Path) -> list[_Branch]:
         """Return the possible states after the feedback of the round `delay` ago."""
@@ -427,24 +420,15 @@ class _LossTree(_Tree):
     The comparator is the best action, or the best mix within the budget.
     """
 
-    def __init__(
-        self,
-        owner: str,
-        learner: Any,
-        pool: Pool,
-        horizon: int | None,
-        delay: int,
-        limit: int,
-        budget: Budget | None,
-        stop: Stop,
-    ) -> None:
+    def __init__(self, owner: str, learner: Any, pool: Pool, horizon: int | None, options: _Options) -> None:
+        budget = options.budget
         losses = np.asarray(pool.losses, dtype=np.float64)
         costs = None if budget is None or pool.costs is None else np.asarray(pool.costs, dtype=np.float64)
         table = losses if costs is None else np.column_stack([losses, costs.reshape(pool.rows, -1)])
-        super().__init__(owner, learner, table, horizon, delay, limit)
+        super().__init__(owner, learner, table, horizon, options)
         self._pool = Pool(losses[self.first], costs=None if costs is None else costs[self.first])
         self._budget = budget
-        budget_run = resolve_budget(self._pool, budget, stop)
+        budget_run = resolve_budget(self._pool, budget, options.stop)
         self._feedback_model = make_feedback_model(learner, self.horizon, actions=pool.k, budget_run=budget_run)
         self._rng = new_rng(np.random.SeedSequence(0))
         self._live = self._feedback_model.step_runner(learner, self._rng)
@@ -537,11 +521,9 @@ class _LabelTree(_Tree):
 
     sees_features = True
 
-    def __init__(
-        self, owner: str, learner: LabelLearner, pool: LabelledPool, horizon: int | None, delay: int, limit: int
-    ) -> None:
+    def __init__(self, owner: str, learner: Any, pool: LabelledPool, horizon: int | None, options: _Options) -> None:
         table = np.column_stack([pool.features, pool.labels, pool.weights])
-        super().__init__(owner, learner, table, horizon, delay, limit)
+        super().__init__(owner, learner, table, horizon, options)
         self._pool = LabelledPool(pool.features[self.first], pool.labels[self.first], pool.weights[self.first])
         make_feedback_model(learner, self.horizon, actions=2, features=pool.dimensions)
 

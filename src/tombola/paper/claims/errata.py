@@ -84,19 +84,15 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         return heads, *lines
 
     def faults(self) -> dict[str, Overrides]:
-        def changed(change: Callable[[Evidence], Evidence], errata: tuple[Erratum, ...]) -> tuple[Erratum, ...]:
-            def evidence(one: Erratum) -> Callable[[], Evidence]:
-                return lambda: change(one.evidence())
+        def wrong(count: int, change: Callable[[Evidence], Evidence]) -> Overrides:
+            def changed(one: Erratum) -> Erratum:
+                return one._replace(evidence=lambda: change(one.evidence()))
 
-            return tuple(one._replace(evidence=evidence(one)) for one in errata)
+            return {"errata": (*map(changed, self.errata[:count]), *self.errata[count:])}
 
-        first, rest = self.errata[:1], self.errata[1:]
+        every = len(self.errata)
         return {
-            "one printed value taken for right": {
-                "errata": (*changed(lambda e: e._replace(printed=e.corrected), first), *rest)
-            },
-            "printed and corrected exchanged": {
-                "errata": changed(lambda e: Evidence(e.corrected, e.printed, e.truth), self.errata)
-            },
-            "the truth by the printed formula": {"errata": changed(lambda e: e._replace(truth=e.printed), self.errata)},
+            "one printed value taken for right": wrong(1, lambda e: e._replace(printed=e.corrected)),
+            "printed and corrected exchanged": wrong(every, lambda e: Evidence(e.corrected, e.printed, e.truth)),
+            "the truth by the printed formula": wrong(every, lambda e: e._replace(truth=e.printed)),
         }

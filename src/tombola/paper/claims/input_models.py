@@ -286,23 +286,17 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         return self.make_chart("worst expected regret, exact", bands, log="", subtitle=f": {name}")
 
     def faults(self) -> dict[str, Overrides]:
-        def exchanged(one: str, other: str) -> Overrides:
-            def exact(*inputs: Any) -> Regrets:
-                regrets = self.exact(*inputs)
-                return regrets._replace(**{one: getattr(regrets, other), other: getattr(regrets, one)})
-
-            return {"exact": exact}
-
-        def too_small(*inputs: Any) -> Regrets:
-            regrets = self.exact(*inputs)
-            return regrets._replace(adversarial=regrets.adversarial - 1.0)
+        def wrong(change: Callable[[Regrets], Regrets]) -> Overrides:
+            return {"exact": lambda *inputs: change(self.exact(*inputs))}
 
         return {
             "no shuffle": {"order": "given"},
             "draws with replacement": {"order": "iid"},
-            "i.i.d. taken for random order": exchanged("iid", "random"),
-            "random taken for adversarial order": exchanged("random", "adversarial"),
-            "a comparator that is not the best": {"exact": too_small},
+            "i.i.d. taken for random order": wrong(lambda r: r._replace(iid=r.random, random=r.iid)),
+            "random taken for adversarial order": wrong(
+                lambda r: r._replace(random=r.adversarial, adversarial=r.random)
+            ),
+            "a comparator that is not the best": wrong(lambda r: r._replace(adversarial=r.adversarial - 1.0)),
         }
 
 
