@@ -13,7 +13,7 @@ from tombola._types import Floats
 from tombola.budget.optimum import optimum
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import ParameterError
-from tombola.learners.base import Feedback, Learner, MixedLearner
+from tombola.learners.base import Feedback, Learner
 from tombola.paper import exact
 from tombola.pool import Pool
 from tombola.rng import uniform
@@ -26,41 +26,6 @@ class State(NamedTuple):
     """Sums of losses, seen or estimated."""
 
     sums: Floats
-
-
-@dataclass(frozen=True)
-class Weights(MixedLearner):
-    """Exponential weights on what was seen."""
-
-    feedback: ClassVar[Feedback] = "full"
-
-    def init(self, actions, horizon):
-        return State(np.zeros(actions))
-
-    @staticmethod
-    def mix(state, mix):
-        total = 0.0
-        for action in range(mix.size):
-            mix[action] = math.exp(-RATE * state.sums[action])
-            total += mix[action]
-        for action in range(mix.size):
-            mix[action] /= total
-
-    @staticmethod
-    def observe(state, losses):
-        for action in range(losses.size):
-            state.sums[action] += losses[action]
-
-
-@dataclass(frozen=True)
-class BanditWeights(Weights):
-    """Exponential weights on importance-weighted losses."""
-
-    feedback: ClassVar[Feedback] = "bandit"
-
-    @staticmethod
-    def observe(state, action, probability, loss):  # type: ignore[override]
-        state.sums[action] += loss / probability
 
 
 @dataclass(frozen=True)
@@ -133,8 +98,8 @@ def naive_bandit_weights(rows):
 
 LEARNERS = [
     (learners.FollowTheLeader(), naive_leader),
-    (Weights(), naive_weights),
-    (BanditWeights(), naive_bandit_weights),
+    (learners.Hedge(rate=RATE), naive_weights),
+    (learners.Exp3(rate=RATE), naive_bandit_weights),
 ]
 
 
@@ -302,7 +267,7 @@ def test_experts_are_averaged():
     """Hypotheses are the actions of exponential weights, with weighted mistakes as losses."""
     points, labels, weights = [0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0]
     rows = [tuple(w * (CHAIN.array[:, x] != y)) for x, y, w in zip(points, labels, weights, strict=True)]
-    regret = exact.random_order(Experts(CHAIN, Weights()), LABELLED)
+    regret = exact.random_order(Experts(CHAIN, learners.Hedge(rate=RATE)), LABELLED)
     assert regret == pytest.approx(naive_random_order(naive_weights, rows), abs=1e-9)
 
 
@@ -321,10 +286,10 @@ def test_random_labels_raise():
     [
         (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 1000)),
         (2_000_000, lambda: exact.random_order(learners.FollowTheLeader(), np.random.default_rng(0).random((1000, 2)))),
-        (2_000_000, lambda: exact.expected_loss(BanditWeights(), np.ones((1000, 2)))),
+        (2_000_000, lambda: exact.expected_loss(learners.Exp3(rate=RATE), np.ones((1000, 2)))),
         (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 2, grid=10**6)),
         (100, lambda: exact.random_order(learners.FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100)),
-        (339, lambda: exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=339)),
+        (339, lambda: exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=339)),
     ],
 )
 def test_too_large_tree_raises_at_once(limit, call):
@@ -334,5 +299,5 @@ def test_too_large_tree_raises_at_once(limit, call):
 
 def test_tree_within_the_limit():
     """Nodes: two kinds of rows and two actions, 4 + 16 + 64 + 256; one per round without choices."""
-    assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
+    assert exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
     assert exact.expected_loss(learners.FollowTheLeader(), np.ones((3000, 2))) == 3000.0
