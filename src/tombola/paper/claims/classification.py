@@ -86,8 +86,6 @@ class UniformConvergence(
 ):
     """Largest error of estimated error rates, against three confidence radii.
 
-    Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows.
-
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
     Statement: After n of T shuffled rows, with probability 1 − δ, the error rates of all hypotheses of a class with VC
@@ -198,9 +196,6 @@ def _mean_threshold_mistakes(T: int) -> float:
 
 class Classification(Claim, name="classification", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Mistakes of ERM over thresholds in random order and in the worst order.
-
-    Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
-    order an adversary chooses the next point after every prediction.
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)

@@ -275,9 +275,6 @@ def _trap_regret(T: int, d: int) -> float:
 class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
     """Regret of Simulation below its printed and its corrected bound; cost of a delay.
 
-    Simulation plays three pools; Simulation, Hedge and follow the leader play a pool on which d rounds reveal
-    nothing, in random and in given order.
-
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
     Statement: With feedback d rounds late, Simulation has regret at most 5 √(T log T) + d log T + Σ R(2^i) in

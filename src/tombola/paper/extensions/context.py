@@ -47,8 +47,6 @@ _TABLE_ROWS, _TABLE_ACTIONS = 6, 3
 class LearningCurve(Extension, name="learning-curve", expected="holds"):
     """Progressive loss of a nearest-neighbour policy against its learning curve.
 
-    All orders of five rows are played.
-
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
     Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected total loss Σ c(n(t))
@@ -125,8 +123,6 @@ def _guard_stakes(risk: float, differences: Floats) -> Floats:
 class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=("allowed",)):
     """Loss of a guarded router above the safe learner, for hostile routers.
 
-    A router chooses actions by features. The loss is checked after every round.
-
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
     Statement: A guard plays the router with probability p = min(1, r C), r being its rate of betting and C = ε plus the
@@ -196,8 +192,6 @@ def _policy_bound(T: int) -> float:
 
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
     """Regret of ERM over thresholds, rarely retrained, in random order.
-
-    The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)

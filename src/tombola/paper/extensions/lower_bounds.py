@@ -97,9 +97,6 @@ def _hedge_strategy(T: int) -> Floats:
 class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound",)):
     """Smallest worst-case regret of any learner, by linear program and formula.
 
-    The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
-    of two actions; pool w has w losses of action 1.
-
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
     Statement: With two actions and full information the best worst-case regret in random order is T C(T−1,
@@ -158,8 +155,6 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Smallest regret that a delay causes, against its lower bound.
-
-    Learners play pools in which one action never loses; the best learner is that of a linear program.
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
@@ -221,9 +216,6 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
 
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     """Smallest factor by which any learner exceeds the better of two, per horizon.
-
-    It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
-    one of two actions, w of them for action 1.
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
