@@ -98,13 +98,8 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
         bands = [exact_column(mine, "exact probability", "ones", "probability")]
         lines = reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__})
-        return self.make_chart(
-            f"probability of a deviation after {least} rows or later",
-            bands,
-            lines,
-            x_label=f"ones among {N} rows",
-            log="y",
-        )
+        label = f"probability of a deviation after {least} rows or later"
+        return self.make_chart(label, bands, lines, x_label=f"ones among {N} rows", log="y")
 
     def faults(self) -> dict[str, Overrides]:
         def ones_first(rows: int, ones: int, least: int, level: float) -> float:
