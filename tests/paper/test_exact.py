@@ -8,19 +8,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pytest
 
-from tombola import Budget, Simulation, play
+from tombola import Budget, Simulation, learners, play
 from tombola._types import Floats
 from tombola.budget.optimum import optimum
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import ParameterError
-from tombola.learners import BudgetedLearner, EmpiricalLP
-from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy
-from tombola.learners.bandit.exp3 import Exp3
-from tombola.learners.bandit.thompson_sampling import ThompsonSampling
-from tombola.learners.bandit.ucb1 import UCB1
-from tombola.learners.base import Feedback, Learner, MixedLearner
-from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-from tombola.learners.full_information.hedge import Hedge
+from tombola.learners.base import Feedback, Learner
 from tombola.paper import exact
 from tombola.pool import Pool
 from tombola.rng import uniform
@@ -36,8 +29,8 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Weights(MixedLearner):
-    """Exponential weights on what was seen."""
+class Half(Learner):
+    """Each of two actions with probability 1/2."""
 
     feedback: ClassVar[Feedback] = "full"
 
@@ -45,39 +38,8 @@ class Weights(MixedLearner):
         return State(np.zeros(actions))
 
     @staticmethod
-    def mix(state, mix):
-        total = 0.0
-        for action in range(mix.size):
-            mix[action] = math.exp(-RATE * state.sums[action])
-            total += mix[action]
-        for action in range(mix.size):
-            mix[action] /= total
-
-    @staticmethod
-    def observe(state, losses):
-        for action in range(losses.size):
-            state.sums[action] += losses[action]
-
-
-@dataclass(frozen=True)
-class BanditWeights(Weights):
-    """Exponential weights on importance-weighted losses."""
-
-    feedback: ClassVar[Feedback] = "bandit"
-
-    @staticmethod
-    def observe(state, action, probability, loss):  # type: ignore[override]
-        state.sums[action] += loss / probability
-
-
-@dataclass(frozen=True)
-class Plain(Learner):
-    """Base of the learners below, which differ in the probability they return."""
-
-    feedback: ClassVar[Feedback] = "full"
-
-    def init(self, actions, horizon):
-        return State(np.zeros(actions))
+    def act(state, rng):
+        return (0, 0.5) if uniform(rng) < 0.5 else (1, 0.5)
 
     @staticmethod
     def observe(state, losses):
@@ -85,28 +47,14 @@ class Plain(Learner):
 
 
 @dataclass(frozen=True)
-class Zero(Plain):
-    @staticmethod
-    def act(state, rng):
-        return 0, 1.0
-
-
-@dataclass(frozen=True)
-class Half(Plain):
-    @staticmethod
-    def act(state, rng):
-        return (0, 0.5) if uniform(rng) < 0.5 else (1, 0.5)
-
-
-@dataclass(frozen=True)
-class Unknown(Plain):
+class Unknown(Half):
     @staticmethod
     def act(state, rng):
         return 0, math.nan
 
 
 @dataclass(frozen=True)
-class Liar(Plain):
+class Liar(Half):
     @staticmethod
     def act(state, rng):
         return (0, 1.0) if uniform(rng) < 0.5 else (1, 1.0)
@@ -148,7 +96,11 @@ def naive_bandit_weights(rows):
     return expected
 
 
-LEARNERS = [(FollowTheLeader(), naive_leader), (Weights(), naive_weights), (BanditWeights(), naive_bandit_weights)]
+LEARNERS = [
+    (learners.FollowTheLeader(), naive_leader),
+    (learners.Hedge(rate=RATE), naive_weights),
+    (learners.Exp3(rate=RATE), naive_bandit_weights),
+]
 
 
 def naive_random_order(naive, rows):
@@ -172,11 +124,10 @@ def naive_worst_case(naive, kinds, T, grid):
     return iid, random, adversarial
 
 
-def test_follow_leader_known_values():
-    five = exact.worst_case(FollowTheLeader(), ALL, 5)
-    assert five.random == pytest.approx(8 / 5, abs=1e-12)
-    assert five.adversarial == 3.0
-    assert exact.worst_case(FollowTheLeader(), ALL, 6).random == pytest.approx(8 / 5, abs=1e-12)
+@pytest.mark.parametrize(("T", "adversarial"), [(5, 3.0), (6, 3.0)])
+def test_follow_leader_known_values(T, adversarial):
+    regrets = exact.worst_case(learners.FollowTheLeader(), ALL, T)
+    assert regrets[1:3] == pytest.approx((8 / 5, adversarial), abs=1e-12)
 
 
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
@@ -185,28 +136,23 @@ def test_exact_regrets_agree_with_brute_force(learner, naive, seed):
     generator = np.random.default_rng(seed)
     k, T = [(1, 3), (2, 4), (3, 4), (3, 1)][seed]
     table = generator.integers(0, 3, size=(T, k)) / 2 if seed % 2 else generator.random((T, k))
+    table[-1] = table[0]
     rows = [tuple(row) for row in table.tolist()]
     assert exact.expected_loss(learner, table) == pytest.approx(naive(rows), abs=1e-9)
     assert exact.random_order(learner, Pool(table)) == pytest.approx(naive_random_order(naive, rows), abs=1e-9)
 
 
-def test_equal_rows_have_their_multiplicity():
-    rows = [(1.0, 0.0)] * 3 + [(0.0, 1.0)] * 2 + [(0.5, 0.5)]
-    regret = exact.random_order(FollowTheLeader(), Pool(rows))
-    assert regret == pytest.approx(naive_random_order(naive_leader, rows), abs=1e-9)
-
-
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
-@pytest.mark.parametrize(("kinds", "T", "grid"), [(ALL, 3, 4), (ALL[1:3], 5, 6)])
+@pytest.mark.parametrize(("kinds", "T", "grid"), [(ALL, 3, 4), (ALL[1:3], 5, 6), ([(1.0, 0.25)], 3, 12)])
 def test_worst_case_agrees_with_definitions(learner, naive, kinds, T, grid):
     regrets = exact.worst_case(learner, kinds, T, grid=grid)
     assert regrets[:3] == pytest.approx(naive_worst_case(naive, kinds, T, grid), abs=1e-9)
-    if T == 5 and learner == FollowTheLeader():
+    if T == 5 and learner == learners.FollowTheLeader():
         assert regrets.iid_input == pytest.approx({(0.0, 1.0): 1 / 6, (1.0, 0.0): 5 / 6})
         assert regrets.iid < regrets.random - 0.1 < regrets.adversarial - 1.0
 
 
-@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), Exp3(), UCB1()])
+@pytest.mark.parametrize("learner", [learners.FollowTheLeader(), learners.Hedge(), learners.Exp3(), learners.UCB1()])
 def test_worst_inputs_attain_worst_regrets(learner):
     T = 4
     regrets = exact.worst_case(learner, [*ALL, ALL[0]], T, grid=6)
@@ -224,32 +170,28 @@ def test_worst_inputs_attain_worst_regrets(learner):
     assert loss - T * means.min() == pytest.approx(regrets.iid, abs=1e-9)
 
 
-def test_worst_case_with_one_distinct_row():
-    regrets = exact.worst_case(FollowTheLeader(), [[1.0, 0.25]], 3)
-    assert regrets[:3] == pytest.approx((0.75, 0.75, 0.75))
-    assert regrets.iid_input == {(1.0, 0.25): 1.0}
-
-
-@pytest.mark.parametrize("learner", [Unknown(), Liar(), ThompsonSampling(), Simulation(FollowTheLeader())])
+@pytest.mark.parametrize(
+    "learner", [Unknown(), Liar(), learners.ThompsonSampling(), Simulation(learners.FollowTheLeader())]
+)
 @pytest.mark.usefixtures("short_work")
 def test_unknown_probabilities_raise(learner):
     with pytest.raises(ParameterError, match=type(learner).__name__):
         exact.expected_loss(learner, [[1.0, 0.0], [0.0, 1.0]] * 2)
-    assert exact.expected_loss(Zero(), [[1.0, 0.0], [0.0, 1.0]]) == 1.0
+    assert exact.expected_loss(learners.FixedAction(0), [[1.0, 0.0], [0.0, 1.0]]) == 1.0
 
 
 def test_learner_without_mix_is_enumerated():
     """EpsilonGreedy plays its leader with probability 1 - e + e/k, the others with e/k."""
     assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(1.25, abs=1e-12)
     rows = [[0.9, 0.2], [0.4, 0.6], [0.1, 0.8]]
-    learner = EpsilonGreedy(0.5)
+    learner = learners.EpsilonGreedy(0.5)
     found = [play(learner, Pool(rows), order="given", seed=seed).loss for seed in range(1500)]
     spread = np.std(found) / math.sqrt(len(found))
     assert abs(np.mean(found) - exact.expected_loss(learner, rows)) < 5 * spread  # false alarm: below 1e-6
 
 
 @dataclass(frozen=True)
-class BudgetedBase(BudgetedLearner):
+class BudgetedBase(learners.BudgetedLearner):
     """Half of the time the dear action, as long as it fits."""
 
     def init(self, terms):
@@ -298,9 +240,9 @@ def test_budget_agrees_with_brute_force(amount):
 def test_planning_learner_within_budget():
     """False alarm: below 1e-6."""
     pool = Pool([[1.0, 0.2], [1.0, 0.6], [1.0, 0.0]], costs=[[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
-    regrets = [play(EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]
+    regrets = [play(learners.EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]
     spread = np.std(regrets) / math.sqrt(len(regrets))
-    regret = exact.random_order(EmpiricalLP(), pool, budget=Budget(2.5))
+    regret = exact.random_order(learners.EmpiricalLP(), pool, budget=Budget(2.5))
     assert abs(np.mean(regrets) - regret) < 5 * spread + 1e-9
 
 
@@ -322,19 +264,11 @@ def test_labels_agree_with_all_orders(learner, delay):
 
 
 def test_experts_are_averaged():
-    def naive(rows):
-        loss, errors = 0.0, [0.0] * 4
-        for point, label, weight in rows:
-            weights = [math.exp(-RATE * error) for error in errors]
-            wrong = [weight * (CHAIN.array[h, point] != label) for h in range(4)]
-            loss += sum(w * x for w, x in zip(weights, wrong, strict=True)) / sum(weights)
-            errors = [error + x for error, x in zip(errors, wrong, strict=True)]
-        return loss
-
-    rows = list(zip([0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0], strict=True))
-    mean = sum(naive(order) for order in itertools.permutations(rows)) / 24
-    best = min(sum(w * (CHAIN.array[h, x] != y) for x, y, w in rows) for h in range(4))
-    assert exact.random_order(Experts(CHAIN, Weights()), LABELLED) == pytest.approx(mean - best, abs=1e-9)
+    """Hypotheses are the actions of exponential weights, with weighted mistakes as losses."""
+    points, labels, weights = [0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0]
+    rows = [tuple(w * (CHAIN.array[:, x] != y)) for x, y, w in zip(points, labels, weights, strict=True)]
+    regret = exact.random_order(Experts(CHAIN, learners.Hedge(rate=RATE)), LABELLED)
+    assert regret == pytest.approx(naive_random_order(naive_weights, rows), abs=1e-9)
 
 
 @pytest.mark.full
@@ -344,24 +278,18 @@ def test_random_labels_raise():
     with pytest.raises(ParameterError, match="LabelledPool"):
         exact.random_order(ERM(Thresholds()), Pool([[0.0, 1.0]]))
     with pytest.raises(ParameterError, match="losses"):
-        exact.random_order(UCB1(), LABELLED)
-
-
-def test_limit_counts_rows_times_actions():
-    """Two kinds of rows and two actions: 4 + 16 + 64 + 256 nodes."""
-    assert exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
-    with pytest.raises(ParameterError, match="limit=339"):
-        exact.worst_case(BanditWeights(), ALL[1:3], 4, grid=300, limit=339)
+        exact.random_order(learners.UCB1(), LABELLED)
 
 
 @pytest.mark.parametrize(
     ("limit", "call"),
     [
-        (2_000_000, lambda: exact.worst_case(FollowTheLeader(), ALL, 1000)),
-        (2_000_000, lambda: exact.random_order(FollowTheLeader(), np.random.default_rng(0).random((1000, 2)))),
-        (2_000_000, lambda: exact.expected_loss(BanditWeights(), np.ones((1000, 2)))),
-        (2_000_000, lambda: exact.worst_case(FollowTheLeader(), ALL, 2, grid=10**6)),
-        (100, lambda: exact.random_order(FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100)),
+        (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 1000)),
+        (2_000_000, lambda: exact.random_order(learners.FollowTheLeader(), np.random.default_rng(0).random((1000, 2)))),
+        (2_000_000, lambda: exact.expected_loss(learners.Exp3(rate=RATE), np.ones((1000, 2)))),
+        (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 2, grid=10**6)),
+        (100, lambda: exact.random_order(learners.FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100)),
+        (339, lambda: exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=339)),
     ],
 )
 def test_too_large_tree_raises_at_once(limit, call):
@@ -369,5 +297,7 @@ def test_too_large_tree_raises_at_once(limit, call):
         call()
 
 
-def test_long_sequence_without_choices_is_no_tree():
-    assert exact.expected_loss(FollowTheLeader(), np.ones((3000, 2))) == 3000.0
+def test_tree_within_the_limit():
+    """Nodes: two kinds of rows and two actions, 4 + 16 + 64 + 256; one per round without choices."""
+    assert exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
+    assert exact.expected_loss(learners.FollowTheLeader(), np.ones((3000, 2))) == 3000.0

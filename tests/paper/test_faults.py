@@ -1,13 +1,14 @@
 """Fault injection at small sizes: every claim has its expected outcome, and another one with any of its faults."""
 
 import json
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tombola.paper.base import Claim
+from tombola.paper.base import Claim, grid
 from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.constraints import _COROLLARY, POOLS
 from tombola.paper.extensions.delay import LEARNERS
@@ -18,96 +19,72 @@ from tombola.paper.runner import FaultResult, _unit_seed
 from tombola.paper.source_faults import injected
 from tombola.report.figures import draw_chart, save
 
-SMALL_UNITS: dict[str, list[dict[str, Any]]] = {
-    "birthday": [
-        *({"T": T, "plays": 400} for T in (4, 16, 256)),
-        *({"T": 64, "plays": 400, "law": law} for law in ("half on one", "rising")),
-    ],
-    "separation": [{"T": T, "plays": 80} for T in (256, 1024)],
-    "repair": [{"T": T, "plays": 100} for T in (256, 1024)],
-    "delay-lemma": [{"schedule": name, "T": T, "d": d} for name in ("lemma", "paper") for T in (2, 64) for d in (0, 3)],
-    "delay-theorem": [
-        {"pool": "gap", "T": 2**13, "d": 0, "plays": 4},
-        *({"pool": "trap", "order": order, "T": 2**10, "d": 3, "plays": 80} for order in ("random", "given")),
-    ],
-    "delay-corollary": [
-        *({"pool": "split", "T": 2**12, "d": d, "plays": 20} for d in (1, 10)),
-        *({"pool": "hard", "T": 2**i, "d": 4, "plays": 16} for i in (7, 9, 11)),
-    ],
-    "constraints": [
-        # As many plays as in `reproduce`: EmpiricalLP, for the fault "margin dropped", is stopped in most of them only.
-        {"T": 2**16, "pool": "flipping", "plays": 8},
-        *({"m": m, "d": d} for m, d in ((1, 0), (1, 7), (2, 7))),
-        *({"rate": rate, "T": T, "plays": 3} for rate, T in _COROLLARY),
-    ],
-    "impossibility": [{"T": 8, "plays": 0}, *({"T": T, "plays": 10} for T in (256, 1024, 4096))],
-    "switching": [
-        *({"T": T, "gap": gap, "plays": 60} for T in (2**10, 2**11, 2**12) for gap in (0.5, 8.0, 16.0)),
-        *({"T": 1024, "learner": name, "plays": 12} for name in ("faithful", "Serfling elimination")),
-        {"T": 3 * 2**18, "learner": "faithful", "plays": 0},
-    ],
-    "random-walk": [{"T": 2**i, "walks": 60} for i in (8, 9, 10, 11)],
-    "uniform-convergence": [{"n": 7, "T": 14, "plays": 1000}, *({"n": n, "T": 256, "plays": 100} for n in (16, 128))],
-    "classification": [*({"T": T, "plays": 40} for T in (256, 1024)), {"T": 100, "plays": 0}],
-    "hierarchy": [{"learner": "follow the leader", "T": T, "plays": 400} for T in (3, 5)],
+SMALL_UNITS: dict[str, list[Any]] = {
+    "birthday": grid(T=(4, 16, 256), plays=400) + grid(T=64, plays=400, law=("half on one", "rising")),
+    "separation": grid(T=(256, 1024), plays=80),
+    "repair": grid(T=(256, 1024), plays=100),
+    "delay-lemma": grid(schedule=("lemma", "paper"), T=(2, 64), d=(0, 3)),
+    "delay-theorem": grid(pool="gap", T=2**13, d=0, plays=4)
+    + grid(pool="trap", order=("random", "given"), T=2**10, d=3, plays=80),
+    "delay-corollary": grid(pool="split", T=2**12, d=(1, 10), plays=20)
+    + grid(pool="hard", T=(2**7, 2**9, 2**11), d=4, plays=16),
+    # As many plays as in `reproduce`: EmpiricalLP, for the fault "margin dropped", is stopped in most of them only.
+    "constraints": grid(T=2**16, pool="flipping", plays=8)
+    + [{"m": m, "d": d} for m, d in ((1, 0), (1, 7), (2, 7))]
+    + [{"rate": rate, "T": T, "plays": 3} for rate, T in _COROLLARY],
+    "impossibility": grid(T=8, plays=0) + grid(T=(256, 1024, 4096), plays=10),
+    "switching": grid(T=(2**10, 2**11, 2**12), gap=(0.5, 8.0, 16.0), plays=60)
+    + grid(T=1024, learner=("faithful", "Serfling elimination"), plays=12)
+    + grid(T=3 * 2**18, learner="faithful", plays=0),
+    "random-walk": grid(T=(2**8, 2**9, 2**10, 2**11), walks=60),
+    "uniform-convergence": grid(n=7, T=14, plays=1000) + grid(n=(16, 128), T=256, plays=100),
+    "classification": grid(T=(256, 1024), plays=40) + grid(T=100, plays=0),
+    "hierarchy": grid(learner="follow the leader", T=(3, 5), plays=400),
     "de-finetti": [{"k": k, "n": share * k} for k in (2, 100) for share in (10, 100, 1000)],
-    "concentration": [{"N": N} for N in (1, 2, 7, 30)],
-    "errata": [{"number": number} for number in (1, 2, 4, 41)],
-    "frugal-ucb": [
-        *({"pool": pool, "T": 2**12, "k": 2, "plays": 20} for pool in ("clear", "constant")),
-        *({"pool": "twin", "T": 512, "k": k, "plays": 6} for k in (2, 5)),
-    ],
-    "thrifty": [
-        *({"pool": "quiet", "T": T, "k": k, "price": p, "plays": 2} for T, k, p in ((6000, 2, 1.0), (3000, 3, 10.0))),
-        # Long enough that its regret without a shuffle exceeds the bound.
-        *({"pool": pool, "T": T, "k": 2, "price": 1.0, "plays": 2} for pool, T in (("clear", 2**16), ("tie", 2**10))),
-    ],
-    "ranks": [
-        {"case": case, "k": k, "N": rows, "level": level}
-        for case, k, rows, level in (
-            ("0/1", 3, 5, 0.5),
-            ("clusters", 2, 4, 0.2),
-            ("sample", 3, 6, 0.5),
-            ("running sample", 2, 10, 0.2),
-        )
-    ],
-    "late-elimination": [{"k": 2, "d": 1024, "plays": 5}, {"k": 2, "d": 100, "T": 1024}],
-    "bandit-repair": [{"T": 512, "plays": 15}, {"T": 48, "plays": 0}],
-    "deviations": [{"N": N} for N in (6, 12)],
-    "empirical-lp": [
-        {"T": 512, "plays": 3},
-        *({"T": 2**14, "pool": pool, "way": mode, "plays": 12} for pool in POOLS for mode in _PLAY_MODES),
-    ],
-    "minimax": [{"T": 20, "learner": "any"}, *({"T": 10, "learner": name} for name in LEARNERS)],
+    "concentration": grid(N=(1, 2, 7, 30)),
+    "errata": grid(number=(1, 2, 4, 41)),
+    "frugal-ucb": grid(pool=("clear", "constant"), T=2**12, k=2, plays=20)
+    + grid(pool="twin", T=512, k=(2, 5), plays=6),
+    "thrifty": grid(pool="quiet", T=6000, k=2, price=1.0, plays=2)
+    + grid(pool="quiet", T=3000, k=3, price=10.0, plays=2)
+    # Long enough that its regret without a shuffle exceeds the bound.
+    + grid(pool="clear", T=2**16, k=2, price=1.0, plays=2)
+    + grid(pool="tie", T=2**10, k=2, price=1.0, plays=2),
+    "ranks": grid(case="0/1", k=3, N=5, level=0.5)
+    + grid(case="clusters", k=2, N=4, level=0.2)
+    + grid(case="sample", k=3, N=6, level=0.5)
+    + grid(case="running sample", k=2, N=10, level=0.2),
+    "late-elimination": grid(k=2, d=1024, plays=5) + grid(k=2, d=100, T=1024),
+    "bandit-repair": grid(T=512, plays=15) + grid(T=48, plays=0),
+    "deviations": grid(N=(6, 12)),
+    "empirical-lp": grid(T=512, plays=3) + grid(T=2**14, pool=POOLS, way=_PLAY_MODES, plays=12),
+    "minimax": grid(T=20, learner="any") + grid(T=10, learner=LEARNERS),
 }
 KINDS = {kind.name: kind for kind in CLAIMS}
-# Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`. The claims on races and ranks
-# have shorter tests in the folder extensions.
+# Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`.
 SLOW = (
     "constraints", "classification", "impossibility", "switching", "random-walk", "bandit-repair",
-    "ranks", "known", "race-best", "race-within", "race-top", "race-gate", "empirical-lp", "repair",
+    "ranks", "known", "empirical-lp", "repair",
 )  # fmt: skip
 # Their units are so small that compiling takes longer.
-SHORT = ("minimax", "delay-lemma", "hierarchy")
+MODES = dict.fromkeys(("minimax", "delay-lemma", "hierarchy"), "short_work")
+MODES |= dict.fromkeys(("race-best", "race-within", "race-top", "race-gate"), "plainly")
 SLOW_SOURCE_FAULTS = (*SLOW, "frugal-ucb", "late-elimination")
-CLAIM_CASES = [pytest.param(name, marks=[pytest.mark.full] if name in SLOW else []) for name in KINDS]
-FAULT_CASES = [
-    pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW else [], id=f"{name} - {fault}")
-    for name in KINDS
-    for fault in KINDS[name]().faults()
-]
-SOURCE_FAULT_CASES = [
-    pytest.param(name, fault, marks=[pytest.mark.full] if name in SLOW_SOURCE_FAULTS else [], id=f"{name} - {fault}")
-    for name in KINDS
-    for fault in KINDS[name]().source_faults()
-]
+
+
+def cases(slow: tuple[str, ...], list_faults: Callable[[Claim], Iterable[str]]) -> list[Any]:
+    """Return pairs of a claim and a fault, slow ones marked `full`."""
+    pairs = [(name, fault) for name, kind in KINDS.items() for fault in list_faults(kind())]
+    marks = {name: [pytest.mark.full] if name in slow else [] for name in KINDS}
+    return [pytest.param(name, fault, marks=marks[name], id=f"{name} - {fault}") for name, fault in pairs]
 
 
 @pytest.fixture(autouse=True)
 def _mode_of_claim(request: pytest.FixtureRequest) -> None:
     """Interpret the kernels of small claims."""
-    if getattr(request.node, "callspec", None) and request.node.callspec.params["name"] in SHORT:
-        request.getfixturevalue("short_work")
+    callspec = getattr(request.node, "callspec", None)
+    if callspec and callspec.params["name"] in MODES:
+        request.getfixturevalue(MODES[callspec.params["name"]])
 
 
 def rows_of(claim: Claim) -> list[Any]:
@@ -122,8 +99,9 @@ def rows_without_fault(name: str) -> list[Any]:
 
 
 def test_claims_describe_themselves() -> None:
+    """They have at least three faults, one of them "no shuffle" if a claim of the paper is about random order."""
     assert len(KINDS) == len(CLAIMS)
-    for kind in CLAIMS:
+    for name, kind in KINDS.items():
         assert kind.statement.endswith(".")
         assert kind.limits
         assert kind.source.startswith("our ") if kind in EXTENSIONS else "L" in kind.source
@@ -131,19 +109,14 @@ def test_claims_describe_themselves() -> None:
         for full in (False, True):
             units = kind().units(full=full)
             assert json.loads(json.dumps(units)) == units
-    assert sum(kind.alpha for kind in CLAIMS) < 0.01
-
-
-def test_claims_have_faults() -> None:
-    """At least three each, one of them "no shuffle" if the claim is about random order."""
-    for name, kind in KINDS.items():
         faults = list(kind().faults())
         assert len(faults) >= 3
         if kind not in EXTENSIONS and name not in ("birthday", "delay-lemma", "errata"):
             assert any(fault.startswith("no shuffle") for fault in faults), name
+    assert sum(kind.alpha for kind in CLAIMS) < 0.01
 
 
-@pytest.mark.parametrize("name", CLAIM_CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name in SLOW)) for name in KINDS])
 def test_verdict_is_as_expected(name: str, tmp_path: Path) -> None:
     """Verdict and chart depend on rows of JSON values only, not on their order."""
     claim, rows = KINDS[name](), rows_without_fault(name)
@@ -158,7 +131,7 @@ def test_verdict_is_as_expected(name: str, tmp_path: Path) -> None:
         assert save(draw_chart(chart), tmp_path / "claim.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(("name", "fault"), FAULT_CASES)
+@pytest.mark.parametrize(("name", "fault"), cases(SLOW, lambda claim: claim.faults()))
 def test_fault_changes_the_verdict(name: str, fault: str) -> None:
     claim = KINDS[name]()
     faulty = claim.with_fault(fault)
@@ -166,7 +139,7 @@ def test_fault_changes_the_verdict(name: str, fault: str) -> None:
     assert faulty.verdict(rows).outcome != claim.expected
 
 
-@pytest.mark.parametrize(("name", "fault"), SOURCE_FAULT_CASES)
+@pytest.mark.parametrize(("name", "fault"), cases(SLOW_SOURCE_FAULTS, lambda claim: claim.source_faults()))
 def test_source_fault_changes_the_verdict(name: str, fault: str) -> None:
     claim = KINDS[name]()
     with injected(claim.source_faults()[fault]):

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tombola.engine import provenance
 from tombola.paper import runner
 from tombola.paper.claims.birthday import Birthday
 from tombola.paper.claims.classification import UniformConvergence
@@ -42,27 +41,15 @@ def unit_files(folder: Path) -> list[Path]:
     return sorted((folder / "units").rglob("*.result"))
 
 
-def test_output_does_not_depend_on_workers(tmp_path: Path) -> None:
-    for name, workers in (("one", 1), ("two", 2)):
-        reproduce([kind() for kind in (Sampled, Exact)], tmp_path / name, full=False, seed=3, workers=workers)
-    assert outputs(tmp_path / "one") == outputs(tmp_path / "two") != {}
+def test_output_depends_on_seed_and_not_on_workers(tmp_path: Path) -> None:
+    for name, workers, seed in (("one", 1, 3), ("two", 2, 3), ("other", 1, 4)):
+        reproduce([kind() for kind in (Sampled, Exact)], tmp_path / name, full=False, seed=seed, workers=workers)
+    one, two, other = (outputs(tmp_path / name) for name in ("one", "two", "other"))
+    assert one == two != {}
+    assert one["uniform-convergence.csv"] != other["uniform-convergence.csv"]
     page = (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
     assert "fixed-sample" in page
     assert len(page) < 3_000_000
-
-
-def test_finished_units_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reproduce([Exact()], tmp_path, full=False, seed=3, workers=1)
-    before = outputs(tmp_path)
-
-    def fail(*_: object, **__: object) -> None:
-        raise AssertionError("run again")
-
-    monkeypatch.setattr(Exact, "run", fail)
-    reproduce([Exact()], tmp_path, full=False, seed=3, workers=1)
-    assert outputs(tmp_path) == before
-    with pytest.raises(AssertionError, match="run again"):
-        reproduce([Exact()], tmp_path, full=False, seed=4, workers=1)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
@@ -79,34 +66,29 @@ def test_damaged_unit_is_run_again(tmp_path: Path, damage: str) -> None:
     assert file.read_bytes() == content
 
 
-def test_changed_code_runs_units_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[str] = []
+def test_finished_unit_is_run_again_for_other_code_or_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[tuple[str, int]] = []
 
     class Counted(Birthday):
         def units(self, *, full: bool) -> list[Any]:
             return [{"T": 16, "plays": 2}]
 
-        def run(self, unit: Any, *, seed: Any) -> list[Any]:
-            runs.append(version)
+        def run(self, unit: Any, *, seed: Any) -> Any:
+            runs.append((version, number))
             return super().run(unit, seed=seed)
 
-    for version in ("x", "x", "y", "x"):
+    pages = []
+    for version, number in (("x", 1), ("x", 1), ("y", 1), ("x", 1), ("x", 2)):
         monkeypatch.setattr(runner, "package_hash", lambda version=version: version)
-        reproduce([Counted()], tmp_path, full=False, seed=1, workers=1)
-    assert runs == ["x", "y"]
-    assert provenance.package_hash() not in runs
+        reproduce([Counted()], tmp_path, full=False, seed=number, workers=1)
+        pages.append(outputs(tmp_path))
+    assert runs == [("x", 1), ("y", 1), ("x", 2)]
+    assert pages[0] == pages[1] == pages[2] == pages[3] != pages[4]
 
 
 def test_unit_key_depends_on_claim_fault_unit_and_seed() -> None:
     settings = [("a", "", {"T": 1}, 1), ("b", "", {"T": 1}, 1), ("a", "f", {"T": 1}, 1), ("a", "", {"T": 2}, 1)]
     assert len({_unit_key(*setting) for setting in (*settings, ("a", "", {"T": 1}, 2))}) == 5
-
-
-def test_rows_depend_on_the_seed(tmp_path: Path) -> None:
-    for seed in (1, 2):
-        reproduce([Sampled()], tmp_path / str(seed), full=False, seed=seed, workers=1)
-    name = "uniform-convergence.csv"
-    assert (tmp_path / "1" / name).read_bytes() != (tmp_path / "2" / name).read_bytes()
 
 
 @pytest.mark.full

@@ -1,24 +1,20 @@
 """Claims: statements as executable checks.
 
-The verdict is computed from recorded rows only.
-
 A claim is divided into units. Each unit is run, cached and resumed independently. A unit is a mapping of JSON values
 (its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
 
-The fields of a claim are the components it tests: learners, orders, bounds, confidence intervals. A fault replaces one
-of them by a wrong one; each fault must change the verdict (`tombola.paper.runner`). So must each source fault, a
-changed expression in a function of the package that the claim is about. Bounds are often many times the measured
-value, so claims also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out
-again.
+Each fault must change the verdict (`tombola.paper.runner`). Bounds are often many times the measured value, so claims
+also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out again.
 """
 
 import inspect
+import itertools
 import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack, dataclass_transform
 
 from tombola._types import Seed
 from tombola.errors import ParameterError
@@ -32,9 +28,7 @@ from tombola.report.chart import Band, Chart, Line
 Unit: TypeAlias = Mapping[str, Any]
 # A fault of a claim: name of a dataclass field -> wrong value of it, as in dataclasses.replace.
 Overrides: TypeAlias = Mapping[str, Any]
-# Outcome of a verdict. "holds": the statement of the paper passes every check; "holds as corrected": its corrected
-# form does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a check of the
-# statement fails.
+# Outcome of a verdict, explained there.
 Outcome = Literal["holds", "holds as corrected", "refuted as printed", "refuted"]
 # Type of a value that a function returns unchanged.
 _Value = TypeVar("_Value")
@@ -82,16 +76,14 @@ def docstring_fields(docstring: str | None) -> dict[str, str]:
     return {heading.lower(): " ".join(text.split()) for heading, text in matches}
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Claim(ABC):
     """Base class of claims: one statement as an executable check.
 
-    A subclass defines `units`, `run`, `verdict` and `chart`. It is a frozen dataclass, declared as `class
-    Birthday(Claim, name="birthday", expected="holds", alpha=1e-4)`. Its fields are the components under test
-    (`component`), such as learner, order and bound; faults replace them. The docstring of each subclass names them.
-
-    The work is divided into units (settings). Each is run separately and returns rows: measurements, column -> value,
-    not rows of a pool. The verdict and the chart read the rows of all units and nothing else.
+    A subclass defines `units`, `run`, `verdict` and `chart`, and is declared as `class Birthday(Claim, name="birthday",
+    expected="holds", alpha=1e-4)`. It becomes a frozen dataclass. Its fields are the components under test
+    (`component`), such as learner, order and bound; `faults` replace them.
 
     Class attributes:
         name: identifier for `tombola reproduce --claims`.
@@ -100,9 +92,10 @@ class Claim(ABC):
             (Bonferroni); 0 if everything is computed exactly.
         verdict_only: fields that only the verdict reads; rows do not depend on them.
         section: heading on the page above the first claim that has it.
-        title, source, statement, meaning, limits: text of the page, from the docstring of each subclass (lines
+        title, source, statement, meaning, limits, alt: text of the page, from the docstring of each subclass (lines
             `Title: ...`, `Source: ...` and so on). `source` cites the statement; L215 is line 215 of the LaTeX source
-            of the paper, "Online Learning in the Random Order Model". `limits` is the pass criterion of the verdict.
+            of the paper, "Online Learning in the Random Order Model". `limits` is the pass criterion of the verdict,
+            `alt` describes the chart for readers who do not see it.
     """
 
     name: ClassVar[str]
@@ -114,12 +107,14 @@ class Claim(ABC):
     statement: ClassVar[str]
     meaning: ClassVar[str]
     limits: ClassVar[str]
+    alt: ClassVar[str]
     section: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Unpack[_ClaimOptions]) -> None:
         super().__init_subclass__()
         for name, value in (*options.items(), *docstring_fields(cls.__doc__).items()):
             setattr(cls, name, value)
+        dataclass(frozen=True)(cls)
 
     @abstractmethod
     def units(self, *, full: bool) -> list[Unit]:
@@ -132,12 +127,10 @@ class Claim(ABC):
 
     @abstractmethod
     def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
-        """Measure one unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
+        """Measure a unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
 
         A row is one measurement, column -> JSON value, not a row of a pool. Rows depend on the fields of the claim, the
         unit and the seed only.
-
-        unit: settings, one of `units()`.
         """
 
     @abstractmethod
@@ -145,22 +138,14 @@ class Claim(ABC):
         """Return the verdict on the rows of all units, by the pass criterion in `limits`.
 
         It depends on the rows, in any order, and on the fields of the claim only.
-
-        rows: measurements that `run` returned, column -> value; not rows of a pool.
         """
 
     @abstractmethod
     def chart(self, rows: Rows) -> Chart:
-        """Return the chart of the rows of all units, as data; see `make_chart`.
-
-        rows: measurements that `run` returned, column -> value; not rows of a pool.
-        """
+        """Return the chart of the rows of all units, as data; see `make_chart`."""
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        """Return a table of texts that a chart cannot show, names of columns first.
-
-        rows: measurements that `run` returned. No table, (), unless a claim overrides it.
-        """
+        """Return a table of texts that a chart cannot show, its heads first; or ()."""
         return ()
 
     def faults(self) -> dict[str, Overrides]:
@@ -192,19 +177,14 @@ class Claim(ABC):
         return all(getattr(self, name) is getattr(other, name) for name in names)
 
     def sample_size(self, rows: Rows) -> int:
-        """Return the number of plays, draws or computations, for the page.
-
-        rows: measurements that `run` returned for all units.
-        """
+        """Return the number of plays, draws or computations, for the page."""
         return len(rows)
 
     def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
         """Return a verdict with `outcome`, or with "refuted" if a check is rejected.
 
         pvalues: one per check; see `any_rejected`.
-        measured: the measured values as a sentence.
         texts: none, one or two: the printed formula, then the corrected one.
-        outcome: of a claim that passes all checks.
         """
         return Verdict("refuted" if self.any_rejected(pvalues) else outcome, measured, *texts)
 
@@ -224,25 +204,34 @@ class Claim(ABC):
         x_label: str = "rows of the pool, T",
         log: str = "xy",
         subtitle: str = "",
-        alt: str,
     ) -> Chart:
-        """Return a chart with the title of the claim.
+        """Return a chart with the title and the description (`alt`) of the claim.
 
         bands, lines: measured curves with intervals; reference curves such as bounds.
         log: axes that are logarithmic: "xy", "x", "y" or "".
         subtitle: text after the title.
-        alt: description for readers who do not see the chart.
         """
-        return Chart(
-            self.title + subtitle, x_label, y_label, tuple(bands), tuple(lines), "x" in log, "y" in log, alt=alt
-        )
+        title, log_x, log_y = self.title + subtitle, "x" in log, "y" in log
+        return Chart(title, x_label, y_label, tuple(bands), tuple(lines), log_x, log_y, alt=self.alt)
 
 
-@dataclass(frozen=True)
 class Extension(Claim):
     """Base class of claims that are not in the paper; their proofs are in docs/theory."""
 
     section: ClassVar[str] = "Beyond the paper"
+
+
+def grid(**settings: Any) -> list[Unit]:
+    """Return units with all combinations of settings; the last one varies fastest.
+
+    A setting is one value, or an iterable of values that is not a text.
+
+    >>> grid(T=(2, 4), pool="gap")
+    [{'T': 2, 'pool': 'gap'}, {'T': 4, 'pool': 'gap'}]
+    """
+    single = [isinstance(value, str) or not isinstance(value, Iterable) for value in settings.values()]
+    values = [[value] if one else value for one, value in zip(single, settings.values(), strict=True)]
+    return [dict(zip(settings, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
 def component(value: _Value) -> _Value:

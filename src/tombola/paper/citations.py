@@ -118,10 +118,7 @@ def cite(name: str = "") -> Citation:
 
 
 def _is_statement(key: str, source: str) -> bool:
-    """Return whether `source` has the statement `key`, as "theorem 4.2" or "4.2".
-
-    Only statements of the paper count.
-    """
+    """Return whether the source of a claim is statement `key` of the paper, as "4.2"."""
     places = re.findall(r"(?:Theorem|Lemma|Corollary) [A-C\d]\.\d+", source) if not source.startswith("our ") else []
     return any(key in (place.lower(), place.lower().partition(" ")[2]) for place in places)
 

@@ -13,14 +13,14 @@ import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from tombola import _validate
 from tombola._play import resolve_budget
-from tombola._types import AnyLearner, Floats, Integers, RngState
+from tombola._types import AnyLearner, Floats, RngState
 from tombola.budget.budget import Budget, Stop
 from tombola.budget.optimum import optimum
 from tombola.classification.learner import LabelLearner
@@ -33,10 +33,19 @@ from tombola.rng import new_rng
 
 __all__ = ["Regrets", "expected_loss", "random_order", "worst_case", "worst_pool", "zero_one"]
 
-# A row as numbers: losses then costs of all actions, or features, label and weight.
-_Row: TypeAlias = tuple[float, ...]
 # Rows of an exact computation: a Pool, a LabelledPool, or an array of losses, shape (rows, actions).
 _Input: TypeAlias = Any
+# A node of the tree of all orders: the indices of the distinct rows of the first rounds, in the order of play.
+_Path: TypeAlias = tuple[int, ...]
+# Complete state of a learner, to return to: copies of its arrays, or its history for learners of labels.
+_Snapshot: TypeAlias = tuple[Any, ...]
+# Largest number of nodes of the tree of row sequences, by default: about a minute with a compiled learner.
+_MAX_NODES = 2_000_000
+# Draws by which every possible action of a learner without a mix must have come up. Actions with a probability below
+# 1e-3 may be missed; then the probabilities do not sum to 1, which raises.
+_MAX_DRAWS = 10_000
+# Largest deviation of a sum of probabilities from 1, by rounding.
+_PROBABILITY_TOLERANCE = 1e-12
 
 
 def zero_one(actions: int) -> Floats:
@@ -48,126 +57,205 @@ def zero_one(actions: int) -> Floats:
     return np.array(list(itertools.product((0.0, 1.0), repeat=actions)))
 
 
-@dataclass(frozen=True, eq=False)
-class _DistinctRows(ABC):
-    """Base class of the distinct rows of an input, with the comparator on them.
+class Regrets(NamedTuple):
+    """Worst expected regret in each input model, and an input that attains it.
 
-    values: `values[i]` is distinct row i as numbers: losses and costs, or features, label and weight.
-    indices: index of the distinct row of every row of the input, shape (rows,).
-    counts: frequency of each distinct row in the input, shape (distinct rows,).
+    iid_input: probability of each row (losses and costs, or features, label and weight) in the worst distribution.
+    random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its worst order.
     """
 
-    values: Floats
-    indices: Integers
-    counts: Integers
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @abstractmethod
-    def pool(self, rows: Sequence[int]) -> Any:
-        """Return the pool of the distinct rows with these indices, which may repeat."""
-
-    def pool_of_counts(self, counts: Sequence[int]) -> Any:
-        """Return the pool with these numbers of each distinct row."""
-        return self.pool(np.repeat(np.arange(len(self)), counts).tolist())
-
-    @abstractmethod
-    def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        """Return the loss of the comparator on these rows, scaled to `horizon`."""
+    iid: float
+    random: float
+    adversarial: float
+    iid_input: dict[tuple[float, ...], float]
+    random_input: Any
+    adversarial_input: Any
 
 
-@dataclass(frozen=True, eq=False)
-class _LossRows(_DistinctRows):
-    """Rows of losses and costs.
+def expected_loss(
+    learner: AnyLearner,
+    rows: _Input,
+    *,
+    delay: int = 0,
+    budget: Budget | None = None,
+    stop: Stop = "fits",
+    limit: int = _MAX_NODES,
+) -> float:
+    """Return the expected total loss of a learner on rows in the given order.
 
-    The comparator is the best action, or the best mix within the budget.
+    The expectation is over the learner's own randomness; it is computed by enumeration, not sampled.
+
+    learner: an instance, such as `Hedge()`.
+    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
+    delay: rounds between a play and its feedback.
+    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
+        "strict" only the null action once less than the largest cost of all actions is left.
+    limit: largest number of nodes of the tree of choices; more raise ParameterError.
+
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
+    >>> expected_loss(FollowTheLeader(), [[1, 0], [0, 1], [1, 0]])
+    3.0
     """
+    tree = _make_tree("expected_loss", learner, rows, None, _Options(delay, budget, stop, limit))
+    tree.check_size(0.0)
+    return math.fsum(loss for _, loss in tree.leaves(lambda path: [int(tree.indices[len(path)])]))
 
-    distinct_pool: Pool
+
+def random_order(
+    learner: AnyLearner,
+    pool: _Input,
+    *,
+    delay: int = 0,
+    budget: Budget | None = None,
+    stop: Stop = "fits",
+    limit: int = _MAX_NODES,
+) -> float:
+    """Return the exact expected regret of the learner on this pool in random order.
+
+    Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
+    best fixed mix within it; on a labelled pool the best hypothesis of the class.
+
+    pool: a pool, a labelled pool, or an array of losses. Other parameters are those of `expected_loss`.
+
+    >>> from tombola import Pool
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
+    >>> random_order(FollowTheLeader(), Pool([[1, 0], [0, 1]]))
+    0.5
+
+    >>> from tombola.classification import ERM, LabelledPool, Thresholds
+    >>> random_order(ERM(Thresholds()), LabelledPool([1, 2, 3], [0, 0, 1]))
+    1.1666666666666667
+    """
+    tree = _make_tree("random_order", learner, pool, None, _Options(delay, budget, stop, limit))
+    counts = tree.counts.tolist()
+    tree.check_size(math.lgamma(sum(counts) + 1) - sum(math.lgamma(count + 1) for count in counts))
+    losses = [loss for _, loss in tree.leaves(_unused_rows(counts))]
+    return math.fsum(losses) / len(losses) - tree.comparator_loss(counts)
+
+
+def worst_pool(
+    learner: AnyLearner,
+    rows: _Input,
+    horizon: int,
+    *,
+    delay: int = 0,
+    budget: Budget | None = None,
+    stop: Stop = "fits",
+    limit: int = _MAX_NODES,
+) -> tuple[float, Any]:
+    """Return the largest expected regret in random order, and a pool attaining it.
+
+    The maximum is over all pools of `horizon` rows, each of them one of `rows`. Other parameters are those of
+    `expected_loss`.
+
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
+    >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
+    >>> round(regret, 9), pool.losses.tolist()
+    (1.333333333, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    """
+    tree = _make_tree("worst_pool", learner, rows, horizon, _Options(delay, budget, stop, limit))
+    means, *_ = _all_sequences(tree)
+    return _worst_pool(tree, means)
+
+
+def worst_case(
+    learner: AnyLearner,
+    rows: _Input,
+    horizon: int,
+    *,
+    grid: int = 12,
+    delay: int = 0,
+    budget: Budget | None = None,
+    stop: Stop = "fits",
+    limit: int = _MAX_NODES,
+) -> Regrets:
+    """Return the worst expected regrets: i.i.d., random and adversarial order.
+
+    The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random order are exact
+    maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
+    the maximum over all distributions. Other parameters are those of `expected_loss`.
+
+    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
+    >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
+    >>> round(regrets.random, 9), regrets.adversarial, regrets.adversarial_input.losses.tolist()
+    (1.333333333, 2.0, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    """
+    _validate.integer("worst_case", "grid", grid, least=1)
+    tree = _make_tree("worst_case", learner, rows, horizon, _Options(delay, budget, stop, limit))
+    if math.comb(grid + len(tree.values) - 1, grid) > limit:
+        raise ParameterError(
+            f"worst_case: expected at most limit={limit} distributions, got more for {len(tree.values)} distinct rows "
+            f"and grid={grid}; write a smaller grid, or a larger limit."
+        )
+    means, adversarial, path = _all_sequences(tree)
+    random, random_input = _worst_pool(tree, means)
+    iid, probabilities = _worst_iid(tree, means, grid)
+    law = zip(map(tuple, tree.values.tolist()), probabilities, strict=True)
+    iid_input = {row: probability for row, probability in law if probability > 0}
+    return Regrets(iid, random, adversarial, iid_input, random_input, tree.pool(path))
+
+
+def _all_sequences(tree: "_Tree") -> tuple[dict[_Path, float], float, _Path]:
+    """Return the mean loss by numbers of rows, the worst regret, and its sequence."""
+    tree.check_size(tree.horizon * math.log(len(tree.values)))
+    losses: dict[_Path, list[float]] = defaultdict(list)
+    best: dict[_Path, float] = {}
+    adversarial = -math.inf
+    path: _Path = ()
+    for leaf, loss in tree.leaves(_unused_rows([tree.horizon] * len(tree.values))):
+        counts = tuple(leaf.count(kind) for kind in range(len(tree.values)))
+        losses[counts].append(loss)
+        if counts not in best:
+            best[counts] = tree.comparator_loss(counts)
+        if loss - best[counts] > adversarial:
+            adversarial, path = loss - best[counts], leaf
+    return {counts: math.fsum(same) / len(same) for counts, same in losses.items()}, adversarial, path
+
+
+def _worst_pool(tree: "_Tree", means: dict[_Path, float]) -> tuple[float, Any]:
+    """Return the largest regret in random order, and its pool."""
+    regret, counts = max((mean - tree.comparator_loss(counts), counts) for counts, mean in means.items())
+    return regret, tree.pool_of_counts(counts)
+
+
+def _worst_iid(tree: "_Tree", means: dict[_Path, float], grid: int) -> tuple[float, list[float]]:
+    """Return the largest i.i.d. regret on the grid, and its distribution."""
+    counts, losses = np.array(list(means)), np.array(list(means.values()))
+    ways = np.array([count_orders(pool) for pool in means], dtype=np.float64)
+    worst, at = -math.inf, [0.0]
+    for parts in compositions(grid, len(tree.values)):
+        probabilities = np.array(parts) / grid
+        loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
+        regret = loss - tree.comparator_loss(parts)
+        if regret > worst:
+            worst, at = regret, probabilities.tolist()
+    return worst, at
+
+
+def compositions(total: int, parts: int) -> Iterator[_Path]:
+    """Yield every tuple of `parts` nonnegative integers with sum `total`."""
+    for bars in itertools.combinations(range(total + parts - 1), parts - 1):
+        edges = (-1, *bars, total + parts - 1)
+        yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
+
+
+def count_orders(counts: _Path) -> int:
+    """Return the number of distinct orders of a pool; counts: copies of each row."""
+    return math.factorial(sum(counts)) // math.prod(math.factorial(count) for count in counts)
+
+
+def _unused_rows(counts: list[int]) -> Callable[[_Path], list[int]]:
+    """Return a function from a prefix to the distinct rows that are not used up."""
+    return lambda path: [kind for kind, count in enumerate(counts) if path.count(kind) < count]
+
+
+class _Options(NamedTuple):
+    """Delay, budget with its stop rule, and the largest number of nodes."""
+
+    delay: int
     budget: Budget | None
-
-    def pool(self, rows: Sequence[int]) -> Pool:
-        indices, costs = list(rows), self.distinct_pool.costs
-        return Pool(
-            np.asarray(self.distinct_pool.losses)[indices], costs=None if costs is None else np.asarray(costs)[indices]
-        )
-
-    def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        share = horizon / sum(counts)
-        if self.budget is None:
-            return float((np.array(counts) @ self.distinct_pool.losses).min()) * share
-        pool = self.pool_of_counts(counts)
-        budget = replace(self.budget, amounts=tuple(self.budget.per_resource / share))
-        return horizon * (1.0 - optimum(pool, budget).value)
-
-
-@dataclass(frozen=True, eq=False)
-class _LabelRows(_DistinctRows):
-    """Rows of features, label and weight.
-
-    The comparator is the best hypothesis of the learner's class.
-    """
-
-    distinct_pool: LabelledPool
-    learner: LabelLearner
-
-    def pool(self, rows: Sequence[int]) -> LabelledPool:
-        indices, pool = list(rows), self.distinct_pool
-        return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
-
-    def comparator_loss(self, counts: Sequence[int], horizon: int) -> float:
-        pool = self.pool_of_counts(counts)
-        wrong = self.learner.hypotheses.best_labels(pool) != pool.labels
-        return float(pool.weights[wrong].sum()) * (horizon / sum(counts))
-
-
-def _distinct_rows(owner: str, learner: Any, rows: _Input, budget: Budget | None) -> _DistinctRows:
-    """Return the distinct rows of an input.
-
-    ParameterError if input, learner and budget do not fit.
-    """
-    labels = isinstance(learner, LabelLearner)
-    if labels != isinstance(rows, LabelledPool):
-        raise ParameterError(
-            f"{owner}: expected {'a LabelledPool' if labels else 'a Pool, or losses,'} for {type(learner).__name__}, "
-            f"got {rows!r}; pass one of these."
-        )
-    if budget is not None and budget.target is not None:
-        raise ParameterError(
-            f"{owner}: expected a budget without a target, for regret counts losses, got {budget.target:g}; "
-            "leave it out."
-        )
-    if labels:
-        values, first, indices, counts = _unique_rows(np.column_stack([rows.features, rows.labels, rows.weights]))
-        chosen = LabelledPool(rows.features[first], rows.labels[first], rows.weights[first])
-        return _LabelRows(values, indices, counts, chosen, learner)
-    pool = rows if isinstance(rows, Pool) else Pool(rows)
-    losses = np.asarray(pool.losses, dtype=np.float64)
-    costs = None if budget is None or pool.costs is None else np.asarray(pool.costs, dtype=np.float64)
-    table = losses if costs is None else np.column_stack([losses, costs.reshape(pool.rows, -1)])
-    values, first, indices, counts = _unique_rows(table)
-    return _LossRows(
-        values, indices, counts, Pool(losses[first], costs=None if costs is None else costs[first]), budget
-    )
-
-
-def _unique_rows(table: Floats) -> tuple[Floats, Integers, Integers, Integers]:
-    """Return distinct rows, first positions, index of every row, and counts."""
-    values, first, indices, counts = np.unique(
-        table, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
-    return values, first, indices.ravel(), counts
-
-
-# Draws by which every possible action of a learner without a mix must have come up. Actions with a probability below
-# 1e-3 may be missed; then the probabilities do not sum to 1, which raises.
-_MAX_DRAWS = 10_000
-# Largest deviation of a sum of probabilities from 1, by rounding.
-_PROBABILITY_TOLERANCE = 1e-12
-
-# Complete state of a learner, to return to: copies of its arrays, or its history for learners of labels.
-_Snapshot: TypeAlias = tuple[Any, ...]
+    stop: Stop
+    limit: int
 
 
 class _Choice(NamedTuple):
@@ -178,32 +266,75 @@ class _Choice(NamedTuple):
     after: _Snapshot
 
 
-class _EnumerableLearner(ABC):
-    """Base class of learners with an expected loss computed by enumeration.
+class _Branch(NamedTuple):
+    """Outcome of the learner's rng: probability, state, actions without feedback."""
 
-    A `kind` is the index of a distinct row. States are passed as snapshots, so that the caller may return to any.
+    weight: float
+    snapshot: _Snapshot
+    pending: tuple[tuple[int, float], ...] = ()
 
+
+def _make_tree(owner: str, learner: Any, rows: _Input, horizon: int | None, options: _Options) -> "_Tree":
+    """Return the tree of an input; horizon None is the number of its rows."""
+    # ParameterError if input, learner and budget do not fit.
+    labels = isinstance(learner, LabelLearner)
+    if labels != isinstance(rows, LabelledPool):
+        raise ParameterError(
+            f"{owner}: expected {'a LabelledPool' if labels else 'a Pool, or losses,'} for {type(learner).__name__}, "
+            f"got {rows!r}; pass one of these."
+        )
+    if options.budget is not None and options.budget.target is not None:
+        raise ParameterError(
+            f"{owner}: expected a budget without a target, for regret counts losses, got {options.budget.target:g}; "
+            "leave it out."
+        )
+    feedback_type(learner)  # raises for what is not a learner
+    if labels:
+        return _LabelTree(owner, learner, rows, horizon, options)
+    return _LossTree(owner, learner, rows if isinstance(rows, Pool) else Pool(rows), horizon, options)
+
+
+class _Tree(ABC):
+    """Tree of all sequences of distinct rows, traversed depth first with one learner.
+
+    A `kind` is the index of a distinct row. States are passed as snapshots, so that the traversal may return to any.
+
+    values: `values[i]` is distinct row i as numbers: losses and costs, or features, label and weight.
+    first, counts: position in the input and frequency of each distinct row.
+    indices: kind of every row of the input.
     branches_on_actions: whether later states depend on the action played, one of at most `max_branches`.
     sees_features: whether the learner sees the row's features before it acts.
     """
 
-    branches_on_actions: bool
-    max_branches: int
-    sees_features: bool
+    branches_on_actions = False
+    max_branches = 1
+    sees_features = False
 
-    def __init__(self, owner: str, learner: Any) -> None:
-        self._owner, self._name = owner, type(learner).__name__
+    def __init__(self, owner: str, learner: Any, table: Floats, horizon: int | None, options: _Options) -> None:
+        self.values, self.first, indices, self.counts = np.unique(
+            table, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        self.indices = indices.ravel()
+        self._owner, self._learner, self._nodes = owner, learner, 0
+        self.horizon = len(table) if horizon is None else _validate.integer(owner, "horizon", horizon, least=1)
+        self._limit = _validate.integer(owner, "limit", options.limit, least=1)
+        self._delay = _validate.integer(owner, "delay", options.delay, least=0)
+
+    @abstractmethod
+    def pool(self, rows: Sequence[int]) -> Any:
+        """Return the pool of the distinct rows with these indices, which may repeat."""
+
+    @abstractmethod
+    def comparator_loss(self, counts: Sequence[int]) -> float:
+        """Return the loss of the comparator on these rows, scaled to the horizon."""
 
     @abstractmethod
     def start(self) -> _Snapshot:
-        """Return the snapshot before the first round."""
+        """Return the state of the learner before the first round."""
 
     @abstractmethod
     def choices(self, snapshot: _Snapshot, kind: int) -> list[_Choice]:
-        """Return the possible plays in a state.
-
-        kind: the row to be played; ignored unless `sees_features`.
-        """
+        """Return the possible plays in a state; the row is ignored unless `sees_features`."""
 
     @abstractmethod
     def observe(self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int) -> _Snapshot:
@@ -213,26 +344,92 @@ class _EnumerableLearner(ABC):
     def loss(self, action: int, kind: int) -> float:
         """Return the loss of an action in a row."""
 
+    def pool_of_counts(self, counts: Sequence[int]) -> Any:
+        """Return the pool with these numbers of each distinct row."""
+        return self.pool(np.repeat(np.arange(len(self.values)), counts).tolist())
+
     def not_enumerable(self, reason: str) -> ParameterError:
         """Return the error for random choices that cannot be enumerated; do not raise it."""
         return ParameterError(
-            f"{self._owner}: expected a learner with known probabilities of its random choices, got {self._name} "
-            f"({reason}); write compare(...) to estimate its regret from many orders."
+            f"{self._owner}: expected a learner with known probabilities of its random choices, got "
+            f"{type(self._learner).__name__} ({reason}); write compare(...) to estimate its regret from many orders."
+        )
+
+    def check_size(self, log_sequences: float) -> None:
+        """Raise before the traversal if the number of sequences already exceeds the limit."""
+        if log_sequences + (self.horizon - 1) * math.log(self.max_branches) > math.log(self._limit) + 1e-9:
+            self._raise_too_large()
+
+    def leaves(self, next_rows: Callable[[_Path], list[int]]) -> Iterator[tuple[_Path, float]]:
+        """Yield every sequence of distinct rows with the learner's expected loss.
+
+        next_rows: function from a path to the distinct rows that may follow it.
+        """
+        # Prefixes, the expected loss on them, and the possible learner states after them.
+        stack: list[tuple[_Path, float, list[_Branch]]] = [((), 0.0, [_Branch(1.0, self.start())])]
+        while stack:
+            path, loss, branches = stack.pop()
+            if len(path) == self.horizon:
+                yield path, loss
+                continue
+            choices: list[list[_Choice]] = []
+            for kind in reversed(next_rows(path)):
+                if self.sees_features or not choices:
+                    choices = [self.choices(branch.snapshot, kind) for branch in branches]
+                following = (*path, kind)
+                stack.append((following, *self._play(following, loss, branches, choices)))
+
+    def _play(
+        self, path: _Path, loss: float, before: list[_Branch], choices: list[list[_Choice]]
+    ) -> tuple[float, list[_Branch]]:
+        """Return the expected loss and the states after the last row of a path."""
+        kind, branches = path[-1], []
+        for branch, own_choices in zip(before, choices, strict=True):
+            self._nodes += len(own_choices) if self.branches_on_actions else 1
+            if self._nodes > self._limit:
+                self._raise_too_large()
+            loss += branch.weight * sum(choice.probability * self.loss(choice.action, kind) for choice in own_choices)
+            if len(path) < self.horizon:
+                branches += self._observe(branch, own_choices, path)
+        return loss, branches
+
+    def _observe(self, branch: _Branch, own_choices: list[_Choice], path: _Path) -> list[_Branch]:
+        """Return the possible states after the feedback of the round `delay` ago."""
+        played = len(path) - self._delay
+        branches = []
+        for choice in own_choices if self.branches_on_actions else [_Choice(0, 1.0, own_choices[0].after)]:
+            snapshot, pending = choice.after, (*branch.pending, (choice.action, choice.probability))
+            if played > 0:
+                (action, probability), *late = pending
+                snapshot = self.observe(snapshot, played, action, probability, path[played - 1])
+                pending = tuple(late)
+            branches.append(_Branch(branch.weight * choice.probability, snapshot, pending))
+        return branches
+
+    def _raise_too_large(self) -> NoReturn:
+        raise ParameterError(
+            f"{self._owner}: expected a tree of at most limit={self._limit} nodes, got more for "
+            f"{type(self._learner).__name__}, horizon {self.horizon} and {len(self.values)} distinct rows; write a "
+            "smaller horizon, or a larger limit."
         )
 
 
-class _LossLearner(_EnumerableLearner):
-    """A learner of losses; a snapshot is a copy of its state and workspace."""
+class _LossTree(_Tree):
+    """Tree of a learner of losses; a snapshot is a copy of its state and workspace.
 
-    sees_features = False
+    The comparator is the best action, or the best mix within the budget.
+    """
 
-    def __init__(
-        self, owner: str, learner: Any, distinct: _LossRows, horizon: int, budget: Budget | None, stop: Stop
-    ) -> None:
-        super().__init__(owner, learner)
-        pool = distinct.distinct_pool
-        budget_run = resolve_budget(pool, budget, stop)
-        self._feedback_model = make_feedback_model(learner, horizon, actions=pool.k, budget_run=budget_run)
+    def __init__(self, owner: str, learner: Any, pool: Pool, horizon: int | None, options: _Options) -> None:
+        budget = options.budget
+        losses = np.asarray(pool.losses, dtype=np.float64)
+        costs = None if budget is None or pool.costs is None else np.asarray(pool.costs, dtype=np.float64)
+        table = losses if costs is None else np.column_stack([losses, costs.reshape(pool.rows, -1)])
+        super().__init__(owner, learner, table, horizon, options)
+        self._pool = Pool(losses[self.first], costs=None if costs is None else costs[self.first])
+        self._budget = budget
+        budget_run = resolve_budget(self._pool, budget, options.stop)
+        self._feedback_model = make_feedback_model(learner, self.horizon, actions=pool.k, budget_run=budget_run)
         self._rng = new_rng(np.random.SeedSequence(0))
         self._live = self._feedback_model.step_runner(learner, self._rng)
         self._arrays = [self._live.runner.memory, *_arrays(self._live.runner.workspace)]
@@ -240,9 +437,20 @@ class _LossLearner(_EnumerableLearner):
         self._averages_mix = self._mixes and budget_run is None  # its state does not depend on the action drawn
         self.branches_on_actions = not (self._averages_mix and self._feedback_model.full_feedback)
         self.max_branches = self._feedback_model.actions if self.branches_on_actions and self._mixes else 1
-        self._losses = np.column_stack([np.asarray(pool.losses, np.float64), np.ones(pool.rows)])  # a null loses 1
-        self._costs = [None] * pool.rows if budget_run is None or pool.costs is None else np.asarray(pool.costs)
+        self._losses = np.column_stack([losses[self.first], np.ones(len(self.values))])  # a null loses 1
+        self._costs = [None] * len(self.values) if costs is None else costs[self.first]
         self._k, self._plan_count = pool.k, 0
+
+    def pool(self, rows: Sequence[int]) -> Pool:
+        indices, costs = list(rows), self._pool.costs
+        return Pool(np.asarray(self._pool.losses)[indices], costs=None if costs is None else np.asarray(costs)[indices])
+
+    def comparator_loss(self, counts: Sequence[int]) -> float:
+        share = self.horizon / sum(counts)
+        if self._budget is None:
+            return float((np.array(counts) @ self._pool.losses).min()) * share
+        budget = replace(self._budget, amounts=tuple(self._budget.per_resource / share))
+        return self.horizon * (1.0 - optimum(self.pool_of_counts(counts), budget).value)
 
     def start(self) -> _Snapshot:
         return self._snapshot()
@@ -303,19 +511,30 @@ class _LossLearner(_EnumerableLearner):
             array[...] = kept
 
 
-class _LabelPredictor(_EnumerableLearner):
-    """A learner of labels; a snapshot is its history, which is replayed.
+class _LabelTree(_Tree):
+    """Tree of a learner of labels; a snapshot is its history, which is replayed.
 
     Its feedback does not contain its prediction, so predictions are averaged by their probability. A second replay with
-    another rng checks that this probability does not depend on earlier draws.
+    another rng checks that this probability does not depend on earlier draws. The comparator is the best hypothesis of
+    the learner's class.
     """
 
-    sees_features, branches_on_actions, max_branches = True, False, 1
+    sees_features = True
 
-    def __init__(self, owner: str, learner: LabelLearner, distinct: _LabelRows, horizon: int) -> None:
-        super().__init__(owner, learner)
-        self._learner, self._pool, self._horizon = learner, distinct.distinct_pool, horizon
-        make_feedback_model(learner, horizon, actions=2, features=distinct.distinct_pool.dimensions)
+    def __init__(self, owner: str, learner: Any, pool: LabelledPool, horizon: int | None, options: _Options) -> None:
+        table = np.column_stack([pool.features, pool.labels, pool.weights])
+        super().__init__(owner, learner, table, horizon, options)
+        self._pool = LabelledPool(pool.features[self.first], pool.labels[self.first], pool.weights[self.first])
+        make_feedback_model(learner, self.horizon, actions=2, features=pool.dimensions)
+
+    def pool(self, rows: Sequence[int]) -> LabelledPool:
+        indices, pool = list(rows), self._pool
+        return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
+
+    def comparator_loss(self, counts: Sequence[int]) -> float:
+        pool = self.pool_of_counts(counts)
+        wrong = self._learner.hypotheses.best_labels(pool) != pool.labels
+        return float(pool.weights[wrong].sum()) * (self.horizon / sum(counts))
 
     def start(self) -> _Snapshot:
         return ()
@@ -328,7 +547,7 @@ class _LabelPredictor(_EnumerableLearner):
         return [_Choice(label, share, after) for label, share in ((0, 1.0 - ones[0]), (1, ones[0])) if share > 0.0]
 
     def _probability_of_one(self, rng: RngState, snapshot: _Snapshot, kind: int) -> float:
-        predictor = self._learner.start(self._horizon, self._pool.dimensions, rng)
+        predictor = self._learner.start(self.horizon, self._pool.dimensions, rng)
         for before, observed in snapshot:
             row = self._pool.features[before]
             if observed:
@@ -337,7 +556,7 @@ class _LabelPredictor(_EnumerableLearner):
                 predictor.predict(row)
         with np.errstate(over="ignore"):
             label, probability = predictor.predict(self._pool.features[kind])
-        return probability if label == 1 else 1.0 - probability
+        return float(probability if label == 1 else 1.0 - probability)
 
     def observe(self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int) -> _Snapshot:
         return (*snapshot, (kind, True))
@@ -351,326 +570,3 @@ def _arrays(workspace: Any) -> list[Floats]:
     if isinstance(workspace, np.ndarray):
         return [workspace]
     return [array for part in workspace for array in _arrays(part)] if isinstance(workspace, tuple) else []
-
-
-# Largest number of nodes of the tree of row sequences, by default: about a minute with a compiled learner.
-_MAX_NODES = 2_000_000
-
-# A node of the tree of all orders: the indices of the distinct rows of the first rounds, in the order of play.
-_Path: TypeAlias = tuple[int, ...]
-
-
-class _Options(NamedTuple):
-    """Delay, budget with its stop rule, and the largest number of nodes."""
-
-    delay: int
-    budget: Budget | None
-    stop: Stop
-    limit: int
-
-
-class Regrets(NamedTuple):
-    """Worst expected regret in each input model, and an input that attains it.
-
-    iid_input: probability of each row (losses and costs, or features, label and weight) in the worst distribution.
-    random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its worst order.
-    """
-
-    iid: float
-    random: float
-    adversarial: float
-    iid_input: dict[_Row, float]
-    random_input: Any
-    adversarial_input: Any
-
-
-def expected_loss(
-    learner: AnyLearner,
-    rows: _Input,
-    *,
-    delay: int = 0,
-    budget: Budget | None = None,
-    stop: Stop = "fits",
-    limit: int = _MAX_NODES,
-) -> float:
-    """Return the expected total loss of a learner on rows in the given order.
-
-    The expectation is over the learner's own randomness; it is computed by enumeration, not sampled.
-
-    learner: an instance, such as `Hedge()`.
-    rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
-    delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
-    limit: largest number of nodes of the tree of choices; more raise ParameterError.
-
-    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-    >>> expected_loss(FollowTheLeader(), [[1, 0], [0, 1], [1, 0]])
-    3.0
-    """
-    distinct = _distinct_rows("expected_loss", learner, rows, budget)
-    indices = distinct.indices.tolist()
-    tree = _Tree("expected_loss", learner, distinct, len(indices), _Options(delay, budget, stop, limit))
-    tree.check_size(0.0)
-    return math.fsum(loss for _, loss in tree.leaves(lambda path: [indices[len(path)]]))
-
-
-def random_order(
-    learner: AnyLearner,
-    pool: _Input,
-    *,
-    delay: int = 0,
-    budget: Budget | None = None,
-    stop: Stop = "fits",
-    limit: int = _MAX_NODES,
-) -> float:
-    """Return the exact expected regret of the learner on this pool in random order.
-
-    Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
-    best fixed mix within it; on a labelled pool the best hypothesis of the class.
-
-    pool: a pool, a labelled pool, or an array of losses. Other parameters are those of `expected_loss`.
-
-    >>> from tombola import Pool
-    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-    >>> random_order(FollowTheLeader(), Pool([[1, 0], [0, 1]]))
-    0.5
-
-    >>> from tombola.classification import ERM, LabelledPool, Thresholds
-    >>> random_order(ERM(Thresholds()), LabelledPool([1, 2, 3], [0, 0, 1]))
-    1.1666666666666667
-    """
-    distinct = _distinct_rows("random_order", learner, pool, budget)
-    counts = distinct.counts.tolist()
-    tree = _Tree("random_order", learner, distinct, sum(counts), _Options(delay, budget, stop, limit))
-    tree.check_size(math.lgamma(sum(counts) + 1) - sum(math.lgamma(count + 1) for count in counts))
-    losses = [loss for _, loss in tree.leaves(_unused_rows(counts))]
-    return math.fsum(losses) / len(losses) - distinct.comparator_loss(counts, sum(counts))
-
-
-def worst_pool(
-    learner: AnyLearner,
-    rows: _Input,
-    horizon: int,
-    *,
-    delay: int = 0,
-    budget: Budget | None = None,
-    stop: Stop = "fits",
-    limit: int = _MAX_NODES,
-) -> tuple[float, Any]:
-    """Return the largest expected regret in random order, and a pool attaining it.
-
-    The maximum is over all pools of `horizon` rows, each of them one of `rows`. Other parameters are those of
-    `expected_loss`.
-
-    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-    >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
-    >>> round(regret, 9), pool.losses.tolist()
-    (1.333333333, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
-    """
-    distinct = _distinct_rows("worst_pool", learner, rows, budget)
-    options = _Options(delay, budget, stop, limit)
-    regret, counts = _walk_all("worst_pool", learner, distinct, horizon, options).worst_pool()
-    return regret, distinct.pool_of_counts(counts)
-
-
-def worst_case(
-    learner: AnyLearner,
-    rows: _Input,
-    horizon: int,
-    *,
-    grid: int = 12,
-    delay: int = 0,
-    budget: Budget | None = None,
-    stop: Stop = "fits",
-    limit: int = _MAX_NODES,
-) -> Regrets:
-    """Return the worst expected regrets: i.i.d., random and adversarial order.
-
-    The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random order are exact
-    maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
-    the maximum over all distributions. Other parameters are those of `expected_loss`.
-
-    >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-    >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
-    >>> round(regrets.random, 9), regrets.adversarial, regrets.adversarial_input.losses.tolist()
-    (1.333333333, 2.0, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    """
-    _validate.integer("worst_case", "grid", grid, least=1)
-    distinct = _distinct_rows("worst_case", learner, rows, budget)
-    if math.comb(grid + len(distinct) - 1, grid) > limit:
-        raise ParameterError(
-            f"worst_case: expected at most limit={limit} distributions, got more for {len(distinct)} distinct rows and "
-            f"grid={grid}; write a smaller grid, or a larger limit."
-        )
-    sequences = _walk_all("worst_case", learner, distinct, horizon, _Options(delay, budget, stop, limit))
-    random, counts = sequences.worst_pool()
-    iid, probabilities = sequences.worst_iid(grid)
-    return Regrets(
-        iid=iid,
-        random=random,
-        adversarial=sequences.adversarial,
-        iid_input={
-            tuple(row): probability
-            for row, probability in zip(distinct.values.tolist(), probabilities, strict=True)
-            if probability > 0
-        },
-        random_input=distinct.pool_of_counts(counts),
-        adversarial_input=distinct.pool(sequences.path),
-    )
-
-
-class _AllSequences(NamedTuple):
-    """Expected losses of all sequences: mean by multiset of rows, worst sequence."""
-
-    distinct: _DistinctRows
-    horizon: int
-    means: dict[_Path, float]
-    adversarial: float
-    path: _Path
-
-    def worst_pool(self) -> tuple[float, _Path]:
-        """Return the largest regret in random order, and the counts of its rows."""
-        return max(
-            (mean - self.distinct.comparator_loss(counts, self.horizon), counts) for counts, mean in self.means.items()
-        )
-
-    def worst_iid(self, grid: int) -> tuple[float, list[float]]:
-        """Return the largest i.i.d. regret on the grid, and its distribution."""
-        counts, losses = np.array(list(self.means)), np.array(list(self.means.values()))
-        ways = np.array([count_orders(pool) for pool in self.means], dtype=np.float64)
-        worst, at = -math.inf, [0.0]
-        for parts in compositions(grid, len(self.distinct)):
-            probabilities = np.array(parts) / grid
-            loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
-            regret = loss - self.distinct.comparator_loss(parts, self.horizon)
-            if regret > worst:
-                worst, at = regret, probabilities.tolist()
-        return worst, at
-
-
-def _walk_all(owner: str, learner: Any, distinct: _DistinctRows, horizon: int, options: _Options) -> _AllSequences:
-    """Compute the expected loss on every sequence of `horizon` rows."""
-    T = _validate.integer(owner, "horizon", horizon, least=1)
-    tree = _Tree(owner, learner, distinct, T, options)
-    tree.check_size(T * math.log(len(distinct)))
-    losses: dict[_Path, list[float]] = defaultdict(list)
-    best: dict[_Path, float] = {}
-    adversarial = -math.inf
-    path: _Path = ()
-    for leaf, loss in tree.leaves(_unused_rows([T] * len(distinct))):
-        counts = tuple(leaf.count(kind) for kind in range(len(distinct)))
-        losses[counts].append(loss)
-        if counts not in best:
-            best[counts] = distinct.comparator_loss(counts, T)
-        if loss - best[counts] > adversarial:
-            adversarial, path = loss - best[counts], leaf
-    means = {counts: math.fsum(same) / len(same) for counts, same in losses.items()}
-    return _AllSequences(distinct, T, means, adversarial, path)
-
-
-def compositions(total: int, parts: int) -> Iterator[_Path]:
-    """Yield every tuple of `parts` nonnegative integers with sum `total`."""
-    for bars in itertools.combinations(range(total + parts - 1), parts - 1):
-        edges = (-1, *bars, total + parts - 1)
-        yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
-
-
-def count_orders(counts: _Path) -> int:
-    """Return the number of distinct orders of a pool; counts: copies of each row."""
-    return math.factorial(sum(counts)) // math.prod(math.factorial(count) for count in counts)
-
-
-def _unused_rows(counts: list[int]) -> Callable[[_Path], list[int]]:
-    """Return a function from a prefix to the distinct rows that are not used up."""
-    return lambda path: [kind for kind, count in enumerate(counts) if path.count(kind) < count]
-
-
-class _Branch(NamedTuple):
-    """Outcome of the learner's rng: probability, state, actions without feedback."""
-
-    weight: float
-    snapshot: _Snapshot
-    pending: tuple[tuple[int, float], ...] = ()
-
-
-class _Node(NamedTuple):
-    """A prefix, the expected loss on it, and the possible learner states after it."""
-
-    path: _Path
-    loss: float
-    branches: list[_Branch]
-
-
-class _Tree:
-    """Tree of all sequences of rows, traversed depth first with one learner."""
-
-    def __init__(self, owner: str, learner: Any, distinct: _DistinctRows, horizon: int, options: _Options) -> None:
-        self._owner, self._name = owner, type(learner).__name__
-        self._limit = _validate.integer(owner, "limit", options.limit, least=1)
-        self._delay = _validate.integer(owner, "delay", options.delay, least=0)
-        self._kinds, self._horizon, self._nodes = len(distinct), horizon, 0
-        feedback_type(learner)  # raises for what is not a learner
-        if isinstance(distinct, _LabelRows):
-            self._enumerable: _EnumerableLearner = _LabelPredictor(owner, learner, distinct, horizon)
-        else:
-            assert isinstance(distinct, _LossRows)
-            self._enumerable = _LossLearner(owner, learner, distinct, horizon, options.budget, options.stop)
-
-    def check_size(self, log_sequences: float) -> None:
-        """Raise before the traversal if the number of sequences already exceeds the limit."""
-        if log_sequences + (self._horizon - 1) * math.log(self._enumerable.max_branches) > math.log(self._limit) + 1e-9:
-            self._raise_too_large()
-
-    def leaves(self, next_rows: Callable[[_Path], list[int]]) -> Iterator[tuple[_Path, float]]:
-        """Yield every sequence of distinct rows with the learner's expected loss.
-
-        next_rows: function from a path to the distinct rows that may follow it.
-        """
-        stack = [_Node((), 0.0, [_Branch(1.0, self._enumerable.start())])]
-        while stack:
-            node = stack.pop()
-            if len(node.path) == self._horizon:
-                yield node.path, node.loss
-                continue
-            distinct = list(reversed(next_rows(node.path)))
-            sees_features = distinct if self._enumerable.sees_features else distinct[:1]
-            seen = {
-                kind: [self._enumerable.choices(branch.snapshot, kind) for branch in node.branches]
-                for kind in sees_features
-            }
-            stack.extend(self._child(node, seen.get(kind, seen[sees_features[0]]), kind) for kind in distinct)
-
-    def _child(self, node: _Node, choices: list[list[_Choice]], kind: int) -> _Node:
-        """Return the node after one more row."""
-        loss, branches, path = node.loss, [], (*node.path, kind)
-        last = len(path) == self._horizon
-        for branch, own_choices in zip(node.branches, choices, strict=True):
-            self._nodes += len(own_choices) if self._enumerable.branches_on_actions else 1
-            if self._nodes > self._limit:
-                self._raise_too_large()
-            loss += branch.weight * sum(
-                choice.probability * self._enumerable.loss(choice.action, kind) for choice in own_choices
-            )
-            if not last:
-                branches += self._observe(branch, own_choices, path)
-        return _Node(path, loss, branches)
-
-    def _observe(self, branch: _Branch, own_choices: list[_Choice], path: _Path) -> list[_Branch]:
-        """Return the possible states after the feedback of the round `delay` ago."""
-        played = len(path) - self._delay
-        branches = []
-        for choice in own_choices if self._enumerable.branches_on_actions else [_Choice(0, 1.0, own_choices[0].after)]:
-            snapshot, pending = choice.after, (*branch.pending, (choice.action, choice.probability))
-            if played > 0:
-                (action, probability), *late = pending
-                snapshot = self._enumerable.observe(snapshot, played, action, probability, path[played - 1])
-                pending = tuple(late)
-            branches.append(_Branch(branch.weight * choice.probability, snapshot, pending))
-        return branches
-
-    def _raise_too_large(self) -> NoReturn:
-        raise ParameterError(
-            f"{self._owner}: expected a tree of at most limit={self._limit} nodes, got more for {self._name}, horizon "
-            f"{self._horizon} and {self._kinds} distinct rows; write a smaller horizon, or a larger limit."
-        )

@@ -7,13 +7,15 @@ probability. An exact statement has the p-value 0 or 1. Power is tested by fault
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
+from scipy.special import bdtrc, chdtr, chdtrc, stdtr, stdtrit
 
 from tombola import _statistics
 from tombola._types import Floats
+from tombola.paper.rows import Rows, distinct, select
 
 # Absolute tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
 ROUNDING = 1e-9
@@ -36,13 +38,31 @@ def mean_at_most(values: Floats, limit: float) -> float:
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
     """
-    from scipy.special import stdtr
-
     mean, tolerance = float(np.mean(values)), ROUNDING * max(1.0, abs(limit))
     if mean <= limit + tolerance or values.size < 2:
         return 1.0
     error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
     return float(stdtr(values.size - 1, (limit - mean) / error)) if error > 0 else 0.0
+
+
+def means_at_most(
+    rows: Rows, by: Sequence[str], limit: Callable[..., float], column: str = "regret"
+) -> tuple[list[float], float]:
+    """Return a p-value of `mean_at_most` per setting, and the largest mean / limit.
+
+    rows: measurements of a claim, column -> value.
+    by: columns of a setting; the mean is over all rows with the same values of them.
+    limit: values of these columns -> limit, such as a bound on the regret.
+
+    >>> means_at_most([{"T": 4, "regret": 1.0}, {"T": 4, "regret": 3.0}], ["T"], lambda T: T)
+    ([1.0], 0.5)
+    """
+    checks, shares = [], []
+    for setting in distinct(rows, *by):
+        values, most = select(rows, column, **dict(zip(by, setting, strict=True))), limit(*setting)
+        checks.append(mean_at_most(values, most))
+        shares.append(float(values.mean()) / most)
+    return checks, max(shares)
 
 
 def mean_equals(values: Floats, mean: float) -> float:
@@ -60,8 +80,6 @@ def binomial_tail(misses: int, plays: int, probability: float) -> float:
     >>> round(binomial_tail(3, plays=20, probability=0.05), 4), binomial_tail(0, plays=20, probability=0.05)
     (0.0755, 1.0)
     """
-    from scipy.special import bdtrc
-
     return 1.0 if misses <= 0 else float(bdtrc(misses - 1, plays, probability))
 
 
@@ -84,8 +102,6 @@ def counts_uniform(counts: Floats) -> float:
     >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)
     """
-    from scipy.special import chdtr, chdtrc
-
     expected = float(np.mean(counts))
     if counts.size < 2 or expected == 0:
         return 1.0
@@ -95,10 +111,7 @@ def counts_uniform(counts: Floats) -> float:
 
 
 def growth(
-    relation: Literal["at most", "at least"],
-    horizons: Sequence[float],
-    regrets: list[Floats],
-    limits: Sequence[float],
+    relation: Literal["at most", "at least"], horizons: Sequence[float], regrets: list[Floats], limits: Sequence[float]
 ) -> float:
     """Return the p-value of "mean regret grows at most (or least) as fast as limits".
 
@@ -112,8 +125,6 @@ def growth(
     >>> [growth(relation, [10, 100, 1000], regrets, [3, 10, 32]) < 1e-6 for relation in ("at most", "at least")]
     [True, False]
     """
-    from scipy.special import stdtr, stdtrit
-
     x = np.array(horizons, dtype=np.float64)
     # No slope without three horizons, and no logarithm of a mean that is not positive: the check passes.
     if x.size < 3 or min(float(np.mean(values)) for values in regrets) <= 0:

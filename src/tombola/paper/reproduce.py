@@ -92,10 +92,7 @@ def reproduce(
 
 
 def _draw(result: ClaimResult, out: Path) -> Drawing:
-    """Draw the chart once for the page, and as PNG and SVG.
-
-    The page has headings, so only the files have the title.
-    """
+    """Draw the chart for the page, and as PNG and SVG, which have the title too."""
     claim = result.claim
     chart = claim.chart(result.rows)
     figure = draw_chart(chart, titled=False)
@@ -107,10 +104,7 @@ def _draw(result: ClaimResult, out: Path) -> Drawing:
 
 
 def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tuple[str, str]]:
-    """Return the facts of the run for the page.
-
-    The number of workers is not among them: no page may depend on it.
-    """
+    """Return the facts of the run for the page, which are the same for any workers."""
     alpha = sum(result.claim.alpha for result in results)
     return [
         ("seed", str(options.seed)),
@@ -121,33 +115,19 @@ def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tupl
 
 
 def _entry(result: ClaimResult, drawn: Drawing, seed: int) -> ClaimEntry:
-    claim, verdict = result.claim, result.verdict
+    claim = result.claim
+    size = claim.sample_size(result.rows)
+    plays = f"{plural(size, 'play')}; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
+    names = ("name", "title", "source", "statement", "meaning", "expected", "limits", "section")
     return ClaimEntry(
-        name=claim.name,
-        title=claim.title,
-        source=claim.source,
-        statement=claim.statement,
-        meaning=claim.meaning,
-        outcome=verdict.outcome,
-        expected=claim.expected,
-        measured=verdict.measured,
-        printed=verdict.printed,
-        corrected=verdict.corrected,
-        limits=claim.limits,
-        false_alarm=_false_alarm(claim, result.rows),
+        **{name: getattr(claim, name) for name in names},
+        **result.verdict._asdict(),
+        false_alarm=plays if claim.alpha > 0 else f"none: {size:,} exact computations",
         faults=tuple(result.faults),
         command=f"tombola reproduce --claims {claim.name} --seed {seed}",
         drawings=(drawn,),
-        section=claim.section,
         table=claim.page_table(result.rows),
     )
-
-
-def _false_alarm(claim: Claim, rows: Rows) -> str:
-    size = claim.sample_size(rows)
-    if claim.alpha == 0:
-        return f"none: {size:,} exact computations"
-    return f"{plural(size, 'play')}; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
 
 
 def _write_csv(rows: Rows, path: Path) -> None:

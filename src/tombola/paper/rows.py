@@ -26,9 +26,7 @@ def matching(rows: Rows, **where: Any) -> Rows:
 
 
 def select(rows: Rows, column: str, **where: Any) -> Floats:
-    """Return one column of the matching rows, as a float64 array in row order.
-
-    rows, where: measurements of a claim, and columns with their required values.
+    """Return one column of the `matching` rows, as a float64 array in row order.
 
     >>> select([{"T": 2, "regret": 1.5}, {"T": 4, "regret": 2.5}], "regret", T=4).tolist()
     [2.5]
@@ -37,9 +35,7 @@ def select(rows: Rows, column: str, **where: Any) -> Floats:
 
 
 def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
-    """Return the distinct values of a column of the matching rows, sorted.
-
-    rows, where: measurements of a claim, and columns with their required values.
+    """Return the distinct values of a column of the `matching` rows, sorted.
 
     >>> levels([{"T": 4}, {"T": 2}, {"T": 4}], "T")
     [2, 4]
@@ -49,8 +45,6 @@ def levels(rows: Rows, column: str, **where: Any) -> list[Any]:
 
 def distinct(rows: Rows, *columns: str) -> list[tuple[Any, ...]]:
     """Return the distinct tuples of values of several columns, sorted.
-
-    rows: measurements of a claim, column -> value.
 
     >>> distinct([{"T": 4, "k": 2}, {"T": 2, "k": 3}, {"T": 4, "k": 2}], "T", "k")
     [(2, 3), (4, 2)]

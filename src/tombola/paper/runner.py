@@ -1,8 +1,7 @@
 """Run the units of claims, with faults or without; finished ones are cached.
 
-Fault injection replaces one component of a claim by a wrong one; the verdict must change. A fault is a set of field
-overrides: an order that is not shuffled, a learner that does not learn, half a confidence radius. A source fault
-changes an expression of the package instead. Units and seeds are those of the claim itself.
+Fault injection replaces one component of a claim by a wrong one; the verdict must change. A source fault changes an
+expression of the package instead. Units and seeds are those of the claim itself.
 """
 
 import hashlib
@@ -59,9 +58,6 @@ class FaultResult(NamedTuple):
 def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
     """Run the units of all claims in parallel; return the rows of each claim.
 
-    Units are the settings of a claim's measurements, rows the measurements. A unit has the same seed with and without
-    a fault (a wrong component of a claim), so that nothing but the faulty component differs.
-
     claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "", part of the cache key.
     cache: finished units, which are read instead of run; new ones are added.
     """
@@ -79,13 +75,10 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 
 
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
-    """Run all units of one claim in this thread, and return their measurements.
+    """Run all units of one claim in this thread, and return their rows.
 
-    A claim with a source fault (a text changed in a function of the package) is run in this way, because all threads of
-    the process see the fault; `options.workers` is ignored.
-
-    fault: name of the fault injected, or "", part of the cache key.
-    cache: finished units, which are read instead of run; new ones are added.
+    A claim with a source fault is run in this way, because all threads of the process see the fault.
+    Parameters are those of `run_claims`.
     """
     units = claim.units(full=options.full)
     rows = [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
@@ -98,11 +91,10 @@ def run_faults(
 ) -> list[FaultResult]:
     """Run each claim with each of its faults injected, and write out/faults.json.
 
-    A fault replaces fields of the claim by wrong values; a source fault replaces a text in the source of a function of
-    the package, in memory (`SourceFault`). The result and the JSON file have one entry per fault, source faults last.
+    The result and the JSON file have one entry per fault, source faults last.
 
     rows: `rows[i]` are the measurements of `claims[i]`; they are used again for faults that only its verdict reads.
-    cache: finished units, which are read instead of run; new ones are added.
+    cache: as in `run_claims`.
     """
     cases = [(claim, own, name) for claim, own in zip(claims, rows, strict=True) for name in claim.faults()]
     faulty = [claim.with_fault(name) for claim, _, name in cases]

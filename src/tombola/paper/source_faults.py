@@ -31,10 +31,7 @@ class SourceFault(NamedTuple):
 
 
 def _function_of(name: str) -> FunctionType:
-    """Return the function of a name "module:qualified name", decorators removed.
-
-    The module is relative to `tombola`.
-    """
+    """Return the function of a name "module:qualified name", decorators removed."""
     module, path = name.split(":")
     found: Any = import_module(f"tombola.{module}")
     for part in path.split("."):

@@ -5,6 +5,7 @@ follows the same rows and returns the actions that the formula allows in each ro
 no code with the learners. They take counts and sums from dictionaries, invert kl by bisection, and are slow.
 """
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -56,7 +57,6 @@ class Twin(ABC):
         self.sums[action] += loss
 
     def _mean(self, a: int) -> float:
-        """Return the mean loss observed of an action with answers."""
         return self.sums[a] / self.counts[a]
 
     def _survivors(self, active: list[int], radii: dict[int, float]) -> list[int]:
@@ -70,8 +70,6 @@ class SuccessiveEliminationTwin(Twin):
     """Naive SuccessiveElimination: play all active actions once, then drop some.
 
     An action is dropped if its mean - r exceeds the least mean + r, r = sqrt(2 ln T / n) for n losses (Slivkins 2019).
-
-    k, T: numbers of actions and rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -95,15 +93,13 @@ class SerflingEliminationTwin(Twin):
     sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), his correction for finite lists, and
     S the number of times at which actions may be dropped.
 
-    k, T: numbers of actions and rounds.
     delta: error probability; None is 1/T.
     """
 
     def __init__(self, k: int, T: int, delta: float | None = None) -> None:
         super().__init__(k, T)
         self.delta = 1 / T if delta is None else delta
-        counts = [1]
-        first = 1
+        counts, first = [1], 1
         for _ in range(3):
             counts = [first]
             while 2 * math.ceil(1.5 * counts[-1]) < T:
@@ -132,8 +128,6 @@ class SimulationEliminationTwin(Twin):
 
     The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i exceeds the least
     mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
-
-    k, T: numbers of actions and rounds.
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -158,7 +152,6 @@ class FrugalUCBTwin(Twin):
 
     The index is a lower confidence bound on the mean loss. A switch adds 2 price / R to it, R the rounds left.
 
-    k, T: numbers of actions and rounds.
     price: cost of a switch, in losses.
     """
 
@@ -172,17 +165,13 @@ class FrugalUCBTwin(Twin):
             return {self.plays[-1]}
         remaining = self.T - len(self.plays)
         current = self.plays[-1] if self.plays else 0
-        untried = [a for a, count in self.counts.items() if count == 0]
-        values = {
-            a: _lower_index(self._mean(a), count, remaining, self.k, self.T)
-            for a, count in self.counts.items()
-            if count > 0
-        }
-        if untried:
+        tried = [a for a, count in self.counts.items() if count > 0]
+        values = {a: _lower_index(self._mean(a), self.counts[a], remaining, self.k, self.T) for a in tried}
+        if len(tried) < self.k:
+            untried = [a for a in range(self.k) if a not in tried]
             values[min(untried, key=lambda a: (self.plays.count(a), a))] = 0.0
         values = {a: value + 2 * self.price / remaining * (a != current) for a, value in values.items()}
-        least = min(values.values())
-        return {a for a, value in values.items() if value <= least + _TIE}
+        return {a for a, value in values.items() if value <= min(values.values()) + _TIE}
 
     def act(self, action: int) -> None:
         if self.rest == 0:
@@ -197,7 +186,6 @@ class OptimisticSimulationTwin(Twin):
     It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set to 0, so that their
     mean is the index of FrugalUCB, a lower confidence bound on the mean loss of the action.
 
-    k, T: numbers of actions and rounds.
     base: the base learner of OptimisticSimulation.
     rng: copy of the learner's random generator, so that simulated rounds are the same.
     """
@@ -237,10 +225,8 @@ class OptimisticSimulationTwin(Twin):
 
 
 def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
-    """Return the index of FrugalUCB by bisection.
-
-    It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), for n losses of mean m and R rounds left.
-    """
+    """Return the index of FrugalUCB by bisection."""
+    # It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), for n losses of mean m and R rounds left.
     allowed = (1 - count / T) * math.log(max(1.0, remaining / (k * count))) / count
     low, high = (0.0, mean) if allowed > 0 else (mean, mean)
     for _ in range(_BISECTIONS):
@@ -372,9 +358,7 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 def _linear_program_spending(
     losses: Floats, costs: Floats, amount: float, plan: Callable[[int, float], tuple[float, int]]
 ) -> Floats:
-    """Return the costs, shape (T,), of solving the linear program of the rows seen.
-
-    The stop is strict.
+    """Return the costs, shape (T,), of solving the LP of the rows seen; strict stop.
 
     plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
     """
@@ -394,25 +378,18 @@ def _linear_program_spending(
 
 
 def _best_two(rewards: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the best mix of at most two actions with mean cost at most `rate`.
-
-    It is a vertex of the linear program.
-    """
-    k = rewards.size
-    mixes = [np.eye(k)[a] for a in range(k) if costs[a] <= rate]
-    for a in range(k):
-        for b in range(k):
-            if costs[a] < rate < costs[b]:
-                share = (rate - costs[a]) / (costs[b] - costs[a])
-                mixes.append((1 - share) * np.eye(k)[a] + share * np.eye(k)[b])
+    """Return the best mix of one or two actions with mean cost at most `rate`."""
+    each = np.eye(rewards.size)
+    mixes = [mix for mix, cost in zip(each, costs, strict=True) if cost <= rate]
+    for a, b in itertools.product(range(rewards.size), repeat=2):
+        if costs[a] < rate < costs[b]:
+            share = (rate - costs[a]) / (costs[b] - costs[a])
+            mixes.append((1 - share) * each[a] + share * each[b])
     return np.asarray(max(mixes, key=lambda mix: float(mix @ rewards)))
 
 
 def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
-    """Return the average mix, shape (k,), of PrimalDual with the strict stop.
-
-    Action 0 is null. Actions and prices are two exponential weights.
-    """
+    """Return the average mix, shape (k,), of PrimalDual, strict stop, null action 0."""
     n, k, m = costs.shape
     eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)
     eta_d = rate * math.sqrt(8 * math.log(m + 1) / n)

@@ -10,13 +10,7 @@ import pytest
 
 from tombola import bounds, instances, play
 from tombola.learners import BirthdayTest
-from tombola.paper.claims.birthday import (
-    _mean_of_law,
-    _mean_plays_of_test,
-    _partitions,
-    _pool_with_repeat,
-    _repeat_mean,
-)
+from tombola.paper.claims import birthday
 
 
 def test_mean_is_within_the_bound_up_to_5000() -> None:
@@ -43,11 +37,11 @@ def test_mean_of_a_law_by_enumeration() -> None:
     for draws in itertools.product(range(3), repeat=4):
         tau = next(t for t in range(2, 5) if len(set(draws[:t])) < t)
         mean += tau * math.prod(Fraction(weights[i], 6) for i in draws)
-    assert _mean_of_law(weights) == mean
+    assert birthday._mean_of_law(weights) == mean
 
 
 def test_partitions_are_all_decreasing_lists() -> None:
-    found = list(_partitions(6, 3))
+    found = list(birthday._partitions(6, 3))
     assert len({*map(tuple, found)}) == len(found) == 7
     assert all(sum(law) == 6 and sorted(law, reverse=True) == law for law in found)
 
@@ -62,11 +56,11 @@ def test_regret_on_the_birthday_pool_is_half_the_horizon(T: int) -> None:
 
 @pytest.mark.parametrize("T", [4, 6])
 def test_mean_regret_with_one_repeated_loss_equals_all_orders(T: int) -> None:
-    pool = _pool_with_repeat(T)
+    pool = birthday._pool_with_repeat(T)
     regrets = [
         play(BirthdayTest(), pool, order=list(order), seed=0).regret for order in itertools.permutations(range(T))
     ]
-    assert _repeat_mean(T) == pytest.approx(float(np.mean(regrets)), rel=1e-12)
+    assert birthday._repeat_mean(T) == pytest.approx(float(np.mean(regrets)), rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 6])
@@ -76,4 +70,4 @@ def test_mean_plays_of_test_equals_all_trainings(n: int) -> None:
     for draws in itertools.product(range(n), repeat=n):
         first = next((t for t in range(n) if draws[t] in draws[:t]), n)
         total += min(first + 2, n)
-    assert _mean_plays_of_test(n) == pytest.approx(float(total / n**n), rel=1e-12)
+    assert birthday._mean_plays_of_test(n) == pytest.approx(float(total / n**n), rel=1e-12)

@@ -10,13 +10,7 @@ from tombola import Trace, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget, BudgetTerms
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
-from tombola.paper.claims.constraints import (
-    Constraints,
-    _affordable_plays,
-    _first_play_formula,
-    _least_regret,
-    _regrets_by_spending,
-)
+from tombola.paper.claims import constraints
 from tombola.paper.source_faults import injected
 from tombola.pool import Pool
 
@@ -73,30 +67,30 @@ def test_practical_learners_have_root_regret(learner: BudgetedLearner) -> None:
 
 
 @pytest.mark.parametrize("mixed", [True, False])
-@pytest.mark.parametrize("rate", [pytest.param(0.5, marks=pytest.mark.full), 0.2])
-@pytest.mark.usefixtures("short_work")
-def test_serfling_lp_bound_and_stop(rate: float, mixed: bool) -> None:
+@pytest.mark.parametrize(
+    ("learner", "T", "rate", "count"),
+    [
+        pytest.param(SerflingLP(), 2**14, 0.5, 5, marks=pytest.mark.full),
+        (SerflingLP(), 2**14, 0.2, 5),
+        (EmpiricalLP(), 2**16, 0.5, 3),
+        (EmpiricalLP(), 2**16, 0.2, 3),
+    ],
+)
+def test_bounds_of_linear_programs(
+    request: pytest.FixtureRequest, learner: Any, T: int, rate: float, count: int, mixed: bool
+) -> None:
     """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
-    T = 2**14
-    for trace in traces(SerflingLP(), T, rate, 5, mixed=mixed, stop="strict"):
-        bound = SerflingLP().bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
-        assert bound is not None
-        assert bound < T
-        assert trace.regret <= bound
-        assert trace.balance.left[0] >= 1
-        assert trace.plays[1:].sum() > T / 8
-
-
-@pytest.mark.parametrize("mixed", [True, False])
-@pytest.mark.parametrize("rate", [0.5, 0.2])
-def test_empirical_lp_bound(rate: float, mixed: bool) -> None:
-    """Each run may fail with probability .05 by the theorem, in truth with far less; seeds are fixed."""
-    T = 2**16
-    bound = EmpiricalLP().bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
+    if isinstance(learner, SerflingLP):
+        request.getfixturevalue("short_work")
+    bound = learner.bound(BudgetTerms(3, 1, T, rate, 0), 0.05)
     assert bound is not None
-    for trace in traces(EmpiricalLP(), T, rate, 3, mixed=mixed, stop="strict"):
-        assert trace.regret <= bound
-        assert bound < trace.regret + trace.reward, "playing nothing loses more than the bound"
+    for trace in traces(learner, T, rate, count, mixed=mixed, stop="strict"):
+        assert trace.regret <= bound < T
+        if isinstance(learner, SerflingLP):
+            assert trace.balance.left[0] >= 1
+            assert trace.plays[1:].sum() > T / 8
+        else:
+            assert bound < trace.regret + trace.reward, "playing nothing loses more than the bound"
 
 
 @pytest.mark.usefixtures("short_work")
@@ -123,9 +117,8 @@ def test_printed_and_corrected_bounds() -> None:
     printed = bounds.budget_simulation_printed(2**24, 3, 1, 0.5, 0.05)
     corrected = bounds.budget_simulation(2**24, 3, 1, 0.5, 0.05)
     assert printed < corrected < 2**24
-    assert bounds.budget_first_play(2**16, 3, 1, 0.5, 0.05, margin=3.0) > bounds.budget_first_play(
-        2**16, 3, 1, 0.5, 0.05
-    )
+    first, later = (bounds.budget_first_play(2**16, 3, 1, 0.5, 0.05, margin=margin) for margin in (2.0, 3.0))
+    assert first < later
     roots = [bounds.serfling_lp(2**i, 3, 1, 0.5, 0.05) / 2 ** (i / 2) for i in (20, 24, 28)]
     assert max(roots) < 1.1 * min(roots), "of order sqrt(T), up to ln ln T"
     assert bounds.serfling_lp(1, 3, 1, 0.5, 0.05) == 1
@@ -134,22 +127,16 @@ def test_printed_and_corrected_bounds() -> None:
 SHARES = {0.25: 93.0, 0.5: 95.0, 0.75: 97.0}
 
 
-def priced(name: str) -> Pool:
-    if name in OWN:
-        return OWN[name]()
-    data = np.load(SHARED / f"{name}.npz", allow_pickle=True)
-    return Pool(data["loss"], costs=data["cost"])
-
-
 PRICED = ["swebench_bash", "routellm_mmlu", "frugalml_yelp", "frugalml_rafdb", "frugalml_command"]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("share", [0.5, *(pytest.param(share, marks=pytest.mark.full) for share in (0.25, 0.75))])
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", ["own_language_models", *(PRICED if REAL else [])])
 def test_empirical_lp_on_real_prices(name: str, share: float) -> None:
     """Means over 5 (500 rows: 20) runs, whose standard deviation is below 1.5 %; seeds are fixed."""
-    pool = priced(name)
+    data = {} if name in OWN else np.load(SHARED / f"{name}.npz", allow_pickle=True)
+    pool = OWN[name]() if name in OWN else Pool(data["loss"], costs=data["cost"])
     assert pool.costs is not None
     whole = float(pool.costs[:, pool.best].sum(dtype=np.float64))
     percents = []
@@ -163,24 +150,26 @@ def test_empirical_lp_on_real_prices(name: str, share: float) -> None:
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("resources", "delay"), [(1, 0), (2, 7), (5, 50)])
 def test_every_affordable_play_is_made(resources: int, delay: int) -> None:
-    assert _affordable_plays(resources, delay) == (99, 99)
+    assert constraints._affordable_plays(resources, delay) == (99, 99)
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("fault", ["reservations forgotten", "costs rounded down"])
 def test_affordable_plays_show_faults_of_the_tracker(fault: str) -> None:
-    with injected(Constraints().source_faults()[fault]):
-        made, affordable = _affordable_plays(2, delay=7)
+    with injected(constraints.Constraints().source_faults()[fault]):
+        made, affordable = constraints._affordable_plays(2, delay=7)
     assert made > affordable
 
 
 @pytest.mark.parametrize("margin", [2.0, 3.0])
 def test_first_play_formula_is_that_of_the_bound(margin: float) -> None:
     for T, m, rate in ((2**16, 1, 0.8), (2**14, 5, 0.4), (2**18, 2, 0.2)):
-        assert _first_play_formula(T, m, rate, margin, 0) == bounds.budget_first_play(T, 3, m, rate, 0.05, margin)
+        assert constraints._first_play_formula(T, m, rate, margin, 0) == bounds.budget_first_play(
+            T, 3, m, rate, 0.05, margin
+        )
 
 
 @pytest.mark.parametrize("T", [2, 4, 8, 16])
 def test_least_regret_is_a_sixteenth(T: int) -> None:
-    assert _least_regret(T) == pytest.approx(T / 16, abs=1e-9)
-    assert _regrets_by_spending(T).max(axis=0).min() >= T / 16 - 1e-12
+    assert constraints._least_regret(T) == pytest.approx(T / 16, abs=1e-9)
+    assert constraints._regrets_by_spending(T).max(axis=0).min() >= T / 16 - 1e-12

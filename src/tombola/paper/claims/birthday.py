@@ -2,22 +2,17 @@
 
 The test plays action 0 until one of its losses repeats, in round tau, and then follows the leader.
 
-Lemma 3.1 (L215): E[tau] <= 2 sqrt(T) on i.i.d. input. It is stated for large T and holds for every T (erratum 4). The
-expectation is a finite sum. Of all laws on the T losses the uniform one has the largest mean: E[tau] is the sum of
-n! e_n(p), and elementary symmetric polynomials are Schur-concave.
+Lemma 3.1 (L215) is stated for large T and holds for every T (erratum 4). Of all laws on the T losses the uniform one
+has the largest mean: E[tau] is the sum of n! e_n(p), and elementary symmetric polynomials are Schur-concave.
 
-Theorem 3.2 (L256): on i.i.d. inputs the regret is at most E[tau] plus that of following the leader; this is tested on
-the worst of a family of inputs. In random order it is (T+1)/2 in every play on a pool of T different losses; with one
-repeated loss the test stops at its second occurrence, and the mean regret is a finite sum.
-
-Section 4 (L262): Simulation repairs the test. Training for block i draws 2^i times from 2^i different rows, so tau is
-distributed as on i.i.d. draws, and action 0 is played in a share (tau + 1) / 2^i of the block. tau does not depend on
-the losses of the block, so the expected regret in random order is a finite sum, about 1.51 sqrt(T).
+Section 4 (L262): training for block i draws 2^i times from 2^i different rows, so tau is distributed as on i.i.d.
+draws, and action 0 is played in a share (tau + 1) / 2^i of the block. tau does not depend on the losses of the block,
+so the expected regret in random order is a finite sum, about 1.51 sqrt(T).
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,9 +26,9 @@ from tombola.learners import BirthdayTest, FixedAction, FollowTheLeader, LemmaSc
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.rows import Row, Rows, levels, select
+from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -53,10 +48,8 @@ _LAWS: dict[str, Callable[[int], list[int]]] = {
 
 
 def _mean_of_law(weights: list[int]) -> Fraction:
-    """Return E[tau] for i.i.d. draws with these weights, exactly.
-
-    It is the sum over n of P(the first n draws differ) = n! e_n(p), with e_n the elementary symmetric polynomial.
-    """
+    """Return E[tau] for i.i.d. draws with these weights, exactly."""
+    # It is the sum over n of P(the first n draws differ) = n! e_n(p), with e_n the elementary symmetric polynomial.
     symmetric = [Fraction(1)] + [Fraction(0)] * len(weights)
     for weight in weights:
         for n in range(len(weights), 0, -1):
@@ -64,24 +57,14 @@ def _mean_of_law(weights: list[int]) -> Fraction:
     return sum((math.factorial(n) * value for n, value in enumerate(symmetric)), Fraction(0))
 
 
-def _partitions(total: int, parts: int, largest: int | None = None) -> Iterator[list[int]]:
+def _partitions(total: int, parts: int) -> Iterator[list[int]]:
     """Yield all decreasing lists of `parts` integers, 0 or more, that sum to `total`."""
-    most = total if largest is None else min(total, largest)
-    if parts == 1:
-        yield from [[total]] if total <= most else []
-        return
-    for first in range(most, -1, -1):
-        yield from ([first, *rest] for rest in _partitions(total - first, parts - 1, first))
+    every = itertools.combinations_with_replacement(range(total, -1, -1), parts)
+    return (list(law) for law in every if sum(law) == total)
 
 
-@dataclass(frozen=True)
 class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_only=("mean", "bound", "law_mean")):
     """Mean of tau, the round in which the birthday test stops: exactly and in plays.
-
-    T = 16 to 4,096 losses, all different (16,384 in a full run).
-
-    A claim. Faults replace its fields: `test`, T -> learner; `order` of the plays; `mean`, T -> exact mean of tau;
-    `bound`, T -> limit for that mean; `law_mean`, integer weights of the losses -> exact mean of tau.
 
     Title: The birthday lemma
     Source: Lemma 3.1 (L215)
@@ -91,56 +74,52 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
     Limits: Passes if the exact mean, a finite sum, is at most 2 √T; if the mean over plays does not differ from it
         (two-sided t-test), also for two distributions of the losses that are not uniform; and if no distribution with
         probabilities j/12, j an integer, has a larger exact mean than the uniform one.
+    Alt: The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.
     """
 
     test: Callable[[int], Learner] = component(BirthdayTest)
     order: OrderLike = "iid"
     mean: Callable[[int], float] = component(bounds.birthday_mean)
     bound: Callable[[int], float] = component(bounds.birthday)
-    # From the weights of the losses to the exact mean of tau on i.i.d. draws.
-    law_mean: Callable[[list[int]], Fraction] = component(_mean_of_law)
+    law_mean: Callable[[list[int]], Fraction] = component(_mean_of_law)  # from the weights of the losses
 
     def units(self, *, full: bool) -> list[Unit]:
-        uniform: list[Unit] = [{"T": 4**i, "plays": 4000 if full else 400} for i in range(2, 8 if full else 7)]
-        return uniform + [{"T": 64, "plays": 4000 if full else 400, "law": law} for law in _LAWS if law != _UNIFORM]
+        plays = 4000 if full else 400
+        uniform = grid(T=[4**i for i in range(2, 8 if full else 7)], plays=plays)
+        return uniform + grid(T=64, plays=plays, law=[law for law in _LAWS if law != _UNIFORM])
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, law = unit["T"], unit.get("law", _UNIFORM)
         # Four times or more: enough rounds for the test to stop.
         rows = Pool(np.tile(np.repeat(instances.birthday(T).losses, _LAWS[law](T), axis=0), (4, 1)))
-        taus = (
-            _stopping_round(self.test(T), rows, self.order, child) for child in repetition_seeds(seed, unit["plays"])
-        )
-        return [{"T": T, "law": law, "play": r, "tau": tau} for r, tau in enumerate(taus)]
+        for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
+            actions = play(self.test(T), rows, order=self.order, seed=child).actions
+            # Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds
+            # after tau, which is at most T + 3.
+            yield {"T": T, "law": law, "play": r, "tau": int(np.argmax(actions != 0)) - 1}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", law=_UNIFORM)
         worst = max(self.mean(T) / self.bound(T) for T in at)
         agree = [pvalues.mean_equals(select(rows, "tau", T=T, law=_UNIFORM), self.mean(T)) for T in at]
-        for T, law in sorted({(row["T"], row["law"]) for row in rows if row["law"] != _UNIFORM}):
+        for T, law in distinct([row for row in rows if row["law"] != _UNIFORM], "T", "law"):
             exact_mean = float(self.law_mean(_LAWS[law](T)))
             agree.append(pvalues.mean_equals(select(rows, "tau", T=T, law=law), exact_mean))
-        maximisers = {T: self._maximisers(T) for T in _FEW_LOSSES}
-        even = [found == [[_DENOMINATOR // T] * T] for T, found in maximisers.items()]
+        even = []  # whether the uniform law is the only one with the largest mean
+        for T in _FEW_LOSSES:
+            means = [(self.law_mean(law), law) for law in _partitions(_DENOMINATOR, T)]
+            largest = max(means)[0]
+            even.append([law for mean, law in means if mean == largest] == [[_DENOMINATOR // T] * T])
         even += [pvalues.ROUNDING > abs(float(self.law_mean([1] * T)) - self.mean(T)) for T in _FEW_LOSSES]
         words = "differ from it" if self.any_rejected(agree) else "agree with it"
         measured = f"exact mean at most {worst:.2f} of 2 √T; plays {words}; the uniform law is the only "
         measured += f"maximiser for {sum(even[: len(_FEW_LOSSES)])} of {len(_FEW_LOSSES)} numbers of losses"
         return self.verdict_from([*agree, pvalues.exact(all(even)), pvalues.exact(worst <= 1)], measured, "2 √T")
 
-    def _maximisers(self, T: int) -> list[list[int]]:
-        """Return the laws with probabilities j/12 on T losses that have the largest mean."""
-        means = [(self.law_mean(law), law) for law in _partitions(_DENOMINATOR, T)]
-        largest = max(mean for mean, _ in means)
-        return [law for mean, law in means if mean == largest]
-
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "round in which the test stops",
-            [mean_band(rows, "measured", "T", "tau", law=_UNIFORM)],
-            reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean}),
-            alt="The measured round in which the test stops lies on its exact mean, below 2 √T at every horizon.",
-        )
+        bands = [mean_band(rows, "measured", "T", "tau", law=_UNIFORM)]
+        lines = reference_lines(levels(rows, "T", law=_UNIFORM), {"2 √T": self.bound, "exact": self.mean})
+        return self.make_chart("round in which the test stops", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -153,16 +132,6 @@ class Birthday(Claim, name="birthday", expected="holds", alpha=5e-4, verdict_onl
             "the first repetition not counted": {"law_mean": lambda law: _mean_of_law(law) - 1},
             "every law taken for uniform": {"law_mean": lambda law: _mean_of_law([1] * len(law))},
         }
-
-
-def _stopping_round(learner: Learner, rows: Pool, order: OrderLike, seed: Seed) -> int:
-    """Return tau of one play.
-
-    Action 1 has no loss and the test restarts from scratch, so the play leaves action 0 exactly two rounds after tau,
-    which is at most T + 3.
-    """
-    trace = play(learner, rows, order=order, seed=seed)
-    return int(np.argmax(trace.actions != 0)) - 1
 
 
 # Leads of action 1 in units of 1/sqrt(T): the hardest i.i.d. input is near 1.
@@ -193,21 +162,15 @@ def _pool_with_repeat(T: int) -> Pool:
 
 
 def _repeat_mean(T: int) -> float:
-    """Return the exact regret of the test on `_pool_with_repeat(T)`; T is even.
-
-    The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
-    """
+    """Return the exact regret of the test on `_pool_with_repeat(T)`; T is even."""
+    # The second 1/2 comes in round m with probability 2 (m - 1) / (T (T - 1)); action 0 is played until round m + 1.
     m = np.arange(2, T + 1)
     others = float(_pool_with_repeat(T).losses[2:, 0].sum()) / (T - 2)  # the mean of the losses that come once
     return float(np.sum(2 * (m - 1) / (T * (T - 1)) * (1.0 + (np.minimum(m + 1, T) - 2) * others)))
 
 
-@dataclass(frozen=True)
 class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict_only=("bound",)):
     """Regret of the birthday test on i.i.d. inputs, and T/2 in random order.
-
-    A claim. Faults replace its fields: `test`, T -> learner; `iid` and `order`, the orders of the i.i.d. and of the
-    shuffled plays; `bound`, T -> limit for the regret on i.i.d. inputs.
 
     Title: One learner, one pool: i.i.d. draws and random order
     Source: Theorem 3.2 (L256)
@@ -219,6 +182,7 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
         others, is at most 2 √T + 1 + √(2 ln 2) Σ 1/√n, n = 1 to T (t-test); if the regret in random order is (T+1)/2 in
         every play; and if, on a pool in which one loss comes twice, the mean regret does not differ from its exact
         value (two-sided t-test).
+    Alt: In random order the regret grows in proportion to T; on the worst i.i.d. input like √T.
     """
 
     test: Callable[[int], Learner] = component(BirthdayTest)
@@ -228,21 +192,18 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     bound: Callable[[int], float] = component(lambda T: bounds.birthday(T) + bounds.follow_the_leader_iid(T, 2))
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": 2**i, "plays": 200 if full else 80} for i in range(8, 19 if full else 16, 2)]
+        return grid(T=[2**i for i in range(8, 19 if full else 16, 2)], plays=200 if full else 80)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        T, count = unit["T"], unit["plays"]
-        pools: dict[str, tuple[Pool, OrderLike]] = {
-            f"iid {lead}": (_iid_input(T, lead), self.iid) for lead in (_ZERO, *_LEADS)
-        }
-        pools |= {"birthday": (instances.birthday(T), self.order), "twice": (_pool_with_repeat(T), self.order)}
-        for (kind, (pool, order)), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
-            plays = 3 * count if kind == "twice" else count
+        T = unit["T"]
+        pools: dict[str, Pool] = {f"iid {lead}": _iid_input(T, lead) for lead in (_ZERO, *_LEADS)}
+        pools |= {"birthday": instances.birthday(T), "twice": _pool_with_repeat(T)}
+        for (kind, pool), child in zip(pools.items(), repetition_seeds(seed, len(pools)), strict=True):
+            order = self.iid if kind.startswith("iid") else self.order
+            plays = 3 * unit["plays"] if kind == "twice" else unit["plays"]
             runs = compare(pool, {"test": self.test(pool.rows)}, order, repetitions=plays, relabel=False, seed=child)
-            yield from [
-                {"T": T, "kind": kind, "play": r, "regret": float(regret)}
-                for r, regret in enumerate(runs.regrets("test"))
-            ]
+            for r, regret in enumerate(runs.regrets("test")):
+                yield {"T": T, "kind": kind, "play": r, "regret": float(regret)}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
@@ -266,16 +227,13 @@ class Separation(Claim, name="separation", expected="holds", alpha=5e-4, verdict
     def chart(self, rows: Rows) -> Chart:
         at = levels(rows, "T")
         worst_rows = [{"T": T, "regret": float(value)} for T in at for value in worst_iid(rows, T)[1]]
-        return self.make_chart(
-            "regret of the birthday test",
-            (
-                mean_band(rows, "random order", "T", "regret", kind="birthday"),
-                mean_band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
-                mean_band(worst_rows, "worst i.i.d. input", "T", "regret"),
-            ),
-            reference_lines(at, {"bound on i.i.d. inputs": self.bound}),
-            alt="In random order the regret grows in proportion to T; on the worst i.i.d. input like √T.",
+        bands = (
+            mean_band(rows, "random order", "T", "regret", kind="birthday"),
+            mean_band(rows, "random order, one loss twice", "T", "regret", kind="twice"),
+            mean_band(worst_rows, "worst i.i.d. input", "T", "regret"),
         )
+        lines = reference_lines(at, {"bound on i.i.d. inputs": self.bound})
+        return self.make_chart("regret of the birthday test", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -309,10 +267,7 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
 
 
 def _mean_plays_of_test(n: int) -> float:
-    """Return the mean plays of action 0 in n rounds of training on n rows.
-
-    It is E min(tau + 1, n).
-    """
+    """Return E min(tau + 1, n): plays of action 0 in n rounds of training on n rows."""
     going = np.concatenate([[1.0, 1.0], np.cumprod(1 - np.arange(n) / n)])[:n]  # P[tau + 1 > t], t = 0 .. n-1
     return float(going.sum())
 
@@ -323,12 +278,8 @@ def _exact_regret(T: int) -> float:
     return (T + 1) / (2 * T) * played
 
 
-@dataclass(frozen=True)
 class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("mean",)):
     """Regret of Simulation(BirthdayTest) against its exact mean, 1.51 sqrt(T).
-
-    A claim. Faults replace its fields: `learner`, T -> learner; `order` of the plays; `mean`, T -> exact mean of the
-    regret.
 
     Title: Simulation repairs what random order broke
     Source: Section 4, the template (L262-L290)
@@ -337,6 +288,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
         and its actions there are then played on the shuffled list.
     Limits: Passes if the mean regret over plays does not differ from its exact value, a finite sum (two-sided t-test),
         for T = 256 to 16,384, and if that exact value is at most 2 √T.
+    Alt: Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.
     """
 
     learner: Callable[[int], Learner] = component(lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule()))
@@ -344,7 +296,7 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
     mean: Callable[[int], float] = component(_exact_regret)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": 2**i, "plays": 400 if full else 200} for i in range(8, 19 if full else 15, 1 if full else 2)]
+        return grid(T=[2**i for i in range(8, 19 if full else 15, 1 if full else 2)], plays=400 if full else 200)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         pool = instances.birthday(unit["T"])
@@ -365,12 +317,9 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
 
     def chart(self, rows: Rows) -> Chart:
         without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
-        return self.make_chart(
-            "regret of the birthday test",
-            [mean_band(rows, "shuffled, with Simulation", "T", "regret")],
-            reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}),
-            alt="Shuffled, the birthday test has regret T/2; with Simulation it runs along its exact mean, like √T.",
-        )
+        bands = [mean_band(rows, "shuffled, with Simulation", "T", "regret")]
+        lines = reference_lines(levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean})
+        return self.make_chart("regret of the birthday test", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

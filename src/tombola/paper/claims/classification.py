@@ -1,40 +1,27 @@
 """Claims about classification: Lemma 5.1 and Theorem 5.3.
 
-Lemma 5.1 (L701): the largest estimation error over all thresholds is measured on random labels, against three radii:
-the printed one, the one from the paper's proof with its steps corrected (erratum 41), and a direct one for finite
-lists. Over all labellings of the T points the VC dimension v is T, and the largest error is the share of unseen rows in
-every order. The printed radius is below it for v near 2en, because its bound on the number of labellings, valid for
-v <= n, is 1 there.
+Lemma 5.1 (L701): three radii are tested: the printed one, the one from the paper's proof with its steps corrected
+(erratum 41), and a direct one for finite lists. Over all labellings of the T points the VC dimension v is T, and the
+largest error is the share of unseen rows in every order. The printed radius is below it for v near 2en, because its
+bound on the number of labellings, valid for v <= n, is 1 there.
 
-Theorem 5.3 (L775): ERM in random order. With labels by a threshold, ERM errs on a point with label 0 if it is larger
-than all such points before it. The j-th of them is the largest so far with probability 1/j, so the mean number of
-mistakes is a harmonic number. In adversarial order the Littlestone dimension decides, infinite for thresholds.
+Theorem 5.3 (L775): in adversarial order the Littlestone dimension decides, infinite for thresholds.
 """
 
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tombola import bounds
+from tombola import bounds, classification
 from tombola._play import play
 from tombola._types import Floats, Seed
-from tombola.classification import (
-    ERM,
-    AllLabellings,
-    Intervals,
-    LabelLearner,
-    LabelledPool,
-    Thresholds,
-    attack_thresholds,
-)
 from tombola.order import OrderLike, draw_order
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
@@ -80,10 +67,8 @@ def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
 
 
 def _largest_error(rows: Any, T: int) -> float:
-    """Return the largest error of a threshold's error rate, from some rows.
-
-    Labels alternate along the feature; the list has those with label 1 first.
-    """
+    """Return the largest error of a threshold's error rate, from some rows."""
+    # Labels alternate along the feature; the list has those with label 1 first.
     labels, seen = np.arange(T) % 2, np.zeros(T, bool)
     seen[np.argsort(-labels, kind="stable")[rows]] = True
     return float(np.abs(_threshold_error_rates(labels, seen) - _threshold_error_rates(labels, np.ones(T, bool))).max())
@@ -96,16 +81,10 @@ def _exact_errors() -> Floats:
     return np.array([_largest_error(list(chosen), T) for chosen in itertools.combinations(range(T), n)])
 
 
-@dataclass(frozen=True)
 class UniformConvergence(
     Claim, name="uniform-convergence", expected="holds as corrected", alpha=5e-4, verdict_only=("radii",)
 ):
     """Largest error of estimated error rates, against three confidence radii.
-
-    Thresholds on the line (v = 1) with random labels, n = 16 to 512 of T = 1,024 rows.
-
-    A claim. Faults replace its fields: `order` of the rows; `radii`, by name ("printed", "corrected", "direct"): (n, T,
-    v, δ) -> radius.
 
     Title: Error rates of all rules from a part of the list
     Source: Lemma 5.1 (L701)
@@ -118,6 +97,7 @@ class UniformConvergence(
         corrected and the direct radius cover the error over all labellings of the points, where v = T; if each radius
         equals its formula, since misses are far rarer than 5 %; and if, on 7 of 14 rows, the shares of the plays are
         those of all 3,432 subsets (two-sided binomial test).
+    Alt: The measured largest error lies below the direct radius, far below the printed and the corrected one.
     """
 
     order: OrderLike = "random"
@@ -125,8 +105,8 @@ class UniformConvergence(
 
     def units(self, *, full: bool) -> list[Unit]:
         T, n = _SHORT
-        parts: list[Unit] = [{"n": n, "T": T, "plays": 20_000 if full else 2000}]
-        return parts + [{"n": n, "T": 1024, "plays": 4000 if full else 300} for n in (16, 32, 64, 128, 256, 512)]
+        short = grid(n=n, T=T, plays=20_000 if full else 2000)
+        return short + grid(n=(16, 32, 64, 128, 256, 512), T=1024, plays=4000 if full else 300)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, n = unit["T"], unit["n"]
@@ -172,13 +152,9 @@ class UniformConvergence(
         T = levels(mine, "T")[-1]
         at, words = levels(mine, "n"), {"corrected": "proved by the paper's route"}
         values = {name: {n: radius(n, T, 1, _DELTA) for n in at} for name, radius in self.radii.items()}
-        return self.make_chart(
-            "largest error over all thresholds",
-            [mean_band(mine, "measured mean", "n", "largest")],
-            reference_lines(at, {words.get(name, name): own.__getitem__ for name, own in values.items()}),
-            x_label="rows seen, n",
-            alt="The measured largest error lies below the direct radius, far below the printed and the corrected one.",
-        )
+        bands = [mean_band(mine, "measured mean", "n", "largest")]
+        lines = reference_lines(at, {words.get(name, name): own.__getitem__ for name, own in values.items()})
+        return self.make_chart("largest error over all thresholds", bands, lines, x_label="rows seen, n")
 
     def faults(self) -> dict[str, Overrides]:
         def scaled(name: str, factor: float) -> Overrides:
@@ -194,48 +170,32 @@ class UniformConvergence(
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        module = "bounds.classification:uniform_convergence"
+        module, smaller = "bounds.classification:uniform_convergence", ("return math.sqrt(", "return 0.7 * math.sqrt(")
         return {
-            "direct radius x 0.7": SourceFault(module, "return math.sqrt(", "return 0.7 * math.sqrt("),
-            "corrected radius x 0.7": SourceFault(
-                f"{module}_corrected", "return math.sqrt(", "return 0.7 * math.sqrt("
-            ),
+            "direct radius x 0.7": SourceFault(module, *smaller),
+            "corrected radius x 0.7": SourceFault(f"{module}_corrected", *smaller),
             "printed radius x 0.7": SourceFault(f"{module}_printed", "delta))) / 2", "delta))) * 0.35"),
         }
 
 
-# Regret bound of ERM as printed and as corrected, for the verdict.
-_WORDS = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
-
-
-def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, LabelledPool]:
+def _labelled_pools(horizon: int, generator: np.random.Generator) -> dict[str, classification.LabelledPool]:
     """Return two pools by name: labels by a threshold; random labels, half of them 1."""
     points = np.arange(horizon, dtype=np.float64)
-    random_labels = generator.permutation(np.arange(horizon) % 2)
     return {
-        "realizable": LabelledPool(points, (points >= horizon // 2).astype(int)),
-        "random": LabelledPool(points, random_labels),
+        "realizable": classification.LabelledPool(points, (points >= horizon // 2).astype(int)),
+        "random": classification.LabelledPool(points, generator.permutation(np.arange(horizon) % 2)),
     }
 
 
 def _mean_threshold_mistakes(T: int) -> float:
-    """Return the mean mistakes of ERM on labels by a threshold; T is even.
-
-    They are 1 + 1/2 + .. + 2/T. ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a
-    record. In round 1 it predicts 0 and errs on a 1 instead, which is equally likely.
-    """
+    """Return the mean mistakes of ERM on labels by a threshold; T is even."""
+    # They are 1 + 1/2 + .. + 2/T. ERM with ties "first" predicts 1 above the largest 0 seen, so it errs when a 0 is a
+    # record. In round 1 it predicts 0 and errs on a 1 instead, which is equally likely.
     return float(np.sum(1 / np.arange(1, T // 2 + 1)))
 
 
-@dataclass(frozen=True)
 class Classification(Claim, name="classification", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Mistakes of ERM over thresholds in random order and in the worst order.
-
-    Pools of T = 64 to 16,384 points on the line with two labels: random ones, and labels by a threshold. In the worst
-    order an adversary chooses the next point after every prediction.
-
-    A claim. Faults replace its fields: `learner`; `order` and `delay` of the plays; `bound`, (T, v) -> the corrected
-    bound, 1 + π √(2 v T ln(e T/v)).
 
     Title: VC dimension is enough in random order, and not in the worst order
     Source: Theorem 5.3 (L775)
@@ -248,34 +208,32 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         number of mistakes with a threshold does not differ from its exact value, a harmonic number (two-sided t-test);
         if the adversary causes a mistake in every round; and if ERM over all labellings of 99 points makes exactly 99
         mistakes, at most the corrected bound.
+    Alt: In the worst order every round is a mistake; in random order mistakes grow like √T or log T.
     """
 
-    learner: LabelLearner = component(ERM(Thresholds()))
+    learner: classification.LabelLearner = component(classification.ERM(classification.Thresholds()))
     order: OrderLike = "random"
     delay: int = 0
     bound: Callable[[int, int], float] = component(bounds.erm)
 
     def units(self, *, full: bool) -> list[Unit]:
-        count = 120 if full else 60
-        return [*({"T": 4**i, "plays": count} for i in range(3, 10 if full else 8)), {"T": 100, "plays": 0}]
+        plays = 120 if full else 60
+        return grid(T=[4**i for i in range(3, 10 if full else 8)], plays=plays) + grid(T=100, plays=0)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
+        T = unit["T"]
         if unit["plays"] == 0:
-            return [self._near_the_horizon(unit["T"], seed)]
-        rows: list[Row] = []
+            # All labellings of T - 1 points, labels 1: ERM predicts 0 on a new point.
+            pool = classification.LabelledPool(np.minimum(np.arange(T), T - 2).astype(float), np.ones(T, int))
+            regret = play(classification.ERM(classification.AllLabellings(T - 1)), pool, self.order, seed=seed).regret
+            yield {"T": T, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
+            return
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
-            for kind, pool in _labelled_pools(unit["T"], np.random.default_rng(child)).items():
+            for kind, pool in _labelled_pools(T, np.random.default_rng(child)).items():
                 regret = play(self.learner, pool, self.order, self.delay, seed=child).regret
-                rows.append({"T": unit["T"], "kind": kind, "play": repetition, "regret": float(regret)})
-        rounds = min(unit["T"], 1024)
-        mistakes = attack_thresholds(self.learner, rounds, seed=seed).mistakes
-        return [*rows, {"T": rounds, "kind": "bad order", "play": 0, "regret": float(mistakes)}]
-
-    def _near_the_horizon(self, horizon: int, seed: Seed) -> Row:
-        """Play all labellings of T - 1 points, labels 1: ERM predicts 0 on a new point."""
-        pool = LabelledPool(np.minimum(np.arange(horizon), horizon - 2).astype(float), np.ones(horizon, int))
-        regret = play(ERM(AllLabellings(horizon - 1)), pool, self.order, seed=seed).regret
-        return {"T": horizon, "kind": "v = T - 1", "play": 0, "regret": float(regret)}
+                yield {"T": T, "kind": kind, "play": repetition, "regret": float(regret)}
+        mistakes = classification.attack_thresholds(self.learner, min(T, 1024), seed=seed).mistakes
+        yield {"T": min(T, 1024), "kind": "bad order", "play": 0, "regret": float(mistakes)}
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", kind="random")
@@ -283,8 +241,7 @@ class Classification(Claim, name="classification", expected="holds as corrected"
         attacked = [row["regret"] == row["T"] for row in rows if row["kind"] == "bad order"]
         near, printed = float(select(rows, "regret", kind="v = T - 1")[0]), bounds.erm_printed(100, 99)
         checks = [
-            *(pvalues.mean_at_most(hard[T], self.bound(T, 1)) for T in at),
-            *(pvalues.mean_at_most(easy[T], self.bound(T, 1)) for T in at),
+            *(pvalues.mean_at_most(regrets[T], self.bound(T, 1)) for regrets in (hard, easy) for T in at),
             *(pvalues.mean_equals(easy[T], _mean_threshold_mistakes(T)) for T in at),
             *map(pvalues.exact, attacked),
             pvalues.exact(near == 99 and near <= self.bound(100, 99)),
@@ -296,26 +253,24 @@ class Classification(Claim, name="classification", expected="holds as corrected"
             f"{hard[last].mean() / last**0.5:.2f} √T with random labels; "
             f"all labellings of 99 points, T = 100: {near:.0f} against a printed {printed:.1f}"
         )
-        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected" if near > printed else "holds")
+        words = ("8 √(v T ln(T/v))", "1 + π √(2 v T ln(eT/v))")
+        return self.verdict_from(checks, measured, *words, outcome="holds as corrected" if near > printed else "holds")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "mistakes above the best threshold",
-            (
-                mean_band(rows, "shuffled, random labels", "T", "regret", kind="random"),
-                mean_band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
-            ),
-            (
-                *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
-                *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
-            ),
-            alt="In the worst order every round is a mistake; in random order mistakes grow like √T or log T.",
+        bands = (
+            mean_band(rows, "shuffled, random labels", "T", "regret", kind="random"),
+            mean_band(rows, "shuffled, threshold", "T", "regret", kind="realizable"),
         )
+        lines = (
+            *reference_lines(levels(rows, "T", kind="bad order"), {"bad order": float}),
+            *reference_lines(levels(rows, "T", kind="random"), {"corrected bound": lambda T: self.bound(T, 1)}),
+        )
+        return self.make_chart("mistakes above the best threshold", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "labels that never come": {"delay": 10**6},
-            "a class that is too rich": {"learner": ERM(Intervals())},
+            "a class that is too rich": {"learner": classification.ERM(classification.Intervals())},
             "the bound as printed": {"bound": bounds.erm_printed},
         }

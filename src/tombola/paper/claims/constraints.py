@@ -1,21 +1,17 @@
 """Claims about budgets: Theorem 4.5, and linear regret in adversarial order.
 
-Theorem 4.5 (L458): each learner is tested against the bound of its own parameters, at horizons where the bound is below
-the regret of playing the null action always. The bounds hold with probability 1 - delta, so plays that miss them are
-counted. A play ended by the stop rule is a miss too, since the margin should prevent it. On the second pool the better
-action alternates between blocks of the list: irrelevant in random order, misleading in given order.
-
-The bounds are several times the regret, so four values are compared with exact ones: spending in rational numbers; the
-first round in which BudgetSimulation does not play null, which grows like 1/rho^2, rho being the budget per round; the
-spending in its last block; and every round of it, by a twin (`tombola.paper.twins`).
+Theorem 4.5 (L458): horizons are such that the bounds are below the regret of playing the null action always. The bounds
+hold with probability 1 - delta, so plays that miss them are counted. A play ended by the stop rule is a miss too, since
+the margin should prevent it. On the second pool the better action alternates between blocks of the list: irrelevant in
+random order, misleading in given order. The bounds are several times the regret, so four values are compared with exact
+ones, and every round with a twin (`tombola.paper.twins`).
 
 Corollary 4.8 is a rate, 1/rho^2 + sqrt(T)/rho, measured where both terms are attained. A play earns 1 and costs rho on
 average, so that OPT, the reward per round of the best fixed mix within the budget, is 1, and a rate of rho - 2 epsilon
 earns 2 epsilon/rho less.
 
 Adversarial order (L427; Mannor, Tsitsiklis and Yu 2009): two lists share their first half. The spending there
-determines the regret on both, and on one of them it is at least T/16, in every play of every learner. On short lists
-the least regret of any learner is the value of a linear program over spending: T/16, so the bound is tight.
+determines the regret on both, and on one of them it is at least T/16, in every play of every learner.
 """
 
 import math
@@ -27,6 +23,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.optimize import linprog
 
 from tombola import bounds
 from tombola._play import play
@@ -37,7 +34,7 @@ from tombola.instances import hindsight, three_actions
 from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.rows import Row, Rows, distinct, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
@@ -53,8 +50,6 @@ RATE = 0.8
 DELTA = 0.05
 # Number of actions of the pools, null included (k of the theorem).
 ACTIONS = 3
-# Resources and delays of the exact comparisons.
-_RESOURCES, _DELAYS = (1, 2, 5), (0, 7)
 # Rates and rounds of the exact comparisons of the first play.
 _RATES, _EXACT_ROUNDS = (0.8, 0.4), 2**14
 # Rounds in which EmpiricalLP and SerflingLP are compared with their twins: few, because twins are slow.
@@ -68,8 +63,6 @@ _COROLLARY = ((0.8, 2**13), (0.8, 2**15), (0.8, 2**17), (0.4, 2**17), (0.2, 2**1
 # Rounds by which the first play may be later than by its formula: a mix may happen to have neither rewards nor costs
 # for a while.
 _SILENT_ROUNDS = 16
-# Margin as printed and as corrected, for the verdict; epsilon is the radius of the proof.
-_WORDS = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
 
 
 class _FixedState(NamedTuple):
@@ -99,10 +92,9 @@ class AlwaysPlay(BudgetedLearner):
 
 
 def _affordable_plays(resources: int, delay: int) -> tuple[int, int]:
-    """Return the plays made, and those that the budget affords in rational numbers.
-
-    Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..; the float 0.1 is more than a tenth.
-    """
+    """Return the plays made, and those that the budget affords in rational numbers."""
+    # Every play costs 0.1, 0.2, .. of the resources, and the amounts are 10, 20, ..; the float 0.1 is more than a
+    # tenth.
     costs = [0.1 * (j + 1) for j in range(resources)]
     amounts = [10.0 * (j + 1) for j in range(resources)]
     table = np.zeros((200, 2, resources))
@@ -125,45 +117,29 @@ def _shuffled_costs(T: int, share: float, seed: Seed) -> Floats:
     return np.column_stack([np.zeros(T), np.random.default_rng(seed).permuted(dear, axis=0)])
 
 
-def _attaining(T: int, rate: float, *, seed: Seed) -> Pool:
-    """Return a pool with the null action 0 and two actions that always earn 1.
-
-    Both cost 1 in a share `rate` of the rows.
-    """
-    return Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=_shuffled_costs(T, rate, seed))
-
-
 def _margins_formula(T: int, rate: float) -> float:
-    """Return the second term of Corollary 4.8.
-
-    It is the sum of 2^i epsilon_i / rho over all blocks that are played.
-    """
+    """Return the second term of Corollary 4.8: 2^i epsilon_i / rho, all blocks played."""
     first, log = _first_play_formula(T, 1, rate, 2.0, 0) - 1, math.log(ACTIONS * math.log2(T) / DELTA)
     sizes = [2**i for i in range(int(math.log2(first)), math.ceil(math.log2(T)))]
     return sum(math.sqrt(6 * size * log) for size in sizes) / rate
 
 
 def _first_play_formula(T: int, m: int, rate: float, margin: float, delay: int) -> int:
-    """Return the first round of BudgetSimulation that is not null, by its formula.
-
-    It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
-    """
+    """Return the first round of BudgetSimulation that is not null, by its formula."""
+    # It is the first of block i, 2^i >= 24 margin^2 ln(m k log2(T) / delta) / rho^2; blocks wait for the delay.
     needed = 24 * margin**2 * math.log(m * ACTIONS * math.log2(T) / DELTA) / rate**2
     block = math.ceil(math.log2(needed))
     return int(2**block + 1 + (block + 1) * delay)
 
 
-def _first_play(play_rewards: Floats, costs: Floats) -> int:
+def _first_play(trace: Trace) -> int:
     """Return the first round, from 1, with a reward or a cost; 0 if there is none."""
-    active = (play_rewards != 0) | (costs != 0).any(axis=1)
+    active = (trace.rewards != 0) | (trace.costs != 0).any(axis=1)
     return int(np.argmax(active)) + 1 if active.any() else 0
 
 
 def _flipping(T: int, *, seed: Seed) -> Pool:
-    """Return rows in which the better action alternates between blocks of 2^i rows.
-
-    Each action costs 0.9 on average.
-    """
+    """Return rows whose better action alternates in blocks of 2^i; both cost 0.9."""
     turn = np.array([(max(1, t).bit_length() - 1) % 2 for t in range(T)])
     return Pool.from_rewards(np.column_stack([np.zeros(T), 1 - turn, turn]), costs=_shuffled_costs(T, 0.9, seed))
 
@@ -208,23 +184,22 @@ def budget_play(
         warnings.simplefilter("ignore")  # a warning that the horizon is too short is expected here
         budget = Budget(amount * overdraft, worst=1.0, null=0)
         trace = play(learner, pool, order, budget=budget, seed=seed, **how)
-    over = math.fsum([*trace.costs[:, 0].tolist(), -amount]) > 0  # fsum: the sign is exact
-    result = {"most": trace.comparator_reward, "regret": float(trace.regret)}
-    half = float(trace.costs[pool.rows // 2 :, 0].mean())  # the last block of BudgetSimulation
-    result |= {"first": _first_play(trace.rewards, trace.costs), "last": half}
-    return result | {"overspent": over, "stopped": bool(trace.balance.left[0] < 1)}
+    return {
+        "most": trace.comparator_reward,
+        "regret": float(trace.regret),
+        "first": _first_play(trace),
+        "last": float(trace.costs[pool.rows // 2 :, 0].mean()),  # the last block of BudgetSimulation
+        "overspent": math.fsum([*trace.costs[:, 0].tolist(), -amount]) > 0,  # fsum: the sign is exact
+        "stopped": bool(trace.balance.left[0] < 1),
+    }
 
 
-@dataclass(frozen=True)
 class Constraints(Claim, name="constraints", expected="holds as corrected", alpha=5e-4, verdict_only=("bounds",)):
     """Regret and spending of learners with a budget of 0.8 per round.
 
     BudgetSimulation with the printed and with a larger margin, SerflingLP and EmpiricalLP play two pools with three
     actions and one resource. ρ is the budget per round, OPT the reward per round of the best fixed mix within it, ε_i
     the margin that BudgetSimulation keeps in block i of 2^i rounds.
-
-    A claim. Faults replace its fields: `learners` by name; `bounds`, learner's name -> (T -> limit for the regret);
-    `order` of the plays; `overdraft`, factor on the budget, 1 in a correct program.
 
     Title: A budget that is never exceeded
     Source: Theorem 4.5 (L458), Corollary 4.8 (L578)
@@ -241,6 +216,7 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
         reduced rate up to ε_i, and its regret after the first play must be 1 to 3 times Σ 2^i ε_i / ρ (binomial tests,
         5 %); the slopes of the regret in T and in 1/ρ must be at most those of the bound (t-test). The bounds are 3 to
         14 times the regret.
+    Alt: The empirical LP collects nearly everything; the others start to play late and collect less.
     """
 
     learners: Mapping[str, BudgetedLearner] = component(_LEARNERS)
@@ -250,34 +226,31 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**16: 40, 2**18: 20, 2**20: 10} if full else {2**16: 8}
-        exact: list[Unit] = [{"m": m, "d": d} for m in _RESOURCES for d in _DELAYS]
-        rates: list[Unit] = [{"rate": rate, "T": T, "plays": 20 if full else 4} for rate, T in _COROLLARY]
-        return exact + rates + [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
+        units = grid(m=(1, 2, 5), d=(0, 7))
+        units += [{"rate": rate, "T": T, "plays": 20 if full else 4} for rate, T in _COROLLARY]
+        return units + [{"T": T, "pool": pool, "plays": plays} for T, plays in sizes.items() for pool in POOLS]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         if "m" in unit:
-            return _exact_rows(unit["m"], unit["d"], seed)
+            return list(_exact_rows(unit["m"], unit["d"], seed))
         if "rate" in unit:
             return [_corollary_row(unit, child) for child in repetition_seeds(seed, unit["plays"])]
-        T = unit["T"]
         rows: list[Row] = []
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
-            pool = POOLS[unit["pool"]](T, seed=child)
+            pool = POOLS[unit["pool"]](unit["T"], seed=child)
             for name, learner in self.learners.items():
-                about = {"T": T, "pool": unit["pool"], "learner": name, "play": repetition}
+                about = {"T": unit["T"], "pool": unit["pool"], "learner": name, "play": repetition}
                 fluid = name != "empirical LP"
                 rows.append(about | budget_play(learner, pool, self.order, self.overdraft, child, fluid=fluid))
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        kinds = (None, "attaining", *POOLS)
-        computed, rates, *others = [matching(rows, pool=kind) for kind in kinds]
-        rows = [row for own in others for row in own]
+        computed, rates = matching(rows, pool=None), matching(rows, pool="attaining")
+        rows = [row for row in rows if row["pool"] in POOLS]
         differ = sum(not 0 <= row["value"] - row["exact"] <= row["slack"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
-        settings = sorted({(row["T"], row["pool"], row["learner"]) for row in rows if row["learner"] in self.bounds})
         checks, shares = [pvalues.exact(over == 0), pvalues.exact(differ == 0), *_rate_checks(rates)], []
-        for T, pool, name in settings:
+        for T, pool, name in distinct([row for row in rows if row["learner"] in self.bounds], "T", "pool", "learner"):
             where = {"T": T, "pool": pool, "learner": name}
             regrets, bound = select(rows, "regret", **where), self.bounds[name](T)
             checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
@@ -289,71 +262,62 @@ class Constraints(Claim, name="constraints", expected="holds as corrected", alph
                 checks.append(pvalues.binomial_tail(int(select(rows, "stopped", **where).sum()), regrets.size, DELTA))
         terms = [_second_term(row) for row in rates]
         last = levels(rows, "T")[-1]
-        shares_lost = [{**row, "lost": row["regret"] / row["most"]} for row in rows]
-        lost = {name: 100 * float(select(shares_lost, "lost", learner=name, T=last).mean()) for name in self.learners}
+        shares_lost = [{**row, "lost": row["regret"] / row["most"]} for row in matching(rows, T=last)]
+        lost = {name: 100 * float(select(shares_lost, "lost", learner=name).mean()) for name in self.learners}
         measured = (
             f"{over} of {len(rows)} runs overspent; {differ} of {len(computed)} exact values differ; regret at most "
             f"{max(shares):.2f} of the bounds; the √T/ρ term of the corollary {min(terms):.2f} to {max(terms):.2f} "
             "times Σ 2^i ε_i / ρ (2 as printed); "
             f"T = {last} loses, of T OPT: " + ", ".join(f"{name} {percent:.1f} %" for name, percent in lost.items())
         )
-        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
+        words = ("margin 2ε, L536 without 2^i", "margin 3ε, strict stop")
+        return self.verdict_from(checks, measured, *words, outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] in POOLS]
         shares = [{**row, "share": 100 * (1 - row["regret"] / row["most"])} for row in rows]
-        return self.make_chart(
-            "reward in % of the best fixed mix",
-            [mean_band(shares, name, "T", "share", learner=name) for name in self.learners],
-            log="x",
-            alt="The empirical LP collects nearly everything; the others start to play late and collect less.",
-        )
+        bands = [mean_band(shares, name, "T", "share", learner=name) for name in self.learners]
+        return self.make_chart("reward in % of the best fixed mix", bands, log="x")
 
     def faults(self) -> dict[str, Overrides]:
+        limits = self.bounds.items()
         return {
             "no shuffle": {"order": "given"},
             "always the null action": {"learners": {**self.learners, "margin 3": AlwaysPlay()}},
             "margin dropped": {"learners": {**self.learners, "Serfling LP": EmpiricalLP()}},
             "half as much again to spend": {"overdraft": 1.5},
-            "a tenth of the bounds": {
-                "bounds": {name: lambda T, own=bound: own(T) / 10 for name, bound in self.bounds.items()}
-            },
+            "a tenth of the bounds": {"bounds": {name: lambda T, own=own: own(T) / 10 for name, own in limits}},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        plan = "learners.reductions.budget_simulation:BudgetSimulation.plan"
+        plan, reserve = "learners.reductions.budget_simulation:BudgetSimulation.plan", "budget.tracker:draw_and_reserve"
+        serfling = "learners.budgeted.serfling_lp:SerflingLP.plan"
         return {
-            "reservations forgotten": SourceFault(
-                "budget.tracker:draw_and_reserve", "= reserved[j] if fits else 0.0", "= 0.0"
-            ),
+            "reservations forgotten": SourceFault(reserve, "= reserved[j] if fits else 0.0", "= 0.0"),
             "costs rounded down": SourceFault("budget.tracker:_to_ticks", "np.ceil(", "np.floor("),
             "Simulation with margin 0": SourceFault(plan, "- self.margin *", "- 0.0 *"),
             "trained with the whole rate": SourceFault(plan, "rate, int(state.null)", "state.rate, int(state.null)"),
-            "Serfling LP with 0.9 of its margin": SourceFault(
-                "learners.budgeted.serfling_lp:SerflingLP.plan", "- lp_margin(", "- 0.9 * lp_margin("
-            ),
+            "Serfling LP with 0.9 of its margin": SourceFault(serfling, "- lp_margin(", "- 0.9 * lp_margin("),
         }
 
 
-def _exact_rows(m: int, d: int, seed: Seed) -> list[Row]:
-    """Return rows of computed values with their exact values.
+def _exact_rows(m: int, d: int, seed: Seed) -> Iterator[Row]:
+    """Yield values with exact ones: plays, first plays, rounds that agree with twins."""
 
-    The values are affordable plays, first plays, and rounds that agree with the twins.
-    """
-    made, affordable = _affordable_plays(m, d)
-    about = {"pool": None, "learner": "", "m": m, "d": d}
-    found: list[Row] = [{**about, "rate": 0.0, "value": made, "exact": affordable, "slack": 0}]
+    def row(rate: float, value: int, exact: int, slack: int = 0) -> Row:
+        about = {"pool": None, "learner": "", "m": m, "d": d}
+        return {**about, "rate": rate, "value": value, "exact": exact, "slack": slack}
+
+    yield row(0.0, *_affordable_plays(m, d))
     T, learner = _EXACT_ROUNDS, BudgetSimulation(delta=DELTA, delay=d)
     pool = _several_resources(T, m, seed)
     for rate in _RATES:
-        trace = _fluid_play(learner, pool, rate, "random", d, seed)
-        value, exact = _first_play(trace.rewards, trace.costs), _first_play_formula(T, m, rate, learner.margin, d)
-        found.append({**about, "rate": rate, "value": value, "exact": exact, "slack": _SILENT_ROUNDS})
-    found.append({**about, "rate": _RATES[0], "value": _rounds_as_twin(m, d, seed), "exact": _TWIN_ROUNDS, "slack": 0})
+        first = _first_play(_fluid_play(learner, pool, rate, "random", d, seed))
+        yield row(rate, first, _first_play_formula(T, m, rate, learner.margin, d), _SILENT_ROUNDS)
+    yield row(_RATES[0], _rounds_as_twin(m, d, seed), _TWIN_ROUNDS)
     if (m, d) == (1, 0):
-        agreed = rounds_as_lp_twin(SerflingLP(delta=DELTA), partial(serfling_lp_spending, delta=DELTA), "random", seed)
-        found.append({**about, "rate": RATE / 2, "value": agreed, "exact": LP_ROUNDS, "slack": 0})
-    return found
+        twin = partial(serfling_lp_spending, delta=DELTA)
+        yield row(RATE / 2, rounds_as_lp_twin(SerflingLP(delta=DELTA), twin, "random", seed), LP_ROUNDS)
 
 
 def rounds_as_lp_twin(learner: BudgetedLearner, twin: Callable[..., Floats], order: OrderLike, seed: Seed) -> int:
@@ -397,7 +361,9 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 def _corollary_row(unit: Unit, seed: Seed) -> Row:
     """Return a regret of BudgetSimulation that attains both terms of Corollary 4.8."""
     T, rate, name = unit["T"], unit["rate"], "as printed"
-    trace = _fluid_play(_LEARNERS[name], _attaining(T, rate, seed=seed), rate, "random", 0, seed)
+    # Two actions always earn 1, and cost 1 in a share `rate` of the rows.
+    pool = Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=_shuffled_costs(T, rate, seed))
+    trace = _fluid_play(_LEARNERS[name], pool, rate, "random", 0, seed)
     return {"pool": "attaining", "learner": name, "T": T, "rate": rate, "regret": float(trace.regret)}
 
 
@@ -407,8 +373,7 @@ def _rate_checks(rows: Rows) -> list[float]:
     checks = [pvalues.binomial_tail(far, len(rows), DELTA)]
     at = distinct(rows, "T", "rate")
     longest, richest = max(T for T, _ in at), max(rate for _, rate in at)
-    in_T = [(T, rate) for T, rate in at if rate == richest]
-    in_rate = [(T, rate) for T, rate in at if T == longest]
+    in_T, in_rate = [place for place in at if place[1] == richest], [place for place in at if place[0] == longest]
     for places, x in ((in_T, [T for T, _ in in_T]), (in_rate, [1 / rate for _, rate in in_rate])):
         limits = [_first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * _margins_formula(T, rate) for T, rate in places]
         regrets = [select(rows, "regret", T=T, rate=rate) for T, rate in places]
@@ -423,10 +388,8 @@ def _second_term(row: Row) -> float:
 
 
 def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[float]:
-    """Return the p-values of the first play and of the spending in the last block.
-
-    The spending must be the reduced rate, up to epsilon.
-    """
+    """Return p-values of the first play, and of the spending in the last block."""
+    # The spending must be the reduced rate, up to epsilon.
     T = where["T"]
     first, last = select(rows, "first", **where), select(rows, "last", **where)
     epsilon = math.sqrt(12 / T * math.log(ACTIONS * math.log2(T) / DELTA))
@@ -438,41 +401,27 @@ def _block_checks(rows: Rows, where: Mapping[str, Any], margin: float) -> list[f
     ]
 
 
-_HINDSIGHT_LEARNERS: dict[str, BudgetedLearner] = {
-    "empirical LP": EmpiricalLP(),
-    "primal-dual": PrimalDual(),
-    "dual descent": DualDescent(),
-}
 # Second half of each of the two lists, which have the same first half.
 _HALVES: tuple[Literal["rich"], Literal["poor"]] = ("rich", "poor")
 
 
 def _regrets_by_spending(T: int) -> Floats:
-    """Return the least regret on both lists, by plays in the first half.
-
-    The shape is (2, T/2 + 1). The minimum is over all numbers of plays in the second half within the budget T/2.
-    """
-    rows: list[list[float]] = []
+    """Return the least regret on both lists, by plays in the first half."""
+    # The shape is (2, T/2 + 1). The minimum is over all numbers of plays in the second half within the budget T/2.
+    regrets = []
     for half in _HALVES:
         pool = hindsight(T, half)
         assert pool.costs is not None
         earned, cost = 1 - np.asarray(pool.losses)[:, 1], np.asarray(pool.costs)[:, 1, 0]
         best = T * optimum(pool, Budget(T / 2, worst=[0.0, 1.0])).value
-        rows.append([])
         for spent in range(T // 2 + 1):
-            first = spent * earned[0]
             later = [n * earned[-1] for n in range(T // 2 + 1) if spent * cost[0] + n * cost[-1] <= T / 2]
-            rows[-1].append(best - first - max(later))
-    return np.array(rows)
+            regrets.append(best - spent * earned[0] - max(later))
+    return np.array(regrets).reshape(2, -1)
 
 
 def _least_regret(T: int) -> float:
-    """Return the least worst-case regret of any learner on the two lists of T rows.
-
-    It is computed by a linear program.
-    """
-    from scipy.optimize import linprog
-
+    """Return the least worst-case regret of any learner, by a linear program."""
     regrets = _regrets_by_spending(T)
     ways = regrets.shape[1]
     found = linprog(
@@ -483,12 +432,8 @@ def _least_regret(T: int) -> float:
     return float(np.asarray(found.x, dtype=np.float64)[-1])
 
 
-@dataclass(frozen=True)
 class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, verdict_only=("least",)):
     """Regret with a budget on two lists with a common first half.
-
-    A claim. Faults replace its fields: `learners` by name; `order` of the shuffled plays; `amount`, the budget per row;
-    `least`, the lower bound on the regret per row.
 
     Title: Why budgets need the shuffle
     Source: Mannor et al. 2009 (cited at L427)
@@ -499,16 +444,19 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         T/16 for the best possible learner on lists of 2 to 32 rows (linear program). In random order the mean regret
         must be below T/16 at the largest horizon (t-test), and that of EmpiricalLP must grow at most as fast as √(T ln
         T) (regression).
+    Alt: In given order the regret of every learner is at least T/16; in random order it grows like √T.
     """
 
-    learners: Mapping[str, BudgetedLearner] = component(_HINDSIGHT_LEARNERS)
+    learners: Mapping[str, BudgetedLearner] = component(
+        {"empirical LP": EmpiricalLP(), "primal-dual": PrimalDual(), "dual descent": DualDescent()}
+    )
     order: OrderLike = "random"
     amount: float = 0.5  # budget per round
     least: float = 1 / 16  # smallest possible regret per round in given order
 
     def units(self, *, full: bool) -> list[Unit]:
-        short: list[Unit] = [{"T": T, "plays": 0} for T in (2, 4, 8, 16, 32)]
-        return short + [{"T": 4**i, "plays": 100 if full else 30} for i in range(4, 9 if full else 8)]
+        sizes, plays = [4**i for i in range(4, 9 if full else 8)], 100 if full else 30
+        return grid(T=(2, 4, 8, 16, 32), plays=0) + grid(T=sizes, plays=plays)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T = unit["T"]
@@ -529,33 +477,32 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
         at = levels(rows, "T", kind="random")
         given = min(row["regret"] / row["T"] for row in rows if row["kind"] == "given")
         exact = [row["regret"] / row["T"] for row in rows if row["kind"] == "least"]
-        shuffled = {
-            name: [select(rows, "regret", T=T, kind="random", learner=name) for T in at] for name in self.learners
-        }
+        mine = {name: matching(rows, kind="random", learner=name) for name in self.learners}
+        shuffled = {name: [select(own, "regret", T=T) for T in at] for name, own in mine.items()}
+        lp = shuffled["empirical LP"]
+        rising = len(at) > 2 and min(float(regrets.mean()) for regrets in lp) > 0
+        steepness = f"{slope(mine['empirical LP'], 'T', 'regret').value:.2f}" if rising else "none"
         checks = [
             pvalues.exact(given >= self.least - 1e-9),
             *(pvalues.exact(abs(value - self.least) <= 1e-9) for value in exact),
             *(pvalues.mean_at_most(regrets[-1], at[-1] * self.least) for regrets in shuffled.values()),
-            pvalues.growth("at most", at, shuffled["empirical LP"], [(T * np.log(T)) ** 0.5 for T in at]),
+            pvalues.growth("at most", at, lp, [(T * np.log(T)) ** 0.5 for T in at]),
         ]
         mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
         measured = (
             f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; "
-            f"shuffled at most {mean:.4f} T at T = {at[-1]}, slope of the empirical LP {_slope(rows)}"
+            f"shuffled at most {mean:.4f} T at T = {at[-1]}, slope of the empirical LP {steepness}"
         )
         return self.verdict_from(checks, measured, "Ω(T) against Õ(√T)")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "regret on the worse of two lists",
-            [
-                mean_band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
-                for kind, words in (("given", "given order"), ("random", "shuffled"))
-                for name in self.learners
-            ],
-            reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt}),
-            alt="In given order the regret of every learner is at least T/16; in random order it grows like √T.",
-        )
+        bands = [
+            mean_band(rows, f"{name}, {words}", "T", "regret", kind=kind, learner=name)
+            for kind, words in (("given", "given order"), ("random", "shuffled"))
+            for name in self.learners
+        ]
+        lines = reference_lines(levels(rows, "T", kind="random"), {"T / 16": lambda T: T / 16, "√T": math.sqrt})
+        return self.make_chart("regret on the worse of two lists", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -565,9 +512,3 @@ class Impossibility(Claim, name="impossibility", expected="holds", alpha=5e-4, v
             "twice the lower bound": {"least": 1 / 8},
             "half the lower bound": {"least": 1 / 32},
         }
-
-
-def _slope(rows: Rows) -> str:
-    mine = matching(rows, kind="random", learner="empirical LP")
-    means = [float(select(mine, "regret", T=T).mean()) for T in levels(mine, "T")]
-    return f"{slope(mine, 'T', 'regret').value:.2f}" if min(means) > 0 and len(means) > 2 else "none"

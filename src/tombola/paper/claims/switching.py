@@ -1,16 +1,13 @@
 """Claims about switching costs: Theorem 4.9, and the random walk of Dekel et al.
 
-Theorem 4.9 (L622): elimination in blocks has regret and switches of order sqrt(k T), up to logarithms. The gaps, the
-differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and not the gap. SerflingElimination
-is tested against its bound at delta = 1/T, its switches, and the probability of dropping the best action; the paper's
-elimination, which drops nothing at these horizons, against its exact regret. In given order the pools show the losses
-of the best action first, so that elimination without a shuffle drops it.
+Theorem 4.9 (L622): the gaps, the differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and
+not the gap. The paper's elimination drops nothing at these horizons. In given order the pools show the losses of the
+best action first, so that elimination without a shuffle drops it.
 
 The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, and
-the paper's one with its exact number of plays at a horizon at which it drops an action. The rate is tested by the
-corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most 12 L T/c^2 + 1 times, which
-costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three horizons would depend on how
-they fall between the play counts at which actions may be dropped.
+the rate is tested by the corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most
+12 L T/c^2 + 1 times, which costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three
+horizons would depend on how they fall between the play counts at which actions may be dropped.
 
 The multi-scale random walk (L583; Dekel, Ding, Koren and Peres 2014): in given order actions can only be compared by
 switching between them, and regret with switches is at least of order T^(2/3) / log T for every learner. In random order
@@ -20,7 +17,6 @@ the same rows are ordinary noise, and a learner with few switches has a rate of 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,20 +31,12 @@ from tombola.learners import UCB1, UCB2, BatchedExp3, FrugalUCB, SerflingElimina
 from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
-from tombola.paper import pvalues
-from tombola.paper.base import Claim, Overrides, Unit, Verdict, component
+from tombola.paper import pvalues, twins
+from tombola.paper.base import Claim, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.extensions.switching import NO_OPTIMISM, NO_PRICE
 from tombola.paper.rows import Row, Rows, levels, matching, select, slope
 from tombola.paper.source_faults import SourceFault
-from tombola.paper.twins import (
-    FrugalUCBTwin,
-    SerflingEliminationTwin,
-    SimulationEliminationTwin,
-    Twin,
-    agrees,
-    rounds_agreed,
-)
 from tombola.pool import Pool
 from tombola.report.chart import Chart
 from tombola.rng import repetition_seeds
@@ -64,8 +52,6 @@ _LONG = 3 * 2**18
 _WIDE_GAP = 0.95
 # Name of SerflingElimination, the tight version of the learner of the paper, in this claim.
 _TIGHT = "Serfling elimination"
-# Order of the regret as printed and as corrected, for the verdict.
-_WORDS = ("√(k T log³ T)", "√(k T log T)")
 _LEARNERS: dict[str, Learner] = {
     "faithful": SimulationSuccessiveElimination(),
     _TIGHT: SerflingElimination(),
@@ -73,9 +59,9 @@ _LEARNERS: dict[str, Learner] = {
     "FrugalUCB": FrugalUCB(),
 }
 # Twins of the learners, as functions of k and T.
-_TWINS: dict[str, Callable[[int, int], Twin]] = {
-    "faithful": SimulationEliminationTwin,
-    _TIGHT: SerflingEliminationTwin,
+_TWINS: dict[str, Callable[[int, int], twins.Twin]] = {
+    "faithful": twins.SimulationEliminationTwin,
+    _TIGHT: twins.SerflingEliminationTwin,
 }
 
 
@@ -89,29 +75,23 @@ class _Narrow(SerflingElimination):
 
 
 def _pool_losses_first(T: int, gap: float, seed: Seed) -> Pool:
-    """Return a pool with two actions, the second better by `gap`.
-
-    The losses of the second action come first, so that it looks worse.
-    """
+    """Return a pool with two actions, the second better by `gap`."""
+    # The losses of the second action come first, so that it looks worse.
     losses = np.array(instances.gap(T, 2, gap, seed=seed).losses, dtype=np.float64)
     return Pool(losses[np.lexsort((losses[:, 0], -losses[:, 1]))])
 
 
 def _faithful_regret(T: int, gap: float) -> float:
-    """Return the exact regret of the paper's elimination while it keeps both actions.
-
-    It is half the difference of the total losses plus the switches; T is a power of two.
-    """
+    """Return the exact regret of the paper's elimination while it keeps both actions."""
+    # It is half the difference of the total losses plus the switches; T is a power of two.
     ones = round(T * 0.5) - round(T * (0.5 - gap))
     return ones / 2 + bounds.simulation_elimination_switches(T, 2)
 
 
 def _faithful_plays(T: int) -> int:
-    """Return the plays of the worse of two actions, by the paper's elimination.
-
-    The means differ by _WIDE_GAP. The plays are half of each block 2^i, until 2 e_i < _WIDE_GAP,
-    e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
-    """
+    """Return the plays of the worse of two actions, by the paper's elimination."""
+    # The means differ by _WIDE_GAP. The plays are half of each block 2^i, until 2 e_i < _WIDE_GAP, e_i = sqrt(20 (ln
+    # T)^3 / 2^i); all of them if that comes too late.
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
 
@@ -123,7 +103,7 @@ def _most_plays(T: int, gap: float) -> float:
     only if 4 r(n) >= gap, and then plays until the next count. This holds with probability 1 - 1/T, together with the
     best action surviving.
     """
-    twin = SerflingEliminationTwin(2, T)
+    twin = twins.SerflingEliminationTwin(2, T)
     count = twin.count
     while 2 * count < T and 4 * twin.radius(count) >= gap:
         count = math.ceil(1.5 * count)
@@ -131,11 +111,9 @@ def _most_plays(T: int, gap: float) -> float:
 
 
 def _bound_formula(T: int) -> float:
-    """Return the bound for two actions at delta = 1/T.
-
-    It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
-    """
-    twin = SerflingEliminationTwin(2, T)
+    """Return the bound for two actions at delta = 1/T."""
+    # It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
+    twin = twins.SerflingEliminationTwin(2, T)
     depth, counts = twin.depth, [twin.count]
     while 2 * math.ceil(1.5 * counts[-1]) < T:
         counts.append(math.ceil(1.5 * counts[-1]))
@@ -143,12 +121,8 @@ def _bound_formula(T: int) -> float:
     return min(float(T), regret) + min(T - 1, len(counts) + 1)
 
 
-@dataclass(frozen=True)
 class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
     """Regret plus switches on two actions with gaps of 0.5, 16 and 32 over √T.
-
-    A claim. Faults replace its fields: `learners` by name; `order` of the plays; `bound`, (T, k actions) -> limit for
-    the regret plus switches; `price` of a switch, in losses.
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
@@ -162,6 +136,8 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         confidence radius allows (binomial test). Both eliminations choose the same actions as a second, naive
         implementation in every round. The elimination of the paper has its exact regret (two-sided t-test) and its
         exact number of switches and plays.
+    Alt: The paper's elimination stays on the line of a learner that learns nothing; the others are far below it, and
+        all grow like √T.
     """
 
     learners: Mapping[str, Learner] = component(_LEARNERS)
@@ -171,33 +147,33 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
 
     def units(self, *, full: bool) -> list[Unit]:
         powers = range(12, 19) if full else (12, 14, 16)
-        rates: list[Unit] = [{"T": 2**i, "gap": gap, "plays": 200 if full else 60} for i in powers for gap in _GAPS]
-        twins = [{"T": _TWIN_ROUNDS, "learner": name, "plays": 12} for name in _TWINS]
-        twins += [{"T": 2**i, "learner": _TIGHT, "plays": len(_GAPS)} for i in powers if i <= 16]
+        rates = grid(T=[2**i for i in powers], gap=_GAPS, plays=200 if full else 60)
+        twins = grid(T=_TWIN_ROUNDS, learner=_TWINS, plays=12)
+        twins += grid(T=[2**i for i in powers if i <= 16], learner=_TIGHT, plays=len(_GAPS))
         return [*rates, *twins, {"T": _LONG, "learner": "faithful", "plays": 0}]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         if "gap" not in unit:
             yield from self._exact_rows(unit, seed)
             return
-        T, count = unit["T"], unit["plays"]
-        pool = _pool_losses_first(T, unit["gap"] / T**0.5, seed)
-        runs = compare(pool, self.learners, self.order, repetitions=count, switching_price=self.price, seed=seed)
+        T, gap = unit["T"], unit["gap"]
+        runs = compare(
+            _pool_losses_first(T, gap / T**0.5, seed), self.learners, self.order,
+            repetitions=unit["plays"], switching_price=self.price, seed=seed,
+        )  # fmt: skip
         for name in self.learners:
-            cell = runs.cell(name)
+            plays, switches = runs.cell(name).plays[:, 0], runs.cell(name).sums[:, -1, SWITCHES]
             for r, regret in enumerate(runs.regrets(name)):
-                about = {"T": T, "gap": unit["gap"], "learner": name, "play": r, "regret": float(regret)}
-                worse = {"worse": int(cell.plays[r, 0]), "switches": int(cell.sums[r, -1, SWITCHES])}
-                yield {**about, **worse}
+                about = {"T": T, "gap": gap, "learner": name, "play": r, "regret": float(regret)}
+                yield {**about, "worse": int(plays[r]), "switches": int(switches[r])}
 
     def _exact_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
         """Yield rounds that agree with the twin, or plays of action 0, and exact numbers."""
         T, name, count = unit["T"], unit["learner"], unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
-            losses = (np.arange(T)[:, None] < np.array([(1 + _WIDE_GAP) / 2, (1 - _WIDE_GAP) / 2]) * T).astype(
-                np.float64
-            )
+            ones = np.array([(1 + _WIDE_GAP) / 2, (1 - _WIDE_GAP) / 2]) * T
+            losses = (np.arange(T)[:, None] < ones).astype(np.float64)
             trace = play(self.learners[name], Pool(losses), seed=seed)
             yield {**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}
             return
@@ -206,47 +182,32 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         gaps = np.linspace(0.1, 0.5, count) if T == _TWIN_ROUNDS else np.array(_GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
             losses = generator.permutation(np.asarray(_pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
-            agreed = rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
+            agreed = twins.rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
             yield {**about, "play": r, "value": agreed, "exact": T}
 
     def verdict(self, rows: Rows) -> Verdict:
         computed, rows = [[row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)]
-        at = levels(rows, "T")
-        settings = [(T, gap) for T in at for gap in levels(rows, "gap")]
-        checks = [check for T, gap in settings for check in self._checks(rows, T, gap)]
-        hard = {gap: [select(rows, "regret", T=T, gap=gap, learner=_TIGHT) for T in at] for gap in levels(rows, "gap")}
-        rate = [self.bound(T, 2) for T in at]
-        checks += [pvalues.binomial_tail(*_exceptions(rows, T), 1 / T) for T in at]
-        checks += [pvalues.exact(agrees(bound, _bound_formula(T))) for T, bound in zip(at, rate, strict=True)]
+        at, gaps = levels(rows, "T"), levels(rows, "gap")
+        checks, share = pvalues.means_at_most(
+            matching(rows, learner=_TIGHT), ("T", "gap"), lambda T, _: self.bound(T, 2)
+        )
+        for T in at:
+            checks += [check for gap in gaps for check in _play_checks(matching(rows, T=T, gap=gap), T, gap)]
+            checks.append(pvalues.binomial_tail(*_exceptions(rows, T), 1 / T))
+            checks.append(pvalues.exact(twins.agrees(self.bound(T, 2), _bound_formula(T))))
         differ = sum(row["value"] != row["exact"] for row in computed)
         checks.append(pvalues.exact(differ == 0))
-        widest = levels(rows, "gap")[-1]
-        improved = float(select(rows, "regret", T=at[-1], gap=widest, learner=_TIGHT).mean())
-        wide = float(select(rows, "regret", T=at[-1], gap=widest, learner="faithful").mean())
-        share = max(
-            float(regrets.mean()) / bound for many in hard.values() for regrets, bound in zip(many, rate, strict=True)
-        )
-        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=_TIGHT).value:.2f}" for gap in hard)
+        last = matching(rows, T=at[-1], gap=gaps[-1])
+        improved, wide = (float(select(last, "regret", learner=name).mean()) for name in (_TIGHT, "faithful"))
+        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=_TIGHT).value:.2f}" for gap in gaps)
         lost, plays = np.sum([_exceptions(rows, T) for T in at], axis=0)
         measured = (
             f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, "
-            f"gap {widest:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); "
+            f"gap {gaps[-1]:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); "
             f"best dropped, or the other one too late, in {lost} of {plays} plays; "
             f"{differ} of {len(computed)} plays differ from exact values"
         )
-        return self.verdict_from(checks, measured, *_WORDS, outcome="holds as corrected")
-
-    def _checks(self, rows: Rows, T: int, gap: float) -> list[float]:
-        tight = matching(rows, T=T, gap=gap, learner=_TIGHT)
-        most = bounds.elimination_switches(T, 2)
-        faithful: dict[str, Any] = {"T": T, "gap": gap, "learner": "faithful"}
-        made = select(rows, "switches", **faithful)
-        return [
-            pvalues.mean_at_most(select(tight, "regret"), self.bound(T, 2)),
-            pvalues.exact(float(select(tight, "switches").max()) <= most),
-            pvalues.exact(bool((made == bounds.simulation_elimination_switches(T, 2)).all())),
-            pvalues.mean_equals(select(rows, "regret", **faithful), _faithful_regret(T, gap / T**0.5)),
-        ]
+        return self.verdict_from(checks, measured, "√(k T log³ T)", "√(k T log T)", outcome="holds as corrected")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["gap"] is not None]
@@ -255,13 +216,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             "bound of Serfling elimination": lambda T: self.bound(T, 2),
             "nothing learned": lambda T: _faithful_regret(T, widest / T**0.5),
         }
-        return self.make_chart(
-            f"regret plus switches (2 actions, gap {widest:g}/√T)",
-            [mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners],
-            reference_lines(levels(rows, "T"), curves),
-            alt="The paper's elimination stays on the line of a learner that learns nothing; the others are far below "
-            "it, and all grow like √T.",
-        )
+        bands = [mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners]
+        lines = reference_lines(levels(rows, "T"), curves)
+        return self.make_chart(f"regret plus switches (2 actions, gap {widest:g}/√T)", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -273,20 +230,25 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        serfling, faithful = "learners.switching.staged_elimination", "learners.switching.simulation_elimination"
-        radius = "confidence.intervals:serfling_radius"
+        serfling = "learners.switching.staged_elimination:SerflingElimination.radius"
+        faithful = "learners.switching.simulation_elimination:SimulationSuccessiveElimination.init"
+        radius, bound = "confidence.intervals:serfling_radius", "bounds.switching:elimination"
         return {
             "half of Serfling's radius": SourceFault(radius, "min(1.0, math.sqrt(", "min(1.0, 0.5 * math.sqrt("),
-            "Hoeffding in place of Serfling": SourceFault(
-                f"{serfling}:SerflingElimination.radius", "state.population", "1e300"
-            ),
-            "(ln T)^½ in the paper's radius": SourceFault(
-                f"{faithful}:SimulationSuccessiveElimination.init", "1.5)", "0.5)"
-            ),
-            "elimination bound / 40": SourceFault(
-                "bounds.switching:elimination", "capped(regret +", "capped(regret / 40 +"
-            ),
+            "Hoeffding in place of Serfling": SourceFault(serfling, "state.population", "1e300"),
+            "(ln T)^½ in the paper's radius": SourceFault(faithful, "1.5)", "0.5)"),
+            "elimination bound / 40": SourceFault(bound, "capped(regret +", "capped(regret / 40 +"),
         }
+
+
+def _play_checks(rows: Rows, T: int, gap: float) -> list[float]:
+    """Return p-values of the switches, and of the exact regret of the paper's learner."""
+    tight, faithful = matching(rows, learner=_TIGHT), matching(rows, learner="faithful")
+    return [
+        pvalues.exact(float(select(tight, "switches").max()) <= bounds.elimination_switches(T, 2)),
+        pvalues.exact(bool((select(faithful, "switches") == bounds.simulation_elimination_switches(T, 2)).all())),
+        pvalues.mean_equals(select(faithful, "regret"), _faithful_regret(T, gap / T**0.5)),
+    ]
 
 
 def _exceptions(rows: Rows, T: int) -> tuple[int, int]:
@@ -311,15 +273,14 @@ _WALK_LEARNERS: dict[str, Learner] = {
 }
 
 
-def _rescaled_walk(walk: Pool) -> Pool:
-    """Return the walk with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
+def _rescaled_walk(T: int, seed: Seed) -> Pool:
+    """Return a walk of T rounds with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
 
     Losses are clipped to [0, 1]. The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small
     that up to millions of rounds a few switches cost more than the worse action; the rescaled walk shows the rates at
     thousands of rounds.
     """
-    T = walk.rows
-    losses = np.array(walk.losses, dtype=np.float64)
+    losses = np.array(instances.random_walk(T, seed=seed).losses, dtype=np.float64)
     best = int(np.argmin(losses.sum(axis=0)))
     factor = _SPREAD * 9 * math.log2(T) / math.sqrt(math.log2(T) / 2)
     wide = np.repeat(0.5 + factor * (losses[:, [1 - best]] - 0.5), 2, axis=1)
@@ -327,20 +288,11 @@ def _rescaled_walk(walk: Pool) -> Pool:
     return Pool(wide.clip(0.0, 1.0))
 
 
-def _walk_of(T: int, seed: Seed) -> Pool:
-    """Return a rescaled walk of T rounds."""
-    return _rescaled_walk(instances.random_walk(T, seed=seed))
-
-
-@dataclass(frozen=True)
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     """Growth of regret with switches on the multi-scale random walk.
 
     The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
     T^(−1/3). A switch costs 1.
-
-    A claim. Faults replace its fields: `learners` by name; `given` and `order`, the orders of the unshuffled and of the
-    shuffled plays; `walk`, (T, seed) -> pool.
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)
@@ -352,15 +304,16 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         random order (t-test at level alpha); and if FrugalUCB chooses the same action as a second, naive implementation
         in every round. The slopes of the other learners are shown only: the theorem bounds their regret and not their
         slope.
+    Alt: In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.
     """
 
     learners: Mapping[str, Learner] = component(_WALK_LEARNERS)
     given: OrderLike = "given"
     order: OrderLike = "random"
-    walk: Callable[[int, Seed], Pool] = component(_walk_of)
+    walk: Callable[[int, Seed], Pool] = component(_rescaled_walk)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": 2**i, "walks": 200 if full else 80} for i in range(8, 18 if full else 15)]
+        return grid(T=[2**i for i in range(8, 18 if full else 15)], walks=200 if full else 80)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         rows: list[Row] = []
@@ -381,7 +334,9 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         listed = np.asarray(pool.losses, dtype=np.float64)
         orders = (listed, np.random.default_rng(seed).permutation(listed))
         T, k = listed.shape
-        return any(rounds_agreed(self.learners[_FRUGAL], losses, FrugalUCBTwin(k, T)) < T for losses in orders)
+        return any(
+            twins.rounds_agreed(self.learners[_FRUGAL], losses, twins.FrugalUCBTwin(k, T)) < T for losses in orders
+        )
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
@@ -389,8 +344,8 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         checks = [
             pvalues.growth("at least", at, _regrets(rows, _FRUGAL, "given"), lower),
             pvalues.growth("at most", at, _regrets(rows, _FRUGAL, "random"), upper),
+            pvalues.exact(not any(row["differs"] for row in rows)),
         ]
-        checks.append(pvalues.exact(not any(row["differs"] for row in rows)))
         gains = {name: _gains(rows, name) for name in self.learners}
         checks += [pvalues.exact(pvalues.mean_at_most(gain, 0.0) <= self.alpha) for gain in gains.values()]
         slopes = [slope(rows, "T", "regret", order=order, learner=_FRUGAL) for order in ("given", "random")]
@@ -401,27 +356,19 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         return self.verdict_from(checks, measured, "T^(2/3) against √T")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "regret plus switches",
-            (
-                *(
-                    mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name)
-                    for name in self.learners
-                ),
-                mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
-            ),
-            reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}),
-            alt="In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.",
+        bands = (
+            *(mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name) for name in self.learners),
+            mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
         )
+        lines = reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt})
+        return self.make_chart("regret plus switches", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "a walk that is shuffled too": {"given": "random"},
             "a learner that switches as if rows were listed": {"learners": {**self.learners, _FRUGAL: BatchedExp3()}},
-            "a walk without a best action": {
-                "walk": lambda T, seed: Pool(np.repeat(_walk_of(T, seed).losses[:, :1], 2, axis=1))
-            },
+            "a walk without a best action": {"walk": lambda *of: Pool(np.repeat(self.walk(*of).losses[:, :1], 2, 1))},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
@@ -433,13 +380,7 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 
 
 def _gains(rows: Rows, learner: str) -> Floats:
-    """Return the gain of random order per walk, with equal weight for all horizons.
-
-    It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
-    """
-    at = levels(rows, "T")
-    kinds = [
-        [mine / T ** (2 / 3) for mine, T in zip(_regrets(rows, name, kind), at, strict=True)]
-        for name, kind in ((learner, "given"), (_FRUGAL, "random"))
-    ]
-    return np.asarray(np.mean([given - shuffled for given, shuffled in zip(*kinds, strict=True)], axis=0))
+    """Return the gain of random order per walk, with equal weight for all horizons."""
+    # It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
+    pairs = zip(levels(rows, "T"), _regrets(rows, learner, "given"), _regrets(rows, _FRUGAL, "random"), strict=True)
+    return np.asarray(np.mean([given / T ** (2 / 3) - shuffled / T ** (2 / 3) for T, given, shuffled in pairs], axis=0))

@@ -1,7 +1,4 @@
-"""Errata of the paper, each with numbers that demonstrate it.
-
-L215 is line 215 of the LaTeX source of the paper; so are all such numbers in this folder.
-"""
+"""Errata of the paper, each with numbers that demonstrate it."""
 
 from tombola.paper.errata import budget, classification, delay, input_models, switching
 from tombola.paper.errata.base import Erratum, Evidence

@@ -4,18 +4,14 @@ import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from tombola.paper.base import docstring_fields
-
-# Kind of an erratum: a false statement, a gap in a proof, a typo, or a bound that is not tight.
+# Types of the fields of `Erratum`, which explains their values.
 _Severity = Literal["false", "gap", "typo", "loose"]
+_Relation = Literal["equals", "at most", "at least", "within", "tighter"]
+_Method = Literal["computed", "arithmetic"]
 # Severity of an erratum, a field of `Erratum` -> its name on pages.
 SEVERITY_LABELS: dict[_Severity, str] = {
     "false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"
 }  # fmt: skip
-# Relation of the true value to a correct one; see `Erratum`.
-_Relation = Literal["equals", "at most", "at least", "within", "tighter"]
-# Origin of the true value; see `Erratum`.
-_Method = Literal["computed", "arithmetic"]
 # Relative tolerance of "equals"; asymptotic constants are compared at finite sizes.
 _RELATIVE_TOLERANCE = 0.01
 
@@ -56,17 +52,17 @@ class Erratum(NamedTuple):
 
 
 def erratum(
-    number: int, line: int, severity: _Severity, relation: _Relation, method: _Method = "computed"
+    number: int, line: int, severity: _Severity, relation: _Relation, quantity: str, method: _Method = "computed"
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Return a decorator that turns a function returning `Evidence` into an `Erratum`.
 
-    The docstring of the function has the quantity in the first line, then lines `Printed: ...` and `Correct: ...`.
-    Parameters are those of `Erratum`.
+    The docstring of the function is "Printed: .... Correct: ....". Parameters are those of `Erratum`.
     """
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
-        quantity, words = (evidence.__doc__ or "").partition(".\n")[0], docstring_fields(evidence.__doc__)
-        return Erratum(number, line, severity, words["printed"], words["correct"], quantity, relation, evidence, method)
+        text = " ".join((evidence.__doc__ or "").split())
+        printed, correct = text.removeprefix("Printed: ").removesuffix(".").split(". Correct: ")
+        return Erratum(number, line, severity, printed, correct, quantity, relation, evidence, method)
 
     return wrap
 

@@ -17,24 +17,19 @@ def equal_rows_probability(T: int, n: int) -> float:
     return 2 * math.comb(T // 2, n) / math.comb(T, n)
 
 
-@erratum(5, 268, "typo", "equals")
+@erratum(5, 268, "typo", "equals", "Rounds in the blocks after round 1, T = 1024")
 def _blocks() -> Evidence:
-    """Rounds in the blocks after round 1, T = 1024.
-
-    Printed: i = 0 .. log T
-    Correct: the last block is ⌈log T⌉ − 1
-    """
+    """Printed: i = 0 .. log T. Correct: the last block is ⌈log T⌉ − 1."""
     T, log = 1024, 10
     rounds = len([t for t in range(1, T + 1) if t > 1])
     return Evidence(printed=sum(2**i for i in range(log + 1)), corrected=sum(2**i for i in range(log)), truth=rounds)
 
 
-@erratum(6, 302, "false", "equals")
+@erratum(6, 302, "false", "equals", "Rows known before block 4, which Lemma 4.1 divides by 2^4")
 def _past() -> Evidence:
-    """Rows known before block 4, which Lemma 4.1 divides by 2^4.
+    """Printed: t_i = 2^i + i d, rounds t_i, t_i+2, .. (L309).
 
-    Printed: t_i = 2^i + i d, rounds t_i, t_i+2, .. (L309)
-    Correct: t_i = 2^i + 1 + (i+1) d, t_i+1, .., and round 1
+    Correct: t_i = 2^i + 1 + (i+1) d, t_i+1, .., and round 1.
     """
     i, d = 4, 3
     printed_rounds = set(itertools.chain(*(range(2**j + j * d, 2 ** (j + 1) + j * d) for j in range(i))))
@@ -42,64 +37,44 @@ def _past() -> Evidence:
     return Evidence(printed=len(printed_rounds), corrected=len(fixed), truth=2**i)
 
 
-@erratum(8, 397, "false", "at most")
+@erratum(8, 397, "false", "at most", "Probability of a miss, T = 1024, 16 rows, gaps ±1")
 def _radius() -> Evidence:
-    """Probability of a miss, T = 1024, 16 rows, gaps ±1.
-
-    Printed: a miss has probability ≤ 1/(2T²)
-    Correct: gaps are in [−1, 1]: probability ≤ 1/T
-    """
+    """Printed: a miss has probability ≤ 1/(2T²). Correct: gaps are in [−1, 1]: probability ≤ 1/T."""
     T, n = 1024, 16
     radius = math.sqrt(math.log(2 * T) / (n / 2))
     truth = equal_rows_probability(T, n) if 1 - 2 / n < radius <= 1 else math.nan
     return Evidence(printed=1 / (2 * T**2), corrected=2 * math.exp(-n * radius**2 / 2), truth=truth)
 
 
-@erratum(9, 392, "gap", "at most", "arithmetic")
+@erratum(9, 392, "gap", "at most", "Bound by Hoeffding and a union at k = T = 1024", "arithmetic")
 def _clean() -> Evidence:
-    """Bound by Hoeffding and a union at k = T = 1024.
-
-    Printed: all is clean but with probability 1/T (k ≤ T)
-    Correct: but with probability 4(k−1)/T²
-    """
+    """Printed: all is clean but with probability 1/T (k ≤ T). Correct: but with probability 4(k−1)/T²."""
     T, k, n = 1024, 1024, 64
     epsilon = 2 * math.sqrt(math.log(T) / n)
     union = 2 * (k - 1) * 2 * math.exp(-n * epsilon**2 / 2)
     return Evidence(printed=1 / T, corrected=4 * (k - 1) / T**2, truth=union)
 
 
-@erratum(10, 415, "false", "at most")
+@erratum(10, 415, "false", "at most", "The sum at T = 2^16")
 def _series() -> Evidence:
-    """The sum at T = 2^16.
-
-    Printed: Σ 5√(2^i ln T) ≤ 5√(T ln T)
-    Correct: ≤ 17.08 √(T ln T)
-    """
+    """Printed: Σ 5√(2^i ln T) ≤ 5√(T ln T). Correct: ≤ 17.08 √(T ln T)."""
     T = 2**16
     total = sum(5 * math.sqrt(2**i * math.log(T)) for i in range(17))
     scale = math.sqrt(T * math.log(T))
     return Evidence(printed=5 * scale, corrected=17.08 * scale, truth=total)
 
 
-@erratum(11, 337, "gap", "tighter", "arithmetic")
+@erratum(11, 337, "gap", "tighter", "Difference of past and future in all blocks, T = 2^16, k = 2", "arithmetic")
 def _constant() -> Evidence:
-    """Difference of past and future in all blocks, T = 2^16, k = 2.
-
-    Printed: 5√(T log T), not proved
-    Correct: 6.83√(T ln k), proved
-    """
+    """Printed: 5√(T log T), not proved. Correct: 6.83√(T ln k), proved."""
     T, k = 2**16, 2
     total = sum(2 * math.sqrt(2 * math.log(k) * 2**i) for i in range(16))
     return Evidence(5 * math.sqrt(T * math.log(T)), 6.83 * math.sqrt(T * math.log(k)), total)
 
 
-@erratum(12, 423, "loose", "tighter")
+@erratum(12, 423, "loose", "tighter", "Worst regret in random order, T = 6, k = 2, exact")
 def _leader() -> Evidence:
-    """Worst regret in random order, T = 6, k = 2, exact.
-
-    Printed: O(√(T log T) + d log T) by Simulation
-    Correct: d + π√(2 T ln k) by following the leader
-    """
+    """Printed: O(√(T log T) + d log T) by Simulation. Correct: d + π√(2 T ln k) by following the leader."""
     T = 6
     kinds = list(itertools.product([0.0, 1.0], repeat=2))
     truth = worst_case(FollowTheLeader(), kinds, T).random

@@ -5,8 +5,7 @@ The birthday test plays action 0 until one of its losses repeats, and then UCB1.
 better action, so it does not need optimism: a noisy one is compared with a twin round by round.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.pvalues import exact, mean_at_most
+from tombola.paper.pvalues import exact, means_at_most
 from tombola.paper.rows import Row, Rows, levels, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import OptimisticSimulationTwin, rounds_agreed
@@ -27,10 +26,7 @@ from tombola.rng import RngStreams, repetition_seeds
 
 
 def _theorem_bound(T: int) -> float:
-    """Return the bound of the theorem.
-
-    R(h) is a birthday mean plus the bound of UCB1, at most h.
-    """
+    """Return the bound of the theorem; R(h) is a birthday mean plus the bound of UCB1."""
     regrets: list[float] = [bounds.birthday_mean(T) + bounds.ucb1(2**i, 2) for i in range(T.bit_length())]
     return bounds.smallest_index(T, 2) + sum(min(2.0**i, regret) for i, regret in enumerate(regrets))
 
@@ -39,20 +35,8 @@ def _theorem_bound(T: int) -> float:
 _TWIN_PLAYS = 4
 
 
-def _differs_from_twin(T: int, seed: Seed) -> bool:
-    """Return whether UCB1 simulated with optimism differs from its twin."""
-    learner = OptimisticSimulation(UCB1())
-    losses = (np.random.default_rng(seed).random((T, 2)) < (0.4, 0.7)).astype(np.float64)
-    twin = OptimisticSimulationTwin(2, T, UCB1(), RngStreams(seed).learner(learner))
-    return rounds_agreed(learner, losses, twin, seed=seed) < T
-
-
-@dataclass(frozen=True)
 class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """The birthday test under bandit feedback, played directly and simulated.
-
-    A claim. Faults replace its fields: `direct` and `learner`, T -> learner, the test alone and simulated; `order` of
-    the plays; `bound`, T -> limit for the regret of `learner`.
 
     Title: Simulation with one loss a round
     Source: our Theorem 1' (docs/theory/optimistic.md)
@@ -64,6 +48,7 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         simulated is at most the bound of the theorem and at most a third of that (t-test), which the bound implies from
         T = 2^17 on; and if UCB1, simulated on noisy losses, chooses the same actions as a second, naive implementation
         in every round.
+    Alt: Played directly the test has regret T/2; simulated it grows like the root of T.
     """
 
     direct: Callable[[int], Learner] = component(BanditBirthdayTest)
@@ -75,47 +60,38 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         sizes = {2**9: 40, 2**11: 20, 2**13: 6, 2**14: 3} if full else {2**9: 20, 2**10: 10, 2**11: 5}
         return [{"T": 48, "plays": 0}, *({"T": T, "plays": plays} for T, plays in sizes.items())]
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T = unit["T"]
         if unit["plays"] == 0:
-            return [
-                {"T": T, "play": None, "differs": _differs_from_twin(T, child)}
-                for child in repetition_seeds(seed, _TWIN_PLAYS)
-            ]
-        pool, direct, learner = instances.birthday(T), self.direct(T), self.learner(T)
-        return [
-            {
-                "T": T,
-                "play": r,
-                "direct": play(direct, pool, order=self.order, seed=child).regret,
-                "regret": play(learner, pool, order=self.order, seed=child).regret,
-            }
-            for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
-        ]
+            for child in repetition_seeds(seed, _TWIN_PLAYS):
+                learner = OptimisticSimulation(UCB1())
+                losses = (np.random.default_rng(child).random((T, 2)) < (0.4, 0.7)).astype(np.float64)
+                twin = OptimisticSimulationTwin(2, T, UCB1(), RngStreams(child).learner(learner))
+                yield {"T": T, "play": None, "differs": rounds_agreed(learner, losses, twin, seed=child) < T}
+            return
+        pool, learners = instances.birthday(T), {"direct": self.direct(T), "regret": self.learner(T)}
+        for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
+            regrets = {name: play(one, pool, order=self.order, seed=child).regret for name, one in learners.items()}
+            yield {"T": T, "play": r, **regrets}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = sum(row["differs"] for row in rows if row["play"] is None)
         rows = [row for row in rows if row["play"] is not None]
-        probabilities, shares, parts, worst = [exact(differ == 0)], [], [], 0.0
-        for T in levels(rows, "T"):
-            values, direct = select(rows, "regret", T=T), select(rows, "direct", T=T)
-            probabilities += [mean_at_most(values, self.bound(T)), mean_at_most(values, (T + 1) / 6)]
-            worst = max(worst, float(abs(direct - (T + 1) / 2).max()))
-            shares.append(float(values.mean()) / self.bound(T))
-            parts.append(f"{values.mean():.0f} (T = {T})")
+        checks, share = means_at_most(rows, ["T"], self.bound)
+        checks += means_at_most(rows, ["T"], lambda T: (T + 1) / 6)[0]
+        simulated = ", ".join(f"{select(rows, 'regret', T=T).mean():.0f} (T = {T})" for T in levels(rows, "T"))
+        worst = max(abs(row["direct"] - (row["T"] + 1) / 2) for row in rows)
         directly = "(T + 1)/2 in every play" if worst < 1e-6 else f"off (T + 1)/2 by up to {worst:.0f}"
-        measured = f"directly {directly}; simulated {', '.join(parts)}, at most {max(shares):.2f} of the bound"
+        measured = f"directly {directly}; simulated {simulated}, at most {share:.2f} of the bound"
         measured += f"; {differ} noisy plays differ from the twin"
-        return self.verdict_from([*probabilities, exact(worst < 1e-6)], measured, "Σ R(2^i) + O(√(kT))")
+        checks += [exact(differ == 0), exact(worst < 1e-6)]
+        return self.verdict_from(checks, measured, "Σ R(2^i) + O(√(kT))")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return self.make_chart(
-            "regret of the birthday test",
-            (mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret")),
-            reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound}),
-            alt="Played directly the test has regret T/2; simulated it grows like the root of T.",
-        )
+        bands = (mean_band(rows, "directly", "T", "direct"), mean_band(rows, "simulated", "T", "regret"))
+        lines = reference_lines(levels(rows, "T"), {"bound, simulated": _theorem_bound})
+        return self.make_chart("regret of the birthday test", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -128,10 +104,5 @@ class BanditRepair(Extension, name="bandit-repair", expected="holds", alpha=1e-5
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        return {
-            "no optimism": SourceFault(
-                "learners.reductions.optimistic:keep_probabilities",
-                "np.divide(indices, state",
-                "np.divide(state.levels, state",
-            ),
-        }
+        keep = "learners.reductions.optimistic:keep_probabilities"
+        return {"no optimism": SourceFault(keep, "np.divide(indices, state", "np.divide(state.levels, state")}

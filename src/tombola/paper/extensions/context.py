@@ -10,22 +10,22 @@ empirical risk minimisation (ERM) over policies. C3: the router costs at most `r
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
-from tombola._types import Floats, Integers, Seed
+from tombola._types import Floats, Seed
 from tombola.bounds.classification import erm_policies
 from tombola.bounds.common import growing_counts
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.extensions.delay import one_early
-from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
-from tombola.paper.rows import Row, Rows, levels, select
+from tombola.paper.pvalues import ROUNDING, exact, means_at_most
+from tombola.paper.rows import Row, Rows, levels, matching
 from tombola.policies.guard import Guard
 from tombola.pool import Pool
 from tombola.report.chart import Chart
@@ -36,9 +36,6 @@ _SCHEDULES = {"every row": (0, 1, 2, 3, 4), "blocks": (0, 0, 2, 2, 2)}
 _HOSTILE = ("always bad", "good then bad", "alternating", "random")
 # Rounds of a play with a hostile router.
 _ROUNDS = 200
-# Function from the rows at risk and the differences of the losses to the probability of playing the router, per
-# round.
-_Stakes = Callable[[float, Floats], Floats]
 # Factor of the rows between two trainings of the minimiser.
 _GROWTH = 1.5
 # Probability that a label is random: from noise-free to pure noise.
@@ -47,14 +44,8 @@ _NOISES = (0.0, 0.5, 1.0)
 _TABLE_ROWS, _TABLE_ACTIONS = 6, 3
 
 
-@dataclass(frozen=True)
 class LearningCurve(Extension, name="learning-curve", expected="holds"):
     """Progressive loss of a nearest-neighbour policy against its learning curve.
-
-    All orders of five rows are played.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `played_delay`, stated delay
-    -> delay of the plays; `training_rows`, (rows revealed, row to be played) -> rows that the policy is trained on.
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
@@ -64,6 +55,7 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     Meaning: One pass over the list measures the learning curve without a test set.
     Limits: Passes if the expected total loss equals Σ c(n(t)) within 1e-9, for three random pools of five rows and
         delays of 0 to 2 rounds. Nothing is sampled.
+    Alt: The loss grows with the delay as the learning curve says.
     """
 
     orders: Orders = component(all_orders)
@@ -72,24 +64,21 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = component(lambda seen, _: seen)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "schedule": name} for pool in range(3) for name in _SCHEDULES]
+        return grid(pool=range(3), schedule=_SCHEDULES)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         # The pool is fixed: the identity is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["pool"])
         losses, features = generator.random((5, 3)), generator.random(5)
-        schedule = _SCHEDULES[unit["schedule"]]
+        schedule, orders = _SCHEDULES[unit["schedule"]], self.orders(5)
         for d in range(3):
-            played = [max(0, n - self.played_delay(d)) for n in schedule]
-            orders = self.orders(5)
-            total = sum(
-                self._loss(losses, features, order[: played[t]], order[t]) for order in orders for t in range(5)
-            )
+            total = 0.0
+            for order in orders:
+                for n, row in zip(schedule, order, strict=True):
+                    seen = self.training_rows(order[: max(0, n - self.played_delay(d))], row)
+                    total += _nearest_loss(losses, features, seen, row)
             curve = sum(_curve(losses, features, max(0, n - d)) for n in schedule)
             yield {**unit, "d": d, "loss": total / len(orders), "curve": curve}
-
-    def _loss(self, losses: Floats, features: Floats, seen: tuple[int, ...], row: int) -> float:
-        return _nearest_loss(losses, features, self.training_rows(seen, row), row)
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["loss"] - row["curve"]) for row in rows)
@@ -97,18 +86,9 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
         return self.verdict_from([exact(off < ROUNDING)], measured, "E ℓ = Σ c(n(t))")
 
     def chart(self, rows: Rows) -> Chart:
-        bands = (
-            exact_column(rows, name, "d", "loss", schedule=name, pool=0)
-            for name in _SCHEDULES
-            if any(row["schedule"] == name and row["pool"] == 0 for row in rows)
-        )
-        return self.make_chart(
-            "expected loss of five rows, exact",
-            bands,
-            x_label="delay d",
-            log="",
-            alt="The loss grows with the delay as the learning curve says.",
-        )
+        first = matching(rows, pool=0)
+        bands = [exact_column(first, name, "d", "loss", schedule=name) for name in levels(first, "schedule")[::-1]]
+        return self.make_chart("expected loss of five rows, exact", bands, x_label="delay d", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -133,18 +113,15 @@ def _curve(losses: Floats, features: Floats, n: int) -> float:
 
 
 def _guard_stakes(risk: float, differences: Floats) -> Floats:
-    """Return the probability of playing the router in every round, by our guard."""
+    """Return the probability of playing the router in every round, by our guard.
+
+    differences: loss of the safe learner minus that of the router, per round.
+    """
     return Guard(risk).stakes(differences, differences).probabilities
 
 
-@dataclass(frozen=True)
 class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=("allowed",)):
     """Loss of a guarded router above the safe learner, for hostile routers.
-
-    A router chooses actions by features. The loss is checked after every round.
-
-    A claim. Faults replace its fields: `stakes`, (ε, loss of the safe learner minus that of the router, per round) ->
-    probability p of the router, per round; `allowed`, ε -> limit for the loss above the safe learner.
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
@@ -155,13 +132,14 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         average over the guard's draws.
     Limits: Passes if, in every play, at every round and for risks ε of 0.5, 1 and 3, the expected loss above that of
         the safe learner is at most ε + 1e-9.
+    Alt: No hostile router costs more than the risk.
     """
 
-    stakes: _Stakes = component(_guard_stakes)
+    stakes: Callable[[float, Floats], Floats] = component(_guard_stakes)
     allowed: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"router": router, "repetitions": 200 if full else 20} for router in _HOSTILE]
+        return grid(router=_HOSTILE, repetitions=200 if full else 20)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
@@ -183,14 +161,9 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
         return sum(row["repetitions"] for row in rows)
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "rows lost to the safe learner, at most",
-            [exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")],
-            reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk}),
-            x_label="risk ε",
-            log="",
-            alt="No hostile router costs more than the risk.",
-        )
+        bands = [exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")]
+        lines = reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk})
+        return self.make_chart("rows lost to the safe learner, at most", bands, lines, x_label="risk ε", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -213,14 +186,12 @@ def _hostile(router: str, generator: np.random.Generator) -> Floats:
     return generator.uniform(-1.0, 1.0, _ROUNDS)
 
 
-@dataclass(frozen=True)
+def _policy_bound(T: int) -> float:
+    return erm_policies(T, T + 1, _GROWTH)  # of T + 1 thresholds
+
+
 class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
     """Regret of ERM over thresholds, rarely retrained, in random order.
-
-    The threshold with the fewest mistakes is chosen anew whenever the number of rows seen has grown by half.
-
-    A claim. Faults replace its fields: `minimiser`, mistakes of each threshold -> index of the threshold to play;
-    `allowed`, bound of the theorem -> limit for the regret.
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
@@ -230,6 +201,7 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     Meaning: Rare training is enough, and the class may be infinite: only its policies on this list count.
     Limits: Passes if the mean regret over orders is at most the bound, for T = 64 and 256 (1,024 in a full run) and
         several shares of random labels (t-test).
+    Alt: The regret of thresholds is far below the bound.
     """
 
     # From the mistakes of each threshold on the rows seen to the threshold to play.
@@ -237,49 +209,33 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     allowed: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        horizons = (64, 256, 1024) if full else (64, 256)
-        return [{"T": T, "noise": noise, "orders": 100 if full else 20} for T in horizons for noise in _NOISES]
+        return grid(T=(64, 256, 1024) if full else (64, 256), noise=_NOISES, orders=100 if full else 20)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
-        T = unit["T"]
+        T, starts = unit["T"], growing_counts(unit["T"], _GROWTH)
         features = generator.permutation(T)
         labels = np.where(generator.random(T) < unit["noise"], generator.integers(0, 2, T), features >= T // 2)
-        return [
-            {**unit, "regret": self._regret(features[order], labels[order].astype(np.int64))}
-            for order in (generator.permutation(T) for _ in range(unit["orders"]))
-        ]
-
-    def _regret(self, features: Integers, labels: Integers) -> float:
-        T, lost = len(labels), 0.0
-        # mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
-        mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
-        starts = growing_counts(T, _GROWTH)
-        lost += float(mistakes[: starts[0], 0].sum())
-        for n, end in zip(starts, [*starts[1:], T], strict=True):
-            lost += float(mistakes[n:end, self.minimiser(mistakes[:n].sum(axis=0))].sum())
-        return lost - float(mistakes.sum(axis=0).min())
+        # all_mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
+        all_mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
+        for _ in range(unit["orders"]):
+            mistakes = all_mistakes[generator.permutation(T)]
+            lost = float(mistakes[: starts[0], 0].sum())
+            for n, end in zip(starts, [*starts[1:], T], strict=True):
+                lost += float(mistakes[n:end, self.minimiser(mistakes[:n].sum(axis=0))].sum())
+            yield {**unit, "regret": lost - float(mistakes.sum(axis=0).min())}
 
     def verdict(self, rows: Rows) -> Verdict:
-        pvalues, shares = [], []
-        for T, noise in itertools.product(levels(rows, "T"), levels(rows, "noise")):
-            regrets, bound = select(rows, "regret", T=T, noise=noise), erm_policies(T, T + 1, _GROWTH)
-            pvalues.append(mean_at_most(regrets, self.allowed(bound)))
-            shares.append(float(regrets.mean()) / bound)
-        measured = f"mean regret at most {max(shares):.2f} of the bound, in {len(rows):,} plays"
-        return self.verdict_from(pvalues, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))")
+        checks, _ = means_at_most(rows, ("T", "noise"), lambda T, _: self.allowed(_policy_bound(T)))
+        _, share = means_at_most(rows, ("T", "noise"), lambda T, _: _policy_bound(T))
+        measured = f"mean regret at most {share:.2f} of the bound, in {len(rows):,} plays"
+        return self.verdict_from(checks, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))")
 
     def chart(self, rows: Rows) -> Chart:
-        bands = tuple(
-            exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in levels(rows, "noise")
-        )
-        return self.make_chart(
-            "mean regret",
-            bands,
-            reference_lines(levels(rows, "T"), {"bound": lambda T: erm_policies(int(T), T + 1, _GROWTH)}),
-            x_label="rows T",
-            alt="The regret of thresholds is far below the bound.",
-        )
+        noises = levels(rows, "noise")
+        bands = [exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in noises]
+        lines = reference_lines(levels(rows, "T"), {"bound": _policy_bound})
+        return self.make_chart("mean regret", bands, lines, x_label="rows T")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -300,11 +256,8 @@ def _one_price(pool: Pool, amount: float) -> float:
     return found
 
 
-@dataclass(frozen=True)
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
     """Best choice per row within a budget: by prices, by an LP, by enumeration.
-
-    A claim. Faults replace its fields: `value`, (pool, total budget) -> least mean loss.
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)
@@ -315,47 +268,40 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         exact.
     Limits: Passes if, on random tables and three budgets, the value differs from that of a linear program by less than
         1e-7, and no choice of whole rows, all of them tried, has a smaller mean loss.
+    Alt: The least loss falls with the budget.
     """
 
     # From a pool and a total budget to the least mean loss.
     value: Callable[[Pool, float], float] = component(lambda pool, amount: best_per_row(pool, Budget(amount)))
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"costs": costs, "tables": 20 if full else 4} for costs in ("equal", "random")]
+        return grid(costs=("equal", "random"), tables=20 if full else 4)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        generator = np.random.default_rng(seed)
-        return [self._table(unit, generator, part) for _ in range(unit["tables"]) for part in (0.2, 0.5, 0.8)]
-
-    def _table(self, unit: Unit, generator: np.random.Generator, part: float) -> Row:
-        shape = (_TABLE_ROWS, _TABLE_ACTIONS)
-        losses, costs = generator.random(shape), generator.random(shape)
-        if unit["costs"] == "equal":
-            costs = np.tile(np.arange(_TABLE_ACTIONS) / 2, (_TABLE_ROWS, 1))
-        costs[:, 0] = 0.0  # the null action
-        amount = part * float(costs[:, -1].sum())
-        found = self.value(Pool(losses, costs=costs), amount)
-        return {
-            **unit, "part": part, "value": found, "program": _linear_program(losses, costs, amount),
-            "whole_rows": _best_of_all(losses, costs, amount),
-        }  # fmt: skip
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
+        generator, shape = np.random.default_rng(seed), (_TABLE_ROWS, _TABLE_ACTIONS)
+        for part in (0.2, 0.5, 0.8) * unit["tables"]:
+            losses, costs = generator.random(shape), generator.random(shape)
+            if unit["costs"] == "equal":
+                costs = np.tile(np.arange(_TABLE_ACTIONS) / 2, (_TABLE_ROWS, 1))
+            costs[:, 0] = 0.0  # the null action
+            amount = part * float(costs[:, -1].sum())
+            found = {
+                "value": self.value(Pool(losses, costs=costs), amount),
+                "program": _linear_program(losses, costs, amount),
+                "whole_rows": _best_of_all(losses, costs, amount),
+            }
+            yield {**unit, "part": part, **found}
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["value"] - row["program"]) for row in rows)
         beaten = max(row["value"] - row["whole_rows"] for row in rows)
         measured = f"off by at most {off:.0e} from the linear program in {len(rows)} tables"
-        return self.verdict_from(
-            [exact(off < 1e-7 and beaten <= ROUNDING)], measured, "max over p of mean min_a (ℓ + p c) − p ρ"
-        )  # fmt: skip
+        fine = off < 1e-7 and beaten <= ROUNDING
+        return self.verdict_from([exact(fine)], measured, "max over p of mean min_a (ℓ + p c) − p ρ")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "mean loss",
-            [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")],
-            x_label="budget, share of the last action's cost",
-            log="",
-            alt="The least loss falls with the budget.",
-        )
+        bands = [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")]
+        return self.make_chart("mean loss", bands, x_label="budget, share of the last action's cost", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -367,8 +313,6 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
 
 def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:
     """Return the optimum of the program with one mix for each row, by HiGHS."""
-    from scipy.optimize import linprog
-
     rows, actions = losses.shape
     found: Any = linprog(
         losses.ravel(), A_ub=costs.ravel()[None], b_ub=[amount], A_eq=np.kron(np.eye(rows), np.ones(actions)),

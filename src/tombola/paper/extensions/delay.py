@@ -6,7 +6,6 @@ of d rounds adds at most d (1/2 + 1/3 + .. + 1/k) to the regret with k actions.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +14,11 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge, HedgeAnytime, Interleaved, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, mean_band, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.extensions.switching import trap_pool
-from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
+from tombola.paper.pvalues import ROUNDING, exact, mean_at_most, means_at_most
 from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import SuccessiveEliminationTwin, agrees, rounds_agreed
@@ -46,14 +45,10 @@ def one_early(delay: int) -> int:
     return max(0, delay - 1)
 
 
-@dataclass(frozen=True)
 class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=("counted_delay",)):
     """Regret with delay against the shifted sum of the rounds without delay.
 
     All orders of three pools of 4 to 6 rows and 3 actions are played, with every delay up to the number of rows.
-
-    A claim. Faults replace its fields: `learners` by name; `orders`, number of rows -> orders to average over;
-    `played_delay` and `counted_delay`, stated delay -> delay of the plays, and of the bound.
 
     Title: Delay is a shift
     Source: our Theorem 3 (docs/theory/delay.md)
@@ -64,6 +59,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
         delay. The delay costs d times the regret of the first round, once.
     Limits: Passes if the expected regret with delay d equals the shifted sum within 1e-9, and is at most the bound of
         the learner.
+    Alt: Each round of delay adds at most the regret of the first round.
     """
 
     learners: Mapping[str, Learner] = component(LEARNERS)
@@ -72,7 +68,7 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     counted_delay: Callable[[int], int] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"learner": name, "pool": pool} for name in LEARNERS for pool in _POOLS]
+        return grid(learner=LEARNERS, pool=_POOLS)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         learner = self.learners[unit["learner"]]
@@ -96,10 +92,8 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["regret"] - row["shifted"]) for row in rows)
-        shares = []
-        for row in rows:
-            bound = LEARNERS[row["learner"]].bound(row["k"], row["T"], self.counted_delay(row["d"]))
-            shares.append(row["regret"] / (bound or 1))
+        limits = [LEARNERS[row["learner"]].bound(row["k"], row["T"], self.counted_delay(row["d"])) for row in rows]
+        shares = [row["regret"] / (limit or 1) for row, limit in zip(rows, limits, strict=True)]
         measured = f"identity off by at most {off:.0e} in {len(rows)} cases; at most {max(shares):.2f} of the bound"
         words = "R(d) = d φ(0) + φ(0) + … + φ(T−1−d)"
         return self.verdict_from([exact(off < ROUNDING), exact(max(shares) <= 1 + ROUNDING)], measured, words)
@@ -107,14 +101,10 @@ class DelayShift(Extension, name="delay-shift", expected="holds", verdict_only=(
     def chart(self, rows: Rows) -> Chart:
         pool = rows[0]["pool"]
         names = [name for name in LEARNERS if matching(rows, learner=name)]
+        bands = [exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names]
+        lines = reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])})
         return self.make_chart(
-            "expected regret, exact",
-            [exact_column(rows, name, "d", "regret", learner=name, pool=pool) for name in names],
-            reference_lines(levels(rows, "d", pool=pool), {"d (1 − 1/k)": lambda d: d * (1 - 1 / rows[0]["k"])}),
-            x_label="delay d",
-            log="",
-            subtitle=f": pool '{pool}'",
-            alt="Each round of delay adds at most the regret of the first round.",
+            "expected regret, exact", bands, lines, x_label="delay d", log="", subtitle=f": pool '{pool}'"
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -135,16 +125,12 @@ _TWIN_ROUNDS = 1024
 
 
 def _bound_formula(k: int, d: int) -> float:
-    """Return the bound of k actions at delay d, at most T.
-
-    It is sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
-    """
+    """Return the bound of k actions at delay d, at most T."""
+    # It is sqrt(32 (k-1) T ln T) + 2 (k-1) + 2 k / T^2 + d (H_k - 1) + drift.
     T = _HORIZON
     drift = math.pi / 4 * math.sqrt(T) if k == 2 else (math.pi / 2 * math.sqrt(T) + 1.31) * math.sqrt(math.log(k) / 2)
-    return min(
-        float(T),
-        math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2 + d * _harmonic_share(k) + drift,
-    )
+    prompt = math.sqrt(32 * (k - 1) * T * math.log(T)) + 2 * (k - 1) + 2 * k / T**2
+    return min(float(T), prompt + d * _harmonic_share(k) + drift)
 
 
 def _harmonic_share(k: int) -> float:
@@ -152,15 +138,10 @@ def _harmonic_share(k: int) -> float:
     return math.fsum(1 / j for j in range(2, k + 1))
 
 
-@dataclass(frozen=True)
 class LateElimination(
     Extension, name="late-elimination", expected="holds", alpha=1e-5, verdict_only=("bound", "weight")
 ):
     """Regret of successive elimination with delay, against its bound.
-
-    A claim. Faults replace its fields: `order` of the plays; `played_delay`, stated delay -> delay of the plays;
-    `bound`, bound of the theorem -> limit for the regret; `weight`, factor on the regret that the delay may add, 1 in a
-    correct program.
 
     Title: Elimination with late losses
     Source: our theorem on elimination with delay (docs/theory/transfer.md)
@@ -171,6 +152,7 @@ class LateElimination(
     Limits: Passes if the mean regret is at most the bound, and the bound equals its formula; if the delay adds at most
         gap × (d (1/2 + .. + 1/k) + 3 (k − 1)) to the mean regret, measured on pairs of plays in the same order
         (t-tests); and if a second, naive implementation chooses the same action in every round, with and without delay.
+    Alt: The regret grows with the delay like the line for two actions, and a little faster for five.
     """
 
     order: str = "random"
@@ -179,16 +161,14 @@ class LateElimination(
     weight: float = 1.0  # factor on the allowed cost of the delay
 
     def units(self, *, full: bool) -> list[Unit]:
-        twins: list[Unit] = [{"k": k, "d": d, "T": _TWIN_ROUNDS} for k in (2, 5) for d in (0, 100)]
-        return twins + [{"k": k, "d": d, "plays": 200 if full else 20} for k in (2, 5) for d in (256, 1024)]
+        return grid(k=(2, 5), d=(0, 100), T=_TWIN_ROUNDS) + grid(k=(2, 5), d=(256, 1024), plays=200 if full else 20)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         k, d = unit["k"], unit["d"]
         if "T" in unit:
-            losses = np.random.default_rng(seed).permutation(
-                np.asarray(trap_pool(unit["T"], k, _GAP).losses, dtype=np.float64)
-            )
-            agreed = rounds_agreed(SuccessiveElimination(), losses, SuccessiveEliminationTwin(k, unit["T"]), d)
+            losses = np.asarray(trap_pool(unit["T"], k, _GAP).losses, dtype=np.float64)
+            shuffled = np.random.default_rng(seed).permutation(losses)
+            agreed = rounds_agreed(SuccessiveElimination(), shuffled, SuccessiveEliminationTwin(k, unit["T"]), d)
             yield {"k": k, "d": d, "play": None, "differs": agreed < unit["T"]}
             return
         pool = trap_pool(_HORIZON, k, _GAP)
@@ -202,27 +182,25 @@ class LateElimination(
     def verdict(self, rows: Rows) -> Verdict:
         differ = sum(row["differs"] for row in rows if row["play"] is None)
         rows = [row for row in rows if row["play"] is not None]
-        probabilities, shares = [exact(differ == 0)], []
+        checks, _ = means_at_most(rows, ("k", "d"), self._limit)
+        shares = []
         for k, d in distinct(rows, "k", "d"):
-            regrets, prompt = select(rows, "regret", k=k, d=d), select(rows, "prompt", k=k, d=d)
+            added = select(rows, "regret", k=k, d=d) - select(rows, "prompt", k=k, d=d)
             allowed = self.weight * _GAP * (d * _harmonic_share(k) + 3 * (k - 1))
-            limit = self.bound(bounds.successive_elimination(_HORIZON, k, d))
             # The regret is a small share of the bound, and cannot tell it from a part of it.
-            probabilities.append(exact(agrees(limit, _bound_formula(k, d))))
-            probabilities += [mean_at_most(regrets, limit), mean_at_most(regrets - prompt, allowed)]
-            shares.append(f"{float((regrets - prompt).mean()) / allowed:.2f} (k = {k}, d = {d})")
+            checks += [exact(agrees(self._limit(k, d), _bound_formula(k, d))), mean_at_most(added, allowed)]
+            shares.append(f"{float(added.mean()) / allowed:.2f} (k = {k}, d = {d})")
         measured = f"delay adds {', '.join(shares)} of its bound; {differ} plays differ from the twin"
-        return self.verdict_from(probabilities, measured, "d (1/2 + .. + 1/k)")
+        return self.verdict_from([*checks, exact(differ == 0)], measured, "d (1/2 + .. + 1/k)")
+
+    def _limit(self, k: int, d: int) -> float:
+        return self.bound(bounds.successive_elimination(_HORIZON, k, d))
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["play"] is not None]
-        return self.make_chart(
-            "regret",
-            [mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")],
-            reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2}),
-            x_label="delay d",
-            alt="The regret grows with the delay like the line for two actions, and a little faster for five.",
-        )
+        bands = [mean_band(rows, f"k = {k}", "d", "regret", k=k) for k in levels(rows, "k")]
+        lines = reference_lines(levels(rows, "d"), {"gap d / 2": lambda d: _GAP * d / 2})
+        return self.make_chart("regret", bands, lines, x_label="delay d")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -234,9 +212,8 @@ class LateElimination(
 
     def source_faults(self) -> dict[str, SourceFault]:
         learner = "learners.bandit.successive_elimination:SuccessiveElimination.init"
+        bound = "bounds.bandit:successive_elimination_iid"
         return {
             "half of the radius": SourceFault(learner, "math.sqrt(2 *", "math.sqrt(0.5 *"),
-            "bound / 40": SourceFault(
-                "bounds.bandit:successive_elimination_iid", "capped(bound,", "capped(bound / 40,"
-            ),
+            "bound / 40": SourceFault(bound, "capped(bound,", "capped(bound / 40,"),
         }

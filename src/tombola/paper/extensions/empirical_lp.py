@@ -6,7 +6,6 @@ its bound. The bound is some thirty times the largest regret, so every round of 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from tombola import bounds
@@ -14,17 +13,8 @@ from tombola._types import Seed
 from tombola.learners import BudgetedLearner, EmpiricalLP
 from tombola.order import OrderLike
 from tombola.paper import pvalues
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
-from tombola.paper.claims.constraints import (
-    ACTIONS,
-    DELTA,
-    LP_ROUNDS,
-    POOLS,
-    RATE,
-    AlwaysPlay,
-    budget_play,
-    rounds_as_lp_twin,
-)
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid
+from tombola.paper.claims import constraints
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.rows import Row, Rows, distinct, levels, select
 from tombola.paper.source_faults import SourceFault
@@ -36,22 +26,12 @@ from tombola.rng import repetition_seeds
 _GROWTH = 2.0
 # One action per round, or the whole mix.
 _PLAY_MODES = ("sampled", "fluid")
-# Bound by horizon and play mode.
-_Bound = Callable[[int, str], float]
 
 
-def _theorem_bound(T: int, way: str) -> float:
-    return bounds.empirical_lp(T, ACTIONS, 1, RATE, DELTA, _GROWTH, sampled=way == "sampled")
-
-
-@dataclass(frozen=True)
 class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=1e-4, verdict_only=("bound",)):
     """Regret of EmpiricalLP against its bound, sampled and fluid, and overspending.
 
     Sampled play draws an action per round; fluid play charges the whole mix.
-
-    A claim. Faults replace its fields: `learner`; `order` of the plays; `overdraft`, factor on the budget, 1 in a
-    correct program; `bound`, (T, "sampled" or "fluid") -> limit for the regret.
 
     Title: No margin, and still a bound
     Source: our Theorem 4a (docs/theory/budget.md)
@@ -63,36 +43,37 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
     Limits: Passes if no play overspends; if at most 5 % of the plays have a regret above the bound (binomial test), and
         the bound is below T OPT; and if fluid play spends the same as a second, naive implementation in every round.
         This last check is the decisive one, as the bound is some 30 times the largest regret.
+    Alt: The loss is close to 0 at every horizon; the bound falls like 1/√T.
     """
 
     learner: BudgetedLearner = component(EmpiricalLP(growth=_GROWTH))
     order: OrderLike = "random"
     overdraft: float = 1.0  # factor on the budget
-    bound: _Bound = component(_theorem_bound)
+    # By horizon and play mode.
+    bound: Callable[[int, str], float] = component(
+        lambda T, way: bounds.empirical_lp(
+            T, constraints.ACTIONS, 1, constraints.RATE, constraints.DELTA, _GROWTH, sampled=way == "sampled"
+        )
+    )
 
     def units(self, *, full: bool) -> list[Unit]:
         sizes = {2**14: 100, 2**16: 40, 2**18: 20} if full else {2**13: 30, 2**14: 30, 2**15: 15}
-        settings = [(pool, way) for pool in POOLS for way in _PLAY_MODES]
-        twin: list[Unit] = [{"T": LP_ROUNDS, "plays": 6}]
-        return twin + [
-            {"T": T, "pool": pool, "way": way, "plays": n} for T, n in sizes.items() for pool, way in settings
-        ]
+        played = (grid(T=T, pool=constraints.POOLS, way=_PLAY_MODES, plays=n) for T, n in sizes.items())
+        return [*grid(T=constraints.LP_ROUNDS, plays=6), *(unit for units in played for unit in units)]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+        seeds = repetition_seeds(seed, unit["plays"])
         if "pool" not in unit:
             twin, about = partial(empirical_lp_spending, growth=_GROWTH), {"T": unit["T"], "pool": None, "way": "fluid"}
             return [
-                {**about, "agreed": rounds_as_lp_twin(self.learner, twin, self.order, child)}
-                for child in repetition_seeds(seed, unit["plays"])
+                {**about, "agreed": constraints.rounds_as_lp_twin(self.learner, twin, self.order, child)}
+                for child in seeds
             ]
-        about = {name: unit[name] for name in ("T", "pool", "way")}
-        make = partial(POOLS[unit["pool"]], unit["T"])
+        T, make, fluid = unit["T"], constraints.POOLS[unit["pool"]], unit["way"] == "fluid"
         return [
-            {**about, "play": r}
-            | budget_play(
-                self.learner, make(seed=child), self.order, self.overdraft, child, fluid=unit["way"] == "fluid"
-            )
-            for r, child in enumerate(repetition_seeds(seed, unit["plays"]))
+            {"T": T, "pool": unit["pool"], "way": unit["way"], "play": r}
+            | constraints.budget_play(self.learner, make(T, seed=child), self.order, self.overdraft, child, fluid=fluid)
+            for r, child in enumerate(seeds)
         ]
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -103,7 +84,7 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         for T, pool, way in distinct(rows, "T", "pool", "way"):
             where, bound = {"T": T, "pool": pool, "way": way}, self.bound(T, way)
             regrets = select(rows, "regret", **where)
-            checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
+            checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, constraints.DELTA))
             checks.append(pvalues.exact(bound < float(select(rows, "most", **where).min())))
             shares.append(float(regrets.max()) / bound)
         measured = f"{over} of {len(rows)} plays overspent; regret at most {max(shares):.3f} of the bound in any play; "
@@ -114,31 +95,25 @@ class EmpiricalLPRegret(Extension, name="empirical-lp", expected="holds", alpha=
         rows = [row for row in rows if row["pool"] is not None]
         losses = [{**row, "lost": max(0.0, row["regret"]) / row["most"]} for row in rows]
         most = float(select(rows, "most").max()) / levels(rows, "T")[-1]
-        return self.make_chart(
-            "share of T OPT that is lost",
-            [
-                mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
-                for pool in levels(rows, "pool")
-                for way in _PLAY_MODES
-            ],
-            reference_lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)}),
-            log="x",
-            alt="The loss is close to 0 at every horizon; the bound falls like 1/√T.",
-        )
+        bands = [
+            mean_band(losses, f"{pool}, {way}", "T", "lost", pool=pool, way=way)
+            for pool in levels(rows, "pool")
+            for way in _PLAY_MODES
+        ]
+        lines = reference_lines(levels(rows, "T"), {"bound, sampled": lambda T: self.bound(T, "sampled") / (most * T)})
+        return self.make_chart("share of T OPT that is lost", bands, lines, log="x")
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
-            "always the null action": {"learner": AlwaysPlay()},
+            "always the null action": {"learner": constraints.AlwaysPlay()},
             "half as much again to spend": {"overdraft": 1.5},
             "a thousandth of the bound": {"bound": lambda T, way: self.bound(T, way) / 1000},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        plan = "learners.budgeted.empirical_lp:EmpiricalLP.plan"
+        plan, rows = "learners.budgeted.empirical_lp:EmpiricalLP.plan", "int(state.horizon)"
         return {
             "rounds left not reduced by the rows seen": SourceFault(plan, "state.horizon - seen)", "state.horizon)"),
-            "solved a tenth too late": SourceFault(
-                plan, "int(seen), int(state.horizon)", "int(1.1 * seen), int(state.horizon)"
-            ),
+            "solved a tenth too late": SourceFault(plan, f"int(seen), {rows}", f"int(1.1 * seen), {rows}"),
         }

@@ -11,7 +11,6 @@ its value is a lower bound for all learners.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -20,7 +19,7 @@ from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.learners import Hedge
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.exact import worst_case, worst_pool
 from tombola.paper.extensions.delay import LEARNERS, one_early
@@ -35,8 +34,6 @@ _Paths = Callable[[int, int, int, int], float]
 _COIN_ROWS = [[0.0, 1.0], [1.0, 0.0]]
 # Factor in the statement of L4: below the values of the linear programs, 1.2096 to 1.2142, by more than their error.
 _FACTOR = 1.2
-# P(i wins, j losses) in a sample; see `_without_replacement`.
-_Law = Callable[[int, int, int, int, int, int], float]
 # Rows, wins and losses of the lists of L7.
 _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 
@@ -44,20 +41,6 @@ _LISTS = ((12, 7, 3), (20, 8, 5), (30, 18, 12), (40, 12, 8))
 def _shuffled_probability(T: int, w: int, n: int, s: int) -> float:
     """Return P(s of the first n rows are marked), in random order."""
     return math.comb(w, s) * math.comb(T - w, n - s) / math.comb(T, n) if 0 <= n - s <= T - w else 0.0
-
-
-def _unshuffled_probability(T: int, w: int, n: int, s: int) -> float:
-    """Return P(s of the first n rows are marked), if marked rows come first: 0 or 1."""
-    return float(s == min(n, w))
-
-
-def _next_loss_probability(T: int, w: int, n: int, s: int, paths: _Paths) -> float:
-    """Return P(action 1 loses the next row) after n rows of which it lost s."""
-    here = paths(T, w, n, s)
-    follow = paths(T, w, n + 1, s + 1)
-    if here == 0:
-        return 0.0
-    return (w - s) / (T - n) if paths is _shuffled_probability else min(1.0, follow / here)
 
 
 def _game_matrix(T: int, delay: int = 0, paths: _Paths = _shuffled_probability) -> tuple[Floats, Floats]:
@@ -72,10 +55,12 @@ def _game_matrix(T: int, delay: int = 0, paths: _Paths = _shuffled_probability) 
     for w in range(T + 1):
         b[w] = -min(w, T - w)
         for i, (n, s) in enumerate(places):
-            times = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay)
-            q, here = _next_loss_probability(T, w, n, s, paths), times * paths(T, w, n, s)
-            A[w, i] += here * (2 * q - 1)
-            b[w] += here * (1 - q)
+            times, here, q = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay), paths(T, w, n, s), 0.0
+            if here > 0:
+                # P(action 1 loses the next row)
+                q = (w - s) / (T - n) if paths is _shuffled_probability else min(1.0, paths(T, w, n + 1, s + 1) / here)
+            A[w, i] += times * here * (2 * q - 1)
+            b[w] += times * here * (1 - q)
     return A, b
 
 
@@ -93,18 +78,13 @@ def _min_factor(A: Floats, b: Floats, limits: Floats) -> float:
 
 
 def _minimax_regret(T: int) -> float:
-    """Return the minimax regret on 0/1 losses of two actions (Cover 1965).
-
-    It is T C(T-1, floor((T-1)/2)) / 2^T.
-    """
+    """Return T C(T-1, floor((T-1)/2)) / 2^T, the minimax regret of Cover 1965."""
     return T * math.comb(T - 1, (T - 1) // 2) / 2.0**T
 
 
 def _leader_strategy(T: int) -> Floats:
-    """Return P(action 1) in every state, by follow the leader; ties are 1/2.
-
-    Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
-    """
+    """Return P(action 1) in every state, by follow the leader; ties are 1/2."""
+    # Entry n (n + 1) / 2 + s is for n rounds in which action 1 lost s times; shape (T (T + 1) / 2,).
     return np.array([0.5 + 0.5 * np.sign(n - 2 * s) for n in range(T) for s in range(n + 1)])
 
 
@@ -114,15 +94,8 @@ def _hedge_strategy(T: int) -> Floats:
     return np.array([1 / (1 + math.exp(rate * (2 * s - n))) for n in range(T) for s in range(n + 1)])
 
 
-@dataclass(frozen=True)
 class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound",)):
     """Smallest worst-case regret of any learner, by linear program and formula.
-
-    The worst-case regrets of our learners are compared with it. In a coin pool each row is a loss of 1 for exactly one
-    of two actions; pool w has w losses of action 1.
-
-    A claim. Faults replace its fields: `pools`, T -> the numbers w of the pools in the linear program; `worst`,
-    (learner, T) -> its worst regret; `bound`, proved bound -> limit for that regret; `learners` by name.
 
     Title: Minimax regret
     Source: our L1 and L2 (docs/theory/lower.md); Cover 1965
@@ -133,6 +106,7 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         learners cannot be improved by more than a small factor.
     Limits: Passes if the value of the linear program equals Cover's formula (in the statement) within 1e-6, and the
         exact worst regret of each learner is at least that value and at most the proved bound of the learner.
+    Alt: The value of the game is on the line 0.399 √T, and every learner is above it.
     """
 
     pools: Callable[[int], range] = component(lambda T: range(T + 1))
@@ -141,17 +115,18 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
     learners: Mapping[str, Learner] = component(LEARNERS)
 
     def units(self, *, full: bool) -> list[Unit]:
-        games: list[Unit] = [{"T": T, "learner": "any"} for T in ((8, 20, 40, 64) if full else (8, 20, 40))]
-        return games + [{"T": T, "learner": name} for T in (6, 14) for name in LEARNERS]
+        games = grid(T=(8, 20, 40, 64) if full else (8, 20, 40), learner="any")
+        return games + grid(T=(6, 14), learner=LEARNERS)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
-        if unit["learner"] != "any":
-            learner = self.learners[unit["learner"]]
-            return [{**unit, "regret": self.worst(learner, T), "floor": _minimax_regret(T)}]
-        A, b = _game_matrix(T)
-        kept = list(self.pools(T))
-        return [{**unit, "regret": _min_factor(A[kept], b[kept], np.ones(len(kept))), "floor": _minimax_regret(T)}]
+        if unit["learner"] == "any":
+            A, b = _game_matrix(T)
+            kept = list(self.pools(T))
+            regret = _min_factor(A[kept], b[kept], np.ones(len(kept)))
+        else:
+            regret = self.worst(self.learners[unit["learner"]], T)
+        return [{**unit, "regret": regret, "floor": _minimax_regret(T)}]
 
     def verdict(self, rows: Rows) -> Verdict:
         games = matching(rows, learner="any")
@@ -165,12 +140,9 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
 
     def chart(self, rows: Rows) -> Chart:
         names = {"any": "best of all learners"} | {name: name for name in LEARNERS}
-        return self.make_chart(
-            "worst expected regret, exact",
-            [exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()],
-            reference_lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))}),
-            alt="The value of the game is on the line 0.399 √T, and every learner is above it.",
-        )
+        bands = [exact_column(rows, words, "T", "regret", learner=name) for name, words in names.items()]
+        lines = reference_lines(levels(rows, "T", learner="any"), {"0.399 √T": lambda T: math.sqrt(T / (2 * math.pi))})
+        return self.make_chart("worst expected regret, exact", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -181,14 +153,8 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         }
 
 
-@dataclass(frozen=True)
 class DelayFloor(Extension, name="delay-floor", expected="holds"):
     """Smallest regret that a delay causes, against its lower bound.
-
-    Learners play pools in which one action never loses; the best learner is that of a linear program.
-
-    A claim. Faults replace its fields: `learners` by name; `played_delay` and `counted_delay`, stated delay -> delay of
-    the plays, and of the linear program.
 
     Title: The least cost of a delay
     Source: our L3 (docs/theory/lower.md)
@@ -200,6 +166,7 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     Limits: Passes if, computed exactly, the mean regret of each learner over the choice of the best action is at least
         (d + 1)(1 − 1/k), for d = 0 to 20 and k = 2 and 5, and the value of the linear program is between the two bounds
         for two actions, within 1e-6.
+    Alt: Every learner is on or above the line (d + 1) / 2.
     """
 
     learners: Mapping[str, Learner] = component(LEARNERS)
@@ -207,32 +174,22 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
     counted_delay: Callable[[int], int] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        constant: list[Unit] = [{"learner": name, "k": k} for name in LEARNERS for k in (2, 5)]
-        return [*constant, {"learner": "any", "k": 2, "T": 40 if full else 20}]
+        return grid(learner=LEARNERS, k=(2, 5)) + grid(learner="any", k=2, T=40 if full else 20)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        k = unit["k"]
+        k, T = unit["k"], unit.get("T", 40)
         if unit["learner"] == "any":
-            T = unit["T"]
-            found: list[Row] = []
             for d in (0, 1, 3, 6):
-                value = _min_factor(*_game_matrix(T, self.counted_delay(d)), np.ones(T + 1))
-                high = _minimax_regret(T) + d / 2
-                found.append(
-                    {**unit, "d": d, "regret": value, "floor": max(_minimax_regret(T), (d + 1) / 2), "high": high}
-                )
-            yield from found
+                value, prompt = _min_factor(*_game_matrix(T, self.counted_delay(d)), np.ones(T + 1)), _minimax_regret(T)
+                yield {**unit, "d": d, "regret": value, "floor": max(prompt, (d + 1) / 2), "high": prompt + d / 2}
             return
-        learner, T = self.learners[unit["learner"]], 40
+        learner = self.learners[unit["learner"]]
+        pools = [Pool(np.tile(1.0 - np.eye(k)[best], (T, 1))) for best in range(k)]
         for d in (0, 1, 5, 20):
-            regrets = []
-            for best in range(k):
-                losses = np.ones((T, k))
-                losses[:, best] = 0.0
-                trace = play(learner, Pool(losses), delay=self.played_delay(d), seed=seed)
-                regrets.append(float(trace.expected_losses.sum()))
-            floor = (d + 1) * (1 - 1 / k)
-            yield {**unit, "T": T, "d": d, "regret": float(np.mean(regrets)), "floor": floor, "high": float(T)}
+            late = self.played_delay(d)
+            traces = [play(learner, pool, delay=late, seed=seed) for pool in pools]
+            regret = float(np.mean([float(trace.expected_losses.sum()) for trace in traces]))
+            yield {**unit, "T": T, "d": d, "regret": regret, "floor": (d + 1) * (1 - 1 / k), "high": float(T)}
 
     def verdict(self, rows: Rows) -> Verdict:
         low = min(row["regret"] - row["floor"] for row in rows)
@@ -244,14 +201,9 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         return self.verdict_from([exact(fine)], measured, "(d + 1)(1 − 1/k)")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "mean regret over which action is best",
-            [exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS],
-            reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2}),
-            x_label="delay d",
-            log="",
-            alt="Every learner is on or above the line (d + 1) / 2.",
-        )
+        bands = [exact_column(rows, name, "d", "regret", learner=name, k=2) for name in LEARNERS]
+        lines = reference_lines(levels(rows, "d", learner="Hedge"), {"(d + 1) / 2": lambda d: (d + 1) / 2})
+        return self.make_chart("mean regret over which action is best", bands, lines, x_label="delay d", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -262,15 +214,8 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         }
 
 
-@dataclass(frozen=True)
 class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     """Smallest factor by which any learner exceeds the better of two, per horizon.
-
-    It is the value of a linear program over all learners. In coin pool w of T rows each row is a loss of 1 for exactly
-    one of two actions, w of them for action 1.
-
-    A claim. Faults replace its fields: `rivals`, (regrets of follow the leader, of Hedge; one per pool) -> regrets to
-    exceed; `pools`, T -> the numbers w of the pools; `paths`, (T, w, n, s) -> P(action 1 loses s of the first n rows).
 
     Title: No learner is within 1.2 of the better of two
     Source: our L4 (docs/theory/lower.md)
@@ -280,6 +225,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         measured within 1.36 on 17 real tables, leaves little room for improvement except near exact ties.
     Limits: Passes if the smallest factor, the value of a linear program over all learners, exceeds 1.2 at each of the
         three horizons.
+    Alt: The least factor is above 1.2 at every horizon.
     """
 
     # From the regrets of follow the leader and of Hedge, one per pool, to those to compare with.
@@ -288,7 +234,7 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     paths: _Paths = component(_shuffled_probability)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"T": T} for T in (20, 40, 64)]
+        return grid(T=(20, 40, 64))
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
@@ -303,17 +249,13 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
         return self.verdict_from([exact(fine)], f"least factor {found}", "more than 1.2")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "least factor of any learner",
-            [exact_column(rows, "linear program", "T", "factor")],
-            reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR}),
-            log="x",
-            alt="The least factor is above 1.2 at every horizon.",
-        )
+        bands = [exact_column(rows, "linear program", "T", "factor")]
+        lines = reference_lines(levels(rows, "T"), {"1.2": lambda _: _FACTOR})
+        return self.make_chart("least factor of any learner", bands, lines, log="x")
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"paths": _unshuffled_probability},
+            "no shuffle": {"paths": lambda _, w, n, s: float(s == min(n, w))},  # marked rows first
             "Hedge is the only rival": {"rivals": lambda _, second: second},
             "the worse of the two": {"rivals": np.maximum},
             "the better action is known": {"pools": lambda T: range(T // 2)},
@@ -329,26 +271,11 @@ def _without_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int)
 def _with_replacement(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
     """Return the same as `_without_replacement` with replacement."""
     ways = math.comb(n, i) * math.comb(n - i, j)
-    rest = n - i - j
-    return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** rest
+    return ways * (wins / N) ** i * (losses / N) ** j * ((N - wins - losses) / N) ** (n - i - j)
 
 
-def _unshuffled(N: int, wins: int, losses: int, n: int, i: int, j: int) -> float:
-    """Return the same for the first n rows of the list with its losses first."""
-    return float(j == min(n, losses) and i == min(n - j, wins))
-
-
-def _sample_counts(n: int) -> Iterator[tuple[int, int]]:
-    """Yield the possible numbers of wins and losses among n rows."""
-    return ((i, j) for i in range(n + 1) for j in range(n + 1 - i))
-
-
-@dataclass(frozen=True)
 class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only=("error",)):
     """Smallest error of any rule that picks the better of two, against the sign rule.
-
-    A claim. Faults replace its fields: `law`, (rows of the list, u, w, n, i, j) -> P(i wins and j losses in the
-    sample); `error`, (P(S < 0), P(S = 0)) -> error of the sign rule.
 
     Title: How many rows a fixed sample needs
     Source: our L7 (docs/theory/lower.md); Neyman and Pearson 1933
@@ -359,9 +286,10 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         earlier on clear lists; on lists like these it needs about as many rows.
     Limits: Passes if the error of the best possible rule (Bayes, both lists equally likely) equals that of the sign of
         S within 1e-9, for every n on lists of 12 to 40 rows.
+    Alt: The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.
     """
 
-    law: _Law = component(_without_replacement)
+    law: Callable[..., float] = component(_without_replacement)
     # From P(S < 0) and P(S = 0) to the error of the sign rule.
     error: Callable[[float, float], float] = component(lambda lower, equal: lower + equal / 2)
 
@@ -369,15 +297,12 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (_LISTS if full else _LISTS[:3])]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        N, u, w = unit["N"], unit["wins"], unit["losses"]
+        N, u, w, true = unit["N"], unit["wins"], unit["losses"], _without_replacement
         for n in range(1, N + 1):
-            pairs = [
-                (_without_replacement(N, u, w, n, i, j), _without_replacement(N, w, u, n, i, j))
-                for i, j in _sample_counts(n)
-            ]
-            bayes = math.fsum(min(pair) for pair in pairs) / 2
-            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i < j)
-            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in _sample_counts(n) if i == j)
+            counts = [(i, j) for i in range(n + 1) for j in range(n + 1 - i)]  # wins and losses among n rows
+            bayes = math.fsum(min(true(N, u, w, n, i, j), true(N, w, u, n, i, j)) for i, j in counts) / 2
+            lower = math.fsum(self.law(N, u, w, n, i, j) for i, j in counts if i < j)
+            equal = math.fsum(self.law(N, u, w, n, i, j) for i, j in counts if i == j)
             yield {**unit, "n": n, "least": bayes, "lower": lower, "equal": equal}
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -391,20 +316,16 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         return self.verdict_from([exact(off < ROUNDING)], measured, "P(S < 0) + P(S = 0)/2")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "least error of any rule",
-            [
-                exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
-                for N, u, w in distinct(rows, "N", "wins", "losses")
-            ],
-            x_label="rows in the sample",
-            log="",
-            alt="The least error falls with the sample size to 0, slowly if wins and losses are nearly equal.",
-        )
+        bands = [
+            exact_column(rows, f"{u} wins, {w} losses of {N}", "n", "least", N=N)
+            for N, u, w in distinct(rows, "N", "wins", "losses")
+        ]
+        return self.make_chart("least error of any rule", bands, x_label="rows in the sample", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "no shuffle": {"law": _unshuffled},
+            # Losses come first.
+            "no shuffle": {"law": lambda _, u, w, n, i, j: float(j == min(n, w) and i == min(n - j, u))},
             "rows are put back": {"law": _with_replacement},
             "ties count as right": {"error": lambda lower, _: lower},
             "ties count as wrong": {"error": lambda lower, equal: lower + equal},

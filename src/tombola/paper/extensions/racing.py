@@ -3,10 +3,9 @@
 Theorems 1 to 4 and sections 8 and 9 of docs/theory/race.md.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from tombola._types import Floats, Seed
 from tombola.confidence import EProcess
 from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
@@ -39,8 +38,6 @@ _POOLS: dict[str, list[list[float]]] = {
     "tie": [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]],
     "mixed": [[1.0, 0.3, 0.0], [0.8, 0.0, 0.6], [0.9, 0.4, 0.2], [0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.0, 1.0, 0.7]],
 }
-# Function from the number of rows to the size of the list that the rule assumes; a fault returns another one.
-_Sizes = Callable[[int], float]
 
 
 def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row:
@@ -54,34 +51,33 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
     return {"error": float(np.mean(wrong)), "wealth": float(means[best].max())}
 
 
-@dataclass(frozen=True)
 class _RaceClaim(Extension):
-    """Error of a race of 3 candidates over all orders of 5 and 6 rows, at 5 levels."""
+    """Error of a race of 3 candidates over all orders of 5 and 6 rows, at 5 levels.
+
+    Alt: The error stays below the level on every list.
+    """
 
     orders: Orders = component(all_orders)
-    size: _Sizes = component(unchanged)
-    # From the true table of losses to the one that the rule sees.
-    read: Callable[[Floats], Floats] = component(unchanged)
+    size: Callable[[int], float] = component(unchanged)  # from the rows of the list to those that the rule assumes
+    read: Callable[[Floats], Floats] = component(unchanged)  # from the true losses to those that the rule sees
 
-    @abstractmethod
-    def _rule(self, rows: int, level: float) -> Elimination:
-        """Return the rule of a race on `rows` rows; P(wrong) is at most `level`."""
+    # From candidates, rows, rows that the rule assumes, and level to the rule of the race.
+    rule: ClassVar[Callable[..., Elimination]]
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool} for pool in _POOLS]
+        return grid(pool=_POOLS)
 
-    def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
-        return [{**unit, "level": level, **self._errors(self._rule(len(table), level), table)} for level in _LEVELS]
-
-    def _errors(self, rule: Elimination, table: Floats) -> Row:
-        totals, wrong, wealth = table.sum(axis=0), [], []
-        with expected_rounds(0.0, 1):
-            for order in self.orders(len(table)):
-                rule.play(self.read(table), np.array(order, np.uint32))
-                wrong.append(is_wrong(rule, totals))
-                wealth.append(rule.state.current_wealth.copy())
-        return _mean_errors(totals, wrong, wealth)
+        rows, totals = len(table), table.sum(axis=0)
+        for level in _LEVELS:
+            rule, wrong, wealth = self.rule(3, rows, self.size(rows), level), [], []
+            with expected_rounds(0.0, 1):
+                for order in self.orders(rows):
+                    rule.play(self.read(table), np.array(order, np.uint32))
+                    wrong.append(is_wrong(rule, totals))
+                    wealth.append(rule.state.current_wealth.copy())
+            yield {**unit, "level": level, **_mean_errors(totals, wrong, wealth)}
 
     def verdict(self, rows: Rows) -> Verdict:
         worst = max(row["error"] / row["level"] for row in rows)
@@ -89,14 +85,9 @@ class _RaceClaim(Extension):
         return self.verdict_from([exact(worst <= 1.0)], measured, "P(wrong answer) ≤ level")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "P(wrong answer), exact",
-            [exact_column(rows, pool, "level", "error", pool=pool) for pool in _POOLS if matching(rows, pool=pool)],
-            reference_lines(_LEVELS, {"level": float}),
-            x_label="level",
-            log="",
-            alt="The error stays below the level on every list.",
-        )
+        bands = [exact_column(rows, pool, "level", "error", pool=pool) for pool in _POOLS if matching(rows, pool=pool)]
+        lines = reference_lines(_LEVELS, {"level": float})
+        return self.make_chart("P(wrong answer), exact", bands, lines, x_label="level", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -106,12 +97,8 @@ class _RaceClaim(Extension):
         }
 
 
-@dataclass(frozen=True)
 class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     """Error probability and expected wealth of the race for the best candidate.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
 
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
@@ -122,8 +109,7 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
         wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Best(3, rows, self.size(rows), level)
+    rule = Best
 
     def verdict(self, rows: Rows) -> Verdict:
         worst, wealth = max(row["error"] / row["level"] for row in rows), max(row["wealth"] for row in rows)
@@ -132,12 +118,8 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
         return self.verdict_from([exact(worst <= 1.0), exact(wealth <= 1.0 + 1e-9)], measured, statement)
 
 
-@dataclass(frozen=True)
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     """Error probability of the race for a candidate within 0.1 of the best.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
 
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
@@ -147,16 +129,11 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Within(3, rows, self.size(rows), level, within=_TOLERANCE)
+    rule = partial(Within, within=_TOLERANCE)
 
 
-@dataclass(frozen=True)
 class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     """Error probability of the race for the best two of three candidates.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
@@ -165,8 +142,7 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Top(3, rows, self.size(rows), level, top=2)
+    rule = partial(Top, top=2)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -176,12 +152,8 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
         }
 
 
-@dataclass(frozen=True)
 class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     """Error probability of the comparison of two candidates with a baseline.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that the rule assumes; `read`, true table of losses -> table that the rule sees.
 
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
@@ -191,18 +163,13 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
 
-    def _rule(self, rows: int, level: float) -> Elimination:
-        return Gate(3, rows, self.size(rows), level, baseline=0, margin=0.0)
+    rule = partial(Gate, baseline=0, margin=0.0)
 
 
-@dataclass(frozen=True)
 class CertificateClaim(Extension, name="certificate", expected="holds"):
     """Expected wealth of `EProcess` against the true mean, after every row.
 
     All orders of three lists of 5 and 6 losses are computed; wealth is 1 at the start.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `size`, number of rows ->
-    number that `EProcess` assumes.
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
@@ -210,13 +177,14 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         after every number of rows, so an interval that leaves out refuted means holds at all times.
     Meaning: Look after every row, and stop whenever the interval is short enough.
     Limits: Passes if the expected wealth is at most 1 + 1e-9 after every row. Nothing is sampled.
+    Alt: The expected wealth is at most 1 after every number of rows.
     """
 
     orders: Orders = component(all_orders)
-    size: _Sizes = component(unchanged)
+    size: Callable[[int], float] = component(unchanged)  # from the rows of the list to those assumed
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "side": side} for pool in _POOLS for side in ("at_most", "at_least")]
+        return grid(pool=_POOLS, side=("at_most", "at_least"))
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         values = np.array(_POOLS[unit["pool"]])[:, 0]
@@ -237,18 +205,13 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
         return self.verdict_from([exact(worst <= 1.0 + 1e-9)], measured, "E wealth ≤ 1")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "expected wealth against the true mean, exact",
-            [
-                exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
-                for pool in _POOLS
-                if matching(rows, pool=pool)
-            ],
-            reference_lines([1, 4], {"1": lambda _: 1.0}),
-            x_label="rows",
-            log="",
-            alt="The expected wealth is at most 1 after every number of rows.",
-        )
+        bands = [
+            exact_column(rows, pool, "n", "wealth", pool=pool, side="at_most")
+            for pool in _POOLS
+            if matching(rows, pool=pool)
+        ]
+        lines = reference_lines([1, 4], {"1": lambda _: 1.0})
+        return self.make_chart("expected wealth against the true mean, exact", bands, lines, x_label="rows", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -292,15 +255,11 @@ def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i
     low[:] = low.max(axis=1, keepdims=True)
 
 
-@dataclass(frozen=True)
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error probability and wealth of a race with answers on file and history.
 
     All orders of two lists of 5 rows with three candidates are computed; the answers of two rows, or of one
     candidate, are known beforehand.
-
-    A claim. Faults replace its fields: `orders`, number of rows -> orders to average over; `before`, called as (state
-    of the race, order, i, table of losses) before row i, does nothing unless a fault changes the state there.
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
@@ -309,16 +268,18 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     Meaning: Known answers cost no call, and old results make the evidence sharper, without any assumption on them.
     Limits: Passes if the error probability is at most the level, at two levels, and the expected wealth of the bets
         against a best candidate is at most 1 + 1e-9. Nothing is sampled.
+    Alt: The expected wealth is at most 1.
     """
 
     orders: Orders = component(all_orders)
     before: _Before = component(lambda *_: None)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"pool": pool, "case": case} for pool in ("best by one row", "tie") for case in range(4 if full else 2)]
+        return grid(pool=("best by one row", "tie"), case=range(4 if full else 2))
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
+        totals = table.sum(axis=0)
         # The case is fixed: the statement is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["case"])
         history = np.clip(table[:, :2] + generator.normal(0.0, 0.2, (len(table), 2)), 0.0, 1.0)
@@ -330,20 +291,17 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             rule = Best(3, len(table), len(table), level)
             # Short lists need more frequent fits than a race makes: one after every row.
             informed = InformedRule(rule, SideInformation(known, history), lambda n: n + 1)
-            yield {**unit, "level": level, **self._errors(informed, table)}
-
-    def _errors(self, informed: InformedRule, table: Floats) -> Row:
-        rule, totals, wrong, wealth = informed.rule, table.sum(axis=0), [], []
-        for order in self.orders(len(table)):
-            informed.reset()
-            for i, row in enumerate(order):
-                if not rule.done:
-                    self.before(informed, order, i, table)
-                    informed.update(row, table[row].copy())
-            # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
-            wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
-            wrong.append(is_wrong(rule, totals))
-        return _mean_errors(totals, wrong, wealth)
+            wrong, wealth = [], []
+            for order in self.orders(len(table)):
+                informed.reset()
+                for i, row in enumerate(order):
+                    if not rule.done:
+                        self.before(informed, order, i, table)
+                        informed.update(row, table[row].copy())
+                # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
+                wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
+                wrong.append(is_wrong(rule, totals))
+            yield {**unit, "level": level, **_mean_errors(totals, wrong, wealth)}
 
     def verdict(self, rows: Rows) -> Verdict:
         wealth = max(row["wealth"] for row in rows)
@@ -353,18 +311,13 @@ class KnownAnswers(Extension, name="known", expected="holds"):
         return self.verdict_from([exact(right), exact(wealth <= 1.0 + 1e-9)], measured, statement)
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "expected wealth against a best candidate, exact",
-            [
-                exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
-                for pool in ("best by one row", "tie")
-                if matching(rows, pool=pool)
-            ],
-            reference_lines([0, 1], {"1": lambda _: 1.0}),
-            x_label="case",
-            log="",
-            alt="The expected wealth is at most 1.",
-        )
+        bands = [
+            exact_column(rows, pool, "case", "wealth", pool=pool, level=0.5)
+            for pool in ("best by one row", "tie")
+            if matching(rows, pool=pool)
+        ]
+        lines = reference_lines([0, 1], {"1": lambda _: 1.0})
+        return self.make_chart("expected wealth against a best candidate, exact", bands, lines, x_label="case", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {

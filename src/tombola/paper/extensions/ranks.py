@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tombola._types import Floats, Seed
+from tombola._types import Floats, Integers, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_column
@@ -35,13 +35,12 @@ _CLUSTER_SIZE = 3
 _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
 
-def _row_types(k: int, steps: int) -> "np.typing.NDArray[np.int64]":
+def _row_types(k: int, steps: int) -> Integers:
     """Return the rows of k losses in {0, .., steps} with minimum 0, shape (types, k)."""
-    rows = [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0]
-    return np.array(rows, dtype=np.int64)
+    return np.array([row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0], dtype=np.int64)
 
 
-def _true_order(totals: "np.typing.NDArray[np.int64]") -> ProvedOrder:
+def _true_order(totals: Integers) -> ProvedOrder:
     """Return whether a precedes b, entry (a, b): by total loss, ties in file order."""
     place = np.arange(totals.size)
     ahead = (totals[:, None] == totals[None, :]) & (place[:, None] < place[None, :])
@@ -60,9 +59,7 @@ class _ReusedPairs(Ranks):
 
     def update(self, losses: Floats) -> None:
         super().update(losses)
-        start = np.asarray(pair_weights(self.population))
-        lost = self.state.wealth.sum(axis=1) < 1.0
-        self.state.wealth[lost] = start
+        self.state.wealth[self.state.wealth.sum(axis=1) < 1.0] = np.asarray(pair_weights(self.population))
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class _Tree:
 
     rule: Ranks
     steps: list[Floats]
-    totals: "np.typing.NDArray[np.int64]"
+    totals: Integers
     length: int
 
     def leaves(self) -> Iterator[tuple[tuple[int, ...], ProvedOrder]]:
@@ -149,7 +146,7 @@ def _count_sequences(memory: Floats, stack: Floats, rows: Floats, sequence: Floa
                 stack[depth, i] = memory[i]
 
 
-def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: int) -> tuple[float, int]:
+def _worst_pair(rule: Ranks, differences: Integers, steps: int) -> tuple[float, int]:
     """Return the largest P(wrong claim) on a pair over all pools, and their number.
 
     A pair that is decided early stands for all sequences that begin in this way.
@@ -176,12 +173,8 @@ def _worst_pair(rule: Ranks, differences: "np.typing.NDArray[np.int64]", steps: 
     return worst, math.comb(length + types - 1, types - 1)
 
 
-@dataclass(frozen=True)
 class RankSets(Extension, name="ranks", expected="holds"):
     """Probability of a wrong claim about the order of candidates.
-
-    A claim. Faults replace its fields: `rule`, class of the ranking rule, such as `Ranks`; `cluster`, rows sampled
-    together -> rows to bet on; `reading`, argument of `rank` for samples.
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
@@ -193,6 +186,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
         beyond the list are different questions.
     Limits: Passes if the probability of a wrong claim is at most the level, computed exactly over every order of every
         pool with losses 0 and 1, or in thirds, up to a small number of rows, and over every small sample.
+    Alt: The largest probability of a wrong claim stays below the level on all small pools.
     """
 
     rule: Callable[..., Ranks] = component(Ranks)
@@ -220,9 +214,10 @@ class RankSets(Extension, name="ranks", expected="holds"):
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         case, k, rows, level = unit["case"], unit["k"], unit["N"], unit["level"]
         if case == "sample":
-            probability, cases = max(self._wrong_on_sample(law, rows, level) for law in _laws(k)), len(list(_laws(k)))
+            wrong = [self._wrong_on_sample(law, rows, level) for law in _laws(k)]
+            probability, cases = max(wrong), len(wrong)
         elif case == "running sample":
-            trees = [self._tree(law, 1, rows, level, population=math.inf) for law in _laws(k)]
+            trees = [self._tree(case, law, 1, rows, level) for law in _laws(k)]
             probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
         elif case.startswith("pairs in "):
             # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its share of the level.
@@ -232,37 +227,26 @@ class RankSets(Extension, name="ranks", expected="holds"):
             probability = n_pairs(k) * worst_pair
         else:
             steps = {"0/1": 1, "thirds": 3, "clusters": _CLUSTER_SIZE}[case]
-            tree = self._tree(_row_types(k, steps), steps, rows, level, clusters=case == "clusters")
-            probability, cases = tree.worst_pool()
+            probability, cases = self._tree(case, _row_types(k, steps), steps, rows, level).worst_pool()
         return [{**unit, "probability": probability, "ratio": probability / level, "cases": cases}]
 
-    def _tree(
-        self,
-        types: "np.typing.NDArray[np.int64]",
-        steps: int,
-        length: int,
-        level: float,
-        *,
-        population: float = 0.0,
-        clusters: bool = False,
-    ) -> _Tree:
-        if clusters:
+    def _tree(self, case: str, types: Integers, steps: int, length: int, level: float) -> _Tree:
+        branches = [kind[None, :] / steps for kind in types]
+        if case == "clusters":
             # A cluster with total j has j losses of 1: row i of it has loss 1 for candidates with a total above i.
             branches = [self.cluster((kind[None, :] > np.arange(_CLUSTER_SIZE)[:, None]) * 1.0) for kind in types]
-        else:
-            branches = [kind[None, :] / steps for kind in types]
         n = length * len(branches[0])
-        return _Tree(self.rule(types.shape[1], n, population or n, level), branches, types, length)
+        population = math.inf if case == "running sample" else n
+        return _Tree(self.rule(types.shape[1], n, population, level), branches, types, length)
 
-    def _wrong_on_sample(self, law: "np.typing.NDArray[np.int64]", n: int, level: float) -> float:
+    def _wrong_on_sample(self, law: Integers, n: int, level: float) -> float:
         """Return P(a wrong claim of `rank`) on n independent rows of a law."""
         ahead, probability = _true_order(law.sum(axis=0)), 0.0
         # The tests of 0/1 losses do not depend on the order of the rows.
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
             before = rank(law[list(sample)], kind="losses", level=level, reading=self.reading).reading().before
             if (before & ~ahead).any():
-                times = count_orders(tuple(Counter(sample).values()))
-                probability += times / len(law) ** n
+                probability += count_orders(tuple(Counter(sample).values())) / len(law) ** n
         return probability
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -274,17 +258,10 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     def chart(self, rows: Rows) -> Chart:
         shown = [row for row in rows if "sample" not in row["case"]]
-        cases = distinct(matching(shown, level=max(_LEVELS)), "case", "k", "level")
-        return self.make_chart(
-            "largest P(wrong claim) / level",
-            [
-                exact_column(shown, f"{case}, k = {k}", "N", "ratio", case=case, k=k, level=level)
-                for case, k, level in cases
-            ],
-            x_label="rows of the pool",
-            log="",
-            alt="The largest probability of a wrong claim stays below the level on all small pools.",
-        )
+        most = matching(shown, level=max(_LEVELS))
+        cases = distinct(most, "case", "k")
+        bands = [exact_column(most, f"{case}, k = {k}", "N", "ratio", case=case, k=k) for case, k in cases]
+        return self.make_chart("largest P(wrong claim) / level", bands, x_label="rows of the pool", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -301,7 +278,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
         }
 
 
-def _laws(k: int) -> "Iterator[np.typing.NDArray[np.int64]]":
+def _laws(k: int) -> Iterator[Integers]:
     """Yield all sets of one to k rows of losses 0 and 1, equally likely rows of a law."""
     types = _row_types(k, 1)
     for size in range(1, k + 1):

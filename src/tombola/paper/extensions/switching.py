@@ -9,7 +9,7 @@ exploration budget on ignoring them.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,10 @@ from tombola.learners import Exp3, ExploreThenCommit, FrugalUCB, Thrifty
 from tombola.learners.base import Learner
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.order import OrderLike
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, unchanged
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import mean_band, reference_lines
-from tombola.paper.pvalues import ROUNDING, exact, mean_at_most
-from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
+from tombola.paper.pvalues import ROUNDING, exact, means_at_most
+from tombola.paper.rows import Row, Rows, levels, matching, select
 from tombola.paper.source_faults import SourceFault
 from tombola.paper.twins import FrugalUCBTwin, rounds_agreed
 from tombola.pool import Pool
@@ -68,15 +68,8 @@ def trap_pool(T: int, k: int, gap: float, *, best: int = 0) -> Pool:
     return Pool(losses)
 
 
-@dataclass(frozen=True)
 class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs and number of switches against their bounds.
-
-    Pools of T = 4,096 and 16,384 rows with k = 2 and 5 actions and four gaps between the best and the other mean
-    losses. A switch costs 1.
-
-    A claim. Faults replace its fields: `learner`, T -> learner; `order` of the plays; `bound`, bound of the theorem ->
-    limit for the regret.
 
     Title: √(kT) with few switches
     Source: our Theorem 2 (docs/theory/frugal.md)
@@ -87,6 +80,7 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
     Limits: Passes if the mean regret is at most the bound of the theorem (t-test), and the switches are at most their
         bound in every play. The bound is more than ten times the regret, so FrugalUCB must also choose the same action
         as a second, naive implementation in every round of 512.
+    Alt: The regret is far below the bound and grows no faster.
     """
 
     learner: Callable[[int], Learner] = component(lambda _: FrugalUCB(price=_PRICE))
@@ -95,65 +89,48 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**12, 2**14, 2**16, 2**18), 100) if full else ((2**12, 2**14), 10)
-        twins: list[Unit] = [{"pool": "twin", "T": _TWIN_ROUNDS, "k": k, "plays": 6} for k in (2, 5)]
-        return twins + [
-            {"pool": pool, "T": T, "k": k, "plays": plays} for pool in _GAPS for T in horizons for k in (2, 5)
-        ]
+        twins = grid(pool="twin", T=_TWIN_ROUNDS, k=(2, 5), plays=6)
+        return twins + grid(pool=_GAPS, T=horizons, k=(2, 5), plays=plays)
 
-    def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
-        T, k = unit["T"], unit["k"]
-        if unit["pool"] == "twin":
-            return self._twin_rows(unit, seed)
-        gap = _GAPS[unit["pool"]] if _GAPS[unit["pool"]] >= 0 else 2 * (k / T) ** 0.5
+    def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
+        name, T, k = unit["pool"], unit["T"], unit["k"]
+        about = {"pool": name, "T": T, "k": k}
+        if name == "twin":
+            generator = np.random.default_rng(seed)
+            means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)  # half of the actions are nearly best
+            for r in range(unit["plays"]):
+                losses = (generator.random((T, k)) < means).astype(np.float64)
+                agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, _PRICE))
+                yield {**about, "play": r, "regret": T - agreed, "switches": 0}
+            return
+        gap = _GAPS[name] if _GAPS[name] >= 0 else 2 * (k / T) ** 0.5
+        pool = trap_pool(T, k, gap, best=k - 1 if name == "constant" else 0)
         runs = compare(
-            trap_pool(T, k, gap, best=k - 1 if unit["pool"] == "constant" else 0),
-            {"it": self.learner(T)},
-            [self.order],
-            repetitions=unit["plays"],
-            switching_price=_PRICE,
-            relabel=False,
-            seed=seed,
-        )
-        cell = next(iter(runs.cells.values()))
-        regrets = runs.regrets("it", self.order)
-        return [
-            {"pool": unit["pool"], "T": T, "k": k, "play": r, "regret": float(regret), "switches": int(switches)}
-            for r, (regret, switches) in enumerate(zip(regrets, cell.sums[:, -1, SWITCHES], strict=True))
-        ]
-
-    def _twin_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
-        """Return the rounds that agree with the twin; half of the actions are nearly best."""
-        T, k, generator = unit["T"], unit["k"], np.random.default_rng(seed)
-        means = np.where(np.arange(k) % 2, 0.5, 0.5 + 2 * (k / T) ** 0.5)
-        for r in range(unit["plays"]):
-            losses = (generator.random((T, k)) < means).astype(np.float64)
-            agreed = rounds_agreed(self.learner(T), losses, FrugalUCBTwin(k, T, _PRICE))
-            yield {"pool": "twin", "T": T, "k": k, "play": r, "regret": T - agreed, "switches": 0}
+            pool, {"it": self.learner(T)}, [self.order],
+            repetitions=unit["plays"], switching_price=_PRICE, relabel=False, seed=seed,
+        )  # fmt: skip
+        switches = next(iter(runs.cells.values())).sums[:, -1, SWITCHES]
+        for r, regret in enumerate(runs.regrets("it", self.order)):
+            yield {**about, "play": r, "regret": float(regret), "switches": int(switches[r])}
 
     def verdict(self, rows: Rows) -> Verdict:
         differ = int(select(rows, "regret", pool="twin").astype(bool).sum())
         rows = [row for row in rows if row["pool"] != "twin"]
-        probabilities, shares, switches = [exact(differ == 0)], [], []
-        for pool, T, k in distinct(rows, "pool", "T", "k"):
-            limit = self.bound(bounds.frugal_ucb(T, k, _PRICE))
-            values = select(rows, "regret", pool=pool, T=T, k=k)
-            most = float(select(rows, "switches", pool=pool, T=T, k=k).max()) / bounds.frugal_switches(T, k, _PRICE)
-            probabilities += [mean_at_most(values, limit), exact(most <= 1)]
-            shares.append(float(values.mean()) / limit)
-            switches.append(most)
-        measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches"
+        checks, share = means_at_most(
+            rows, ("pool", "T", "k"), lambda _, T, k: self.bound(bounds.frugal_ucb(T, k, _PRICE))
+        )
+        switches = [row["switches"] / bounds.frugal_switches(row["T"], row["k"], _PRICE) for row in rows]
+        measured = f"at most {share:.2f} of the bound, {max(switches):.2f} of that on switches"
         measured += f"; {differ} plays differ from the twin"
-        return self.verdict_from(probabilities, measured, "C √(kT) + O(price k ln T)")
+        checks += [exact(differ == 0), exact(max(switches) <= 1)]
+        return self.verdict_from(checks, measured, "C √(kT) + O(price k ln T)")
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["pool"] != "twin"]
         pools = [pool for pool in _GAPS if matching(rows, pool=pool)]
-        return self.make_chart(
-            "regret with switches",
-            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools],
-            reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)}),
-            alt="The regret is far below the bound and grows no faster.",
-        )
+        bands = [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in pools]
+        lines = reference_lines(levels(rows, "T"), {"bound, k = 2": lambda T: bounds.frugal_ucb(T, 2, _PRICE)})
+        return self.make_chart("regret with switches", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -164,12 +141,11 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
+        blocks = "bounds.frugal:frugal_first_block"
         return {
             "no optimism": NO_OPTIMISM,
             "no price in the index": NO_PRICE,
-            "no price in the blocks": SourceFault(
-                "bounds.frugal:frugal_first_block", "min(_STRETCH", "min(0 * _STRETCH"
-            ),
+            "no price in the blocks": SourceFault(blocks, "min(_STRETCH", "min(0 * _STRETCH"),
         }
 
 
@@ -177,19 +153,10 @@ class FrugalUCBRegret(Extension, name="frugal-ucb", expected="holds", alpha=1e-5
 _THRIFTY_GAPS = {"tie": 0.0, "clear": 0.4, "constant": 1.0}
 
 
-def _pool_of(name: str, T: int, k: int) -> Pool:
-    """Return a trap, or a pool without noise: action 0 loses 0.6, the others 0.9."""
-    if name == "quiet":
-        return Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
-    return trap_pool(T, k, _THRIFTY_GAPS[name], best=k - 1 if name == "constant" else 0)
-
-
 def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -> float:
-    """Return losses and switching costs of plays without the smallest index.
-
-    They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
-    computed at its start.
-    """
+    """Return losses and switching costs of plays without the smallest index."""
+    # They are counted by stretches. A stretch has an eighth of the earlier plays of its action, rounded up; indices are
+    # computed at its start.
     T, t, lost, current = actions.size, 0, 0.0, -1
     seen, totals = np.zeros(k), np.zeros(k)
     while t < T:
@@ -219,12 +186,8 @@ class _ScaledBudget(Thrifty):
         return state._replace(exploration_budget=state.exploration_budget * self.times)
 
 
-@dataclass(frozen=True)
 class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, verdict_only=("bound",)):
     """Regret with switching costs, switches, and exploration loss of Thrifty.
-
-    A claim. Faults replace its fields: `learner`, price of a switch -> learner; `order` of the plays; `bound`, (T, k,
-    price) -> limit for the regret.
 
     Title: Exploration within a budget
     Source: our theorem on Thrifty (docs/theory/thrifty.md)
@@ -235,21 +198,26 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
         be wrong, so the total cost of relying on it is limited beforehand.
     Limits: Passes if the mean regret is at most the bound (t-test), on pools with gaps 0, 0.4 and 1 and on one without
         noise, and no play exceeds the bound on switches or the exploration budget B.
+    Alt: The regret is far below the bound and grows no faster.
     """
 
-    learner: Callable[[float], Learner] = component(Thrifty)
+    learner: Callable[[float], Learner] = component(Thrifty)  # from the price of a switch
     order: OrderLike = "random"
     bound: Callable[[int, int, float], float] = component(bounds.thrifty)
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**14, 2**16, 2**18), 50) if full else ((2**14, 2**16), 4)
-        kinds = [(name, T, k, 1.0) for name in _THRIFTY_GAPS for T in horizons for k in (2, 5)]
-        settings = [*kinds, ("quiet", 6000, 2, 1.0), ("quiet", 3000, 3, 10.0)]
-        return [{"pool": pool, "T": T, "k": k, "price": price, "plays": plays} for pool, T, k, price in settings]
+        noisy = grid(pool=_THRIFTY_GAPS, T=horizons, k=(2, 5), price=1.0, plays=plays)
+        quiet = [(6000, 2, 1.0), (3000, 3, 10.0)]
+        return noisy + [{"pool": "quiet", "T": T, "k": k, "price": price, "plays": plays} for T, k, price in quiet]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         T, k, price = unit["T"], unit["k"], unit["price"]
-        pool, learner = _pool_of(unit["pool"], T, k), self.learner(price)
+        if unit["pool"] == "quiet":  # without noise: action 0 loses 0.6, the others 0.9
+            pool = Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
+        else:
+            pool = trap_pool(T, k, _THRIFTY_GAPS[unit["pool"]], best=k - 1 if unit["pool"] == "constant" else 0)
+        learner = self.learner(price)
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             trace = play(learner, pool, order=self.order, switching_price=price, seed=child)
             own = {"regret": trace.regret, "switches": trace.switches}
@@ -257,29 +225,21 @@ class ThriftyRegret(Extension, name="thrifty", expected="holds", alpha=1e-5, ver
             yield {"pool": unit["pool"], "T": T, "k": k, "price": price, "play": r, **own}
 
     def verdict(self, rows: Rows) -> Verdict:
-        probabilities, shares, switches, spent = [], [], [], []
-        for pool, T, k, price in distinct(rows, "pool", "T", "k", "price"):
-            where = {"pool": pool, "T": T, "k": k}
-            values, limit = select(rows, "regret", **where), self.bound(T, k, price)
-            probabilities.append(mean_at_most(values, limit))
-            shares.append(float(values.mean()) / limit)
-            switches.append(
-                float(select(rows, "switches", **where).max()) / growing_block_switches(T, k, 1, THRIFTY_GROWTH_DIVISOR)
-            )
-            spent.append(float(select(rows, "exploration", **where).max()) / bounds.thrifty_exploration_budget(T, k))
-        kept = exact(max(*switches, *spent) <= 1)
-        measured = f"at most {max(shares):.2f} of the bound, {max(switches):.2f} of that on switches, " + (
-            f"{max(spent):.2f} of the exploration budget spent"
+        checks, share = means_at_most(rows, ("pool", "T", "k", "price"), lambda _, *size: self.bound(*size))
+        switches, spent = 0.0, 0.0
+        for row in rows:
+            T, k = row["T"], row["k"]
+            switches = max(switches, row["switches"] / growing_block_switches(T, k, 1, THRIFTY_GROWTH_DIVISOR))
+            spent = max(spent, row["exploration"] / bounds.thrifty_exploration_budget(T, k))
+        measured = f"at most {share:.2f} of the bound, {switches:.2f} of that on switches, " + (
+            f"{spent:.2f} of the exploration budget spent"
         )
-        return self.verdict_from([*probabilities, kept], measured, "2 B + O(price k ln T)")
+        return self.verdict_from([*checks, exact(max(switches, spent) <= 1)], measured, "2 B + O(price k ln T)")
 
     def chart(self, rows: Rows) -> Chart:
-        return self.make_chart(
-            "regret with switches",
-            [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS],
-            reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)}),
-            alt="The regret is far below the bound and grows no faster.",
-        )
+        bands = [mean_band(rows, f"{pool}, k = 2", "T", "regret", pool=pool, k=2) for pool in _THRIFTY_GAPS]
+        lines = reference_lines(levels(rows, "T", pool="tie"), {"bound, k = 2": lambda T: bounds.thrifty(T, 2)})
+        return self.make_chart("regret with switches", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -7,7 +7,6 @@ bounded.
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from tombola._play import play
 from tombola._types import Seed
 from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
 from tombola.learners.base import Learner
-from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
+from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import exact_band, exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed, distinct_lists
 from tombola.paper.pvalues import ROUNDING, exact
@@ -27,12 +26,6 @@ from tombola.report.chart import Chart
 # Probability of a late deviation, or its bound, as a function of rows, ones, least and level; see
 # `_deviation_probability`.
 _Probability = Callable[[int, int, int, float], float]
-
-
-def _bernoulli_kl(p: float, q: float) -> float:
-    """Return kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q))."""
-    first = p * math.log(p / q) if p > 0 else 0.0
-    return first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)
 
 
 def _deviation_probability(rows: int, ones: int, least: int, level: float) -> float:
@@ -56,22 +49,15 @@ def _deviation_probability(rows: int, ones: int, least: int, level: float) -> fl
     return math.fsum(reached)
 
 
-def _unshuffled_probability(rows: int, ones: int, least: int, level: float) -> float:
-    """Return the same for a column with its ones first, 0 or 1: a fault."""
-    return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
-
-
 def _chernoff(rows: int, ones: int, least: int, level: float) -> float:
     """Return the bound of Lemma 1: exp(-m kl(y, mean)), with m = `least`, y = `level`."""
-    return math.exp(-least * _bernoulli_kl(level, ones / rows))
+    p, q = level, ones / rows
+    first = p * math.log(p / q) if p > 0 else 0.0
+    return math.exp(-least * (first + ((1 - p) * math.log((1 - p) / (1 - q)) if p < 1 else 0.0)))
 
 
-@dataclass(frozen=True)
 class Deviations(Extension, name="deviations", expected="holds", verdict_only=("bound",)):
     """Probability of a late deviation of the mean over its bound, all 0/1 columns.
-
-    A claim. Faults replace its fields: `probability`, (rows, ones among them, m, y) -> exact probability of the
-    statement; `bound`, of the same arguments -> its limit.
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
@@ -82,13 +68,14 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         although its rows are not independent.
     Limits: Passes if the exact probability is at most the bound, for every column of 6, 12 and 30 losses 0 or 1,
         several m and several y. The bound is attained in some cases.
+    Alt: The exact probability stays below the bound for every number of ones.
     """
 
     probability: _Probability = component(_deviation_probability)
     bound: _Probability = component(_chernoff)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"N": N} for N in ((6, 12, 30, 60) if full else (6, 12, 30))]
+        return grid(N=(6, 12, 30, 60) if full else (6, 12, 30))
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         N = unit["N"]
@@ -109,18 +96,17 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
         least = levels(rows, "m", N=N)[1]
         mine = [row for row in rows if (row["N"], row["m"]) == (N, least)][1::4]
         limits = {row["ones"]: _chernoff(N, row["ones"], least, row["y"]) for row in mine}
-        return self.make_chart(
-            f"probability of a deviation after {least} rows or later",
-            [exact_column(mine, "exact probability", "ones", "probability")],
-            reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__}),
-            x_label=f"ones among {N} rows",
-            log="y",
-            alt="The exact probability stays below the bound for every number of ones.",
-        )
+        bands = [exact_column(mine, "exact probability", "ones", "probability")]
+        lines = reference_lines(list(limits), {"exp(−m kl)": limits.__getitem__})
+        label = f"probability of a deviation after {least} rows or later"
+        return self.make_chart(label, bands, lines, x_label=f"ones among {N} rows", log="y")
 
     def faults(self) -> dict[str, Overrides]:
+        def ones_first(rows: int, ones: int, least: int, level: float) -> float:
+            return float(any(min(n, ones) >= level * n - ROUNDING for n in range(least, rows + 1)))
+
         return {
-            "no shuffle": {"probability": _unshuffled_probability},
+            "no shuffle": {"probability": ones_first},
             "exponent too large by a tenth": {"bound": lambda *at: _chernoff(*at) ** 1.1},
             "bound divided by 2": {"bound": lambda *at: _chernoff(*at) / 2},
         }
@@ -140,14 +126,10 @@ _POOLS: dict[str, list[list[float]]] = {
 }
 
 
-@dataclass(frozen=True)
 class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)):
     """Drift of learners, averaged over all orders of small pools, against its bound.
 
     Drift is the loss of the actions played minus the sum of their mean losses in the pool.
-
-    A claim. Faults replace its fields: `learners` by name; `orders`, number of rows -> orders to average over;
-    `allowed`, (T, k actions) -> limit for the drift.
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
@@ -157,6 +139,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
         drift, because the remaining rows differ from those seen.
     Limits: Passes if the drift, averaged over all orders of three pools of 5 and 6 rows, is at most the bound for every
         learner, and positive for some.
+    Alt: Every drift is below the bound; some are above 0, and some below.
     """
 
     learners: Mapping[str, Learner] = component(_LEARNERS)
@@ -164,7 +147,7 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
     allowed: Callable[[int, int], float] = component(bounds.drift)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return [{"learner": name, "pool": pool} for name in _LEARNERS for pool in _POOLS]
+        return grid(learner=_LEARNERS, pool=_POOLS)
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         learner = self.learners[unit["learner"]]
@@ -181,23 +164,17 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     def verdict(self, rows: Rows) -> Verdict:
         drifts = [row["regret"] - row["gaps"] for row in rows]
-        shares = [
-            drift / max(self.allowed(row["T"], row["k"]), ROUNDING) for row, drift in zip(rows, drifts, strict=True)
-        ]
+        limits = [max(self.allowed(row["T"], row["k"]), ROUNDING) for row in rows]
+        shares = [drift / limit for drift, limit in zip(drifts, limits, strict=True)]
         measured = f"drift from {min(drifts):.3f} to {max(drifts):.3f}, at most {max(shares):.2f} of its bound"
         fine = max(shares) <= 1 + ROUNDING and max(drifts) > ROUNDING
         return self.verdict_from([exact(fine)], measured, "(π/4) √T for two actions")
 
     def chart(self, rows: Rows) -> Chart:
         x = range(1, len(rows) + 1)
-        return self.make_chart(
-            "drift, exact",
-            [exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))],
-            reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}),
-            x_label="learner and pool, by number",
-            log="",
-            alt="Every drift is below the bound; some are above 0, and some below.",
-        )
+        bands = [exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))]
+        lines = reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])})
+        return self.make_chart("drift, exact", bands, lines, x_label="learner and pool, by number", log="")
 
     def faults(self) -> dict[str, Overrides]:
         return {
