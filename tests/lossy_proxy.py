@@ -1,8 +1,8 @@
 """A TCP proxy that drops replies after the server has processed their requests."""
 
-import asyncio
 import contextlib
 import random
+import socket
 import threading
 
 
@@ -13,68 +13,37 @@ class LossyProxy:
     """
 
     def __init__(self, target: int, probability: float, seed: int = 1) -> None:
-        self.target, self.probability, self.port, self.dropped = target, probability, 0, 0
-        self._random, self._loop = random.Random(seed), asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        self.target, self.probability, self.dropped = target, probability, 0
+        self._random, self._listener = random.Random(seed), socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> "LossyProxy":
-        self._thread.start()
-        assert self._started.wait(60)
+        threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(60)
-        self._loop.close()
+        self._listener.close()
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._serve())
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._connected, args=(client,), daemon=True).start()
 
-    async def _serve(self) -> None:
-        self._stop = asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        self._started.set()
-        await self._stop.wait()
-        server.close()
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    def _connected(self, client: socket.socket) -> None:
+        with contextlib.suppress(OSError), client, socket.create_connection(("127.0.0.1", self.target)) as server:
+            # Requests are always delivered, so that a dropped reply is one of a processed request.
+            threading.Thread(target=_copy, args=(client, server), daemon=True).start()
+            while data := server.recv(65536):
+                if self._random.random() < self.probability:
+                    self.dropped += 1
+                    client.sendall(data[: len(data) // 2] if self._random.random() < 0.5 else b"")
+                    client.shutdown(socket.SHUT_RDWR)
+                    return
+                client.sendall(data)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.CancelledError):
-            from_server, to_server = await asyncio.open_connection("127.0.0.1", self.target)
-            try:
-                # The request is always delivered, so that a dropped reply is one of a processed request.
-                await asyncio.gather(self._copy(reader, to_server), self._copy_replies(from_server, writer, reader))
-            finally:
-                to_server.close()
-                writer.close()
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-        writer.close()
-
-    async def _copy_replies(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requests: asyncio.StreamReader
-    ) -> None:
-        while data := await reader.read(65536):
-            if self._random.random() < self.probability:
-                self.dropped += 1
-                if self._random.random() < 0.5:
-                    writer.write(data[: len(data) // 2])
-                    await writer.drain()
-                break
-            writer.write(data)
-            await writer.drain()
-        writer.close()
-        requests.feed_eof()
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)

@@ -8,9 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,12 +20,11 @@ from conftest import SOURCE
 from tombola import UCB1, Client, SessionFile
 from tombola.errors import ExhaustedError, SessionError
 from tombola.service.app import Service, create_app
-from tombola.service.client import _ApiRequest, _new_key
+from tombola.service.client import _new_key
 from tombola.service.server import open_service
 from tombola.service.tokens import TokenStore
 
 T = TypeVar("T")
-ROWS = [f"row {number}" for number in range(1, 31)]
 
 
 def start_session(path: Path, rows: int = 30, seed: int = 1, *, phones: bool = False) -> Path:
@@ -37,12 +35,17 @@ def start_session(path: Path, rows: int = 30, seed: int = 1, *, phones: bool = F
     return path
 
 
+def bearer(token: str) -> dict[str, str]:
+    """Return the header of a token."""
+    return {"authorization": f"Bearer {token}"}
+
+
 class Api:
     """An application in this process, called synchronously."""
 
     def __init__(self, service: Service, token: str = "", client: tuple[str, int] = ("127.0.0.1", 1)) -> None:
         self.service, self.app = service, create_app(service)
-        self.headers = {"authorization": f"Bearer {token}"} if token else {}
+        self.headers = bearer(token) if token else {}
         self.client = client
 
     def __call__(
@@ -145,10 +148,12 @@ class Server:
 class KeylessClient(Client):
     """Fault: every attempt has a key of its own, as if the server ignored it; with patience 0."""
 
-    def _send(self, request: _ApiRequest[T], base: str = "") -> T:
+    def _send(self, request: httpx.Request, parse: Callable[[Any], T]) -> T:
         while True:
             try:
-                return super()._send(replace(request, key=request.key and _new_key()), base)
+                if "idempotency-key" in request.headers:
+                    request.headers["idempotency-key"] = _new_key()
+                return super()._send(request, parse)
             except SessionError as error:
                 if "within" not in str(error):
                     raise
@@ -157,14 +162,12 @@ class KeylessClient(Client):
 def play_to_end(client: Client) -> list[int]:
     """Request and record tickets until the list ends; return the tickets received."""
     received: list[int] = []
-    while True:
-        try:
-            tickets = client.next(2)
-        except ExhaustedError:
-            return received
-        for ticket in tickets:
-            received.append(ticket.round)
-            client.record(ticket.round, loss=row_loss(ticket.id, ticket.action))
+    with suppress(ExhaustedError):
+        while True:
+            for ticket in client.next(2):
+                received.append(ticket.round)
+                client.record(ticket.round, loss=row_loss(ticket.id, ticket.action))
+    return received
 
 
 def row_loss(id_: str, action: str) -> float:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import Pool, Session, SessionFile
+from tombola import Pool, Session
+from tombola.engine.tickets import OUTCOME_START
 from tombola.errors import ParameterError
 from tombola.learners import FollowTheLeader
 from tombola.policies import LinearIndex
@@ -26,8 +27,9 @@ def test_index_equals_ridge_regression() -> None:
     """The twin solves the normal equations anew in each round."""
     losses, features = example(60)
     index = LiveIndex(LinearIndex(), 3, 60, 2, np.arange(1, 5, dtype=np.uint64))
+    cells = np.zeros((61, OUTCOME_START + 3))
     for t in range(60):
-        action, _ = index.choose(features[t])
+        _, action, _ = index.act(cells, features[t])
         design = [[], [], []]  # type: list[list[Any]]
         for played, row, loss in index.rows:
             index._standardise(row)
@@ -44,7 +46,7 @@ def test_index_equals_ridge_regression() -> None:
             mean = index.scores @ np.linalg.solve(gram, z.T @ np.array([loss for _, loss in rows]))
             found.append(mean - 0.2 * np.sqrt(index.scores @ np.linalg.solve(gram, index.scores)))
         assert found[action] <= min(found) + 1e-9
-        index.learn(t + 1, action, features[t], float(losses[t, action]))
+        index.observe(cells, t + 1, t + 1, (float(losses[t, action]),))
 
 
 def test_useful_features_are_used() -> None:
@@ -54,31 +56,24 @@ def test_useful_features_are_used() -> None:
 
 
 def worst_action(ridges: Any, scores: Any, bonus: float) -> int:
-    """Return action 0, which is the worst one in the test below."""
     return 0
 
 
-def excesses(monkeypatch: pytest.MonkeyPatch, delay: int) -> list[float]:
-    """Return what a hostile index costs above the best fixed action, in 12 orders."""
+@pytest.mark.parametrize(("delay", "fault"), [(0, False), (20, False), (0, True)])
+def test_guarded_index_costs_at_most_risk(monkeypatch: pytest.MonkeyPatch, delay: int, fault: bool) -> None:
+    """C5: level .05 for each order, so that more than 3 of 12 failures have a probability below .003.
+
+    The fault: a hostile index has 200 turns, however much they cost.
+    """
+    if fault:
+        monkeypatch.setattr(LiveIndex, "_is_own_turn", lambda self: self.turns < 200)
+    # Action 0 is the worst one.
     monkeypatch.setattr(module, "_least_index", worst_action)
-    generator = np.random.default_rng(3)
-    losses = (generator.random((800, 3)) < [0.9, 0.3, 0.5]).astype(float)
+    losses = (np.random.default_rng(3).random((800, 3)) < [0.9, 0.3, 0.5]).astype(float)
     index = LinearIndex(risk=5.0)
-    return [index.play(Pool(losses), np.zeros(800), delay=delay, seed=seed).excess for seed in range(12)]
-
-
-@pytest.mark.parametrize("delay", [0, 20])
-def test_guarded_index_costs_at_most_risk(monkeypatch: pytest.MonkeyPatch, delay: int) -> None:
-    """C5: level .05 for each order, so that more than 3 of 12 failures have a probability below .003."""
-    found = excesses(monkeypatch, delay)
-    assert sum(one > 5.0 for one in found) <= 3
+    found = [index.play(Pool(losses), np.zeros(800), delay=delay, seed=seed).excess for seed in range(12)]
+    assert (sum(one > 5.0 for one in found) <= 3) is not fault
     assert max(found) > 0.0
-
-
-def test_guard_that_ignores_losses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fault: the index has 200 turns, however much they cost."""
-    monkeypatch.setattr(LiveIndex, "_is_own_turn", lambda self: self.turns < 200)
-    assert sum(one > 5.0 for one in excesses(monkeypatch, 0)) > 3
 
 
 def test_guarded_index_plays_where_it_is_better() -> None:
@@ -101,23 +96,6 @@ def test_session_equals_play_and_reopens(index: LinearIndex, tmp_path: Path) -> 
             session.save(tmp_path / "s.json")
             session = Session.load(tmp_path / "s.json")
     assert [ticket.action for ticket in session.tickets] == trace.actions.tolist()
-
-
-def test_session_file_reopens(tmp_path: Path) -> None:
-    losses, features = example(40)
-    found = {}
-    for reopen in (False, True):
-        path = tmp_path / f"{reopen}.run"
-        file = SessionFile.start(path, map(str, range(40)), ["a", "b", "c"], LinearIndex(), features=features, seed=1)
-        for t in range(40):
-            task = file.next()[0]
-            file.record(task.round, loss=losses[int(task.id), "abc".index(task.action)])
-            if reopen and t == 20:
-                file.close()
-                file = SessionFile.open(path)
-        found[reopen] = file.view().actions.tolist()
-        file.close()
-    assert found[True] == found[False]
 
 
 def test_safe_learner_needs_bandit_feedback() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from browser import CHROMIUM, FLAGS, needs_browser
+from browser import needs_browser
 from conftest import HANGS
 from race_cases import loss_of, start_file
 from service_cases import Server
@@ -36,18 +36,14 @@ def people(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def browser_page(width: int, scheme: Any) -> Iterator[Any]:
+def browser_page(browser: Any, width: int, scheme: str) -> Iterator[Any]:
     """Open a page of this width; errors of the console fail the test."""
-    from playwright.sync_api import sync_playwright
-
     problems: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        yield page
-        browser.close()
+    page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    page.close()
     assert problems == []
 
 
@@ -59,10 +55,10 @@ def keep(page: Any, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [VIEWS[1], VIEWS[2]])
-def test_working_day_by_keyboard_only(tmp_path: Path, width: int, scheme: str) -> None:
+def test_working_day_by_keyboard_only(tmp_path: Path, browser: Any, width: int, scheme: str) -> None:
     path = tmp_path / "calls.run"
     arguments = (path, "--list", people(tmp_path), "--actions", "call,letter", "--learner", "UCB1")
-    with Server(*arguments) as server, browser_page(width, scheme) as page:
+    with Server(*arguments) as server, browser_page(browser, width, scheme) as page:
         page.goto(server.url)
         keep(page, tmp_path, f"start-{width}-{scheme}")
         page.keyboard.press("Enter")
@@ -76,10 +72,7 @@ def test_working_day_by_keyboard_only(tmp_path: Path, width: int, scheme: str) -
         page.wait_for_selector("ul.outcomes li:first-child >> text=score 1")
         # A number by keyboard: Tab leads to the field.
         for _ in range(30):
-            if (
-                page.evaluate("document.activeElement.name") == "outcome"
-                and page.evaluate("document.activeElement.tagName") == "INPUT"
-            ):
+            if page.evaluate("document.activeElement.tagName + document.activeElement.name") == "INPUToutcome":
                 break
             page.keyboard.press("Tab")
         page.keyboard.type("0,25")
@@ -97,21 +90,16 @@ def test_working_day_by_keyboard_only(tmp_path: Path, width: int, scheme: str) -
         assert file.view().outcomes == [0.0, 0.0, 0.75, 0.0, 0.5]
 
 
-def test_race_page_updates_live(tmp_path: Path) -> None:
+def test_race_page_updates_live(tmp_path: Path, browser: Any) -> None:
     start_file(tmp_path / "models.race").close()
-    with (
-        Server(tmp_path / "models.race") as server,
-        browser_page(400, "dark") as page,
-        RaceClient(server.url) as client,
-    ):
+    path = tmp_path / "models.race"
+    with Server(path) as server, browser_page(browser, 400, "dark") as page, RaceClient(server.url) as client:
         page.goto(server.url)
         page.wait_for_selector("text=none yet")
         # Without a reload: a mark in the page survives.
         page.evaluate("document.body.dataset.mark = 'kept'")
-        done = False
-        while not done:
-            calls, done = client.next()
-            for call in calls:
+        while not (found := client.next()).done:
+            for call in found.calls:
                 client.record(call.ticket, loss=loss_of(call), cost=0.25)
         page.wait_for_selector("h2 >> text=Decided")
         assert page.evaluate("document.body.dataset.mark") == "kept"
@@ -140,22 +128,15 @@ def violations(page: Any, axe: str) -> list[str]:
 
 @pytest.mark.full
 @pytest.mark.parametrize(("width", "scheme"), VIEWS)
-def test_pages_pass_axe(tmp_path: Path, width: int, scheme: str, axe: str) -> None:
+def test_pages_pass_axe(tmp_path: Path, browser: Any, width: int, scheme: str, axe: str) -> None:
     store = TokenStore(tmp_path / "t")
     token = store.add("Ann", "admin")
     start_file(tmp_path / "models.race").close()
-    path = tmp_path / "calls.run"
-    arguments = (
-        path,
-        tmp_path / "models.race",
-        "--list",
-        people(tmp_path),
-        "--actions",
-        "call,letter",
-        "--tokens",
-        tmp_path / "t",
-    )
-    with Server(*arguments) as server, browser_page(width, scheme) as page:
+    files, tokens = (tmp_path / "calls.run", tmp_path / "models.race"), ("--tokens", tmp_path / "t")
+    with (
+        Server(*files, "--list", people(tmp_path), "--actions", "call,letter", *tokens) as server,
+        browser_page(browser, width, scheme) as page,
+    ):
         found: dict[str, list[str]] = {}
 
         def check(name: str) -> None:
@@ -194,8 +175,8 @@ def test_pages_pass_axe(tmp_path: Path, width: int, scheme: str, axe: str) -> No
 
 
 @pytest.mark.full
-def test_axe_detects_a_missing_label(tmp_path: Path, axe: str) -> None:
+def test_axe_detects_a_missing_label(browser: Any, axe: str) -> None:
     """Fault: an input without a label must be reported, or the test above shows nothing."""
-    with browser_page(400, "light") as page:
+    with browser_page(browser, 400, "light") as page:
         page.set_content("<html lang=en><title>x</title><main><h1>x</h1><input name=a></main></html>")
         assert any(one.startswith("label:") for one in violations(page, axe))

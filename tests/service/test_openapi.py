@@ -1,6 +1,10 @@
 """The OpenAPI document: valid, complete, and true to the application (`Api` checks every reply of every test)."""
 
+import random
+from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -10,6 +14,8 @@ from service_cases import api_of, check_reply, start_session
 from tombola import UCB1, SessionFile
 from tombola.service.app import create_app
 from tombola.service.openapi import API, Operation, document
+from tombola.service.parsing import check_json
+from tombola.service.problems import ProblemError
 
 
 def test_document_lists_every_route_of_the_api(tmp_path: Path) -> None:
@@ -30,6 +36,38 @@ def test_schemas_are_valid() -> None:
         for schema in (operation.body, operation.reply):
             if isinstance(schema, dict):
                 Draft202012Validator.check_schema(schema)
+
+
+def random_value(rng: random.Random, schema: dict[str, Any]) -> Any:
+    """Return a value that mostly has the type of a schema, and often fits it."""
+    if rng.random() < 0.1:
+        odd: list[Any] = [None, True, "", "x" * 70, -1, 0.5, 2, 1e9 + 0.5, float("inf"), [], {}, [0.5], ["x"], {"a": 1}]
+        return rng.choice(odd)
+    if "anyOf" in schema:
+        return random_value(rng, rng.choice(schema["anyOf"]))
+    if "enum" in schema:
+        return rng.choice([*schema["enum"], "king"])
+    if schema["type"] == "object":
+        names = [name for name in schema["properties"] if name in schema["required"] or rng.random() < 0.5]
+        names = rng.sample(names, len(names) - (rng.random() < 0.05 and len(names) > 0))
+        found = {name: random_value(rng, schema["properties"][name]) for name in names}
+        return found | ({"other": 1} if rng.random() < 0.05 else {})
+    if schema["type"] == "array":
+        return [random_value(rng, schema["items"]) for _ in range(rng.choice([0, 1, 1, 2]))]
+    return "Ann" if schema["type"] == "string" else rng.choice([0, 1, 0.25, True])
+
+
+def test_bodies_are_checked_as_by_jsonschema() -> None:
+    """The twin of `check_json`."""
+    rng, counts = random.Random(1), Counter[bool]()
+    for operation in API:
+        for _ in range(400 if operation.body else 0):
+            body = random_value(rng, operation.body or {})
+            is_valid = Draft202012Validator(operation.body).is_valid(body) and "inf" not in repr(body)
+            with nullcontext() if is_valid else pytest.raises(ProblemError):
+                check_json("request", body, operation.body or {})
+            counts[is_valid] += 1
+    assert min(counts.values()) > 500, counts
 
 
 def test_fault_reply_without_a_field_is_detected() -> None:

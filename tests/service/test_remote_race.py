@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from conftest import HANGS, SOURCE
 from service_cases import Server
 from tombola import AsyncRaceClient, RaceClient, RaceFile
+from tombola.cli.app import app
 from tombola.errors import ParameterError, SessionError
 from tombola.racing import RaceSettings, SubprocessEvaluator
 from tombola.racing.subprocess_evaluator import OutOfRangeError
@@ -28,15 +31,15 @@ print((int(row) * 7919 % 100) / 200 + {"low": 0.0, "middle": 0.2, "high": 0.45}[
 NAMES = ("low", "middle", "high")
 
 
-def start(tmp_path: Path, rows: int = 400, level: float = 0.05) -> Path:
+def start(tmp_path: Path, rows: int = 400, **settings: Any) -> Path:
     path = tmp_path / "models.race"
-    RaceFile.start(path, RaceSettings(NAMES, seed=3, level=level), [str(row) for row in range(rows)]).close()
-    (tmp_path / "call.py").write_text(PROGRAM, encoding="utf-8")
+    RaceFile.start(path, RaceSettings(NAMES, seed=3, **settings), [str(row) for row in range(rows)]).close()
     return path
 
 
 def machine(tmp_path: Path, name: str, url: str, token: str, *more: str) -> "subprocess.Popen[str]":
     """Start `race run --url` with a home of its own."""
+    (tmp_path / "call.py").write_text(PROGRAM, encoding="utf-8")
     home = tmp_path / name
     home.mkdir()
     command = [sys.executable, "-m", "tombola", "race", "run", "models", "--url", url, "--workers", "2", *more]
@@ -60,15 +63,14 @@ def test_two_machines_run_one_race(tmp_path: Path) -> None:
     with RaceFile.open(path) as file:
         assert file.race.answer == ("low",)
         assert verdicts == {file.race.verdict.partition(";")[0]}
-        answered = {ticket for ticket, lease in file.lease_of_ticket().items()}
-        workers = {lease.worker for lease in file.lease_of_ticket().values()}
-        assert workers == {"one", "two"}
+        leases = file.lease_of_ticket()
+        assert {lease.worker for lease in leases.values()} == {"one", "two"}
         # No call was made twice, on either machine.
         made = logs[0] + logs[1]
         assert len(made) == len(set(made))
         assert len(made) >= file.race.calls_answered
         assert min(map(len, logs)) > 5
-        assert len(answered) == file.race.calls_made
+        assert len(leases) == file.race.calls_made
 
 
 def run_here(url: str, commands: dict[str, str], reissue_after: float | None = None) -> dict[str, object]:
@@ -79,41 +81,36 @@ def run_here(url: str, commands: dict[str, str], reissue_after: float | None = N
     return asyncio.run(main())
 
 
-def test_broken_machine_records_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls of a machine whose programs all fail stay pending, and another one takes them over on request."""
+@pytest.mark.parametrize(
+    ("settings", "broken", "error", "numbers", "best"),
+    [
+        ({}, "false {row}", "all failed", (0.1, 0.6, 0.9), "low"),
+        (
+            {"kind": "scores", "range": (0.0, 10.0)},
+            "sh -c 'echo 11' {row}",
+            "score from 0 to 10, got 11",
+            (1, 5, 9),
+            "high",
+        ),
+    ],
+    ids=["all calls fail", "number outside of the range"],
+)
+def test_broken_machine_records_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, broken: str, error: str, numbers: Any, best: str
+) -> None:
+    """Its calls stay pending, and another machine takes them over; numbers are in the unit of the race."""
     monkeypatch.setattr(remote_race, "_POLL_SECONDS", 0.1)
-    path = start(tmp_path, rows=200, level=0.4)
-    with Server(path) as server:
-        with pytest.raises(SessionError, match="all failed"):
-            run_here(server.url, dict.fromkeys(NAMES, "false {row}"))
-        with RaceClient(server.url) as client:
-            assert client.status()["failures"] == 0
-            assert len(client.pending) >= 3
-        good = {name: f"sh -c 'echo {loss} #{{row}}'" for name, loss in zip(NAMES, (0.1, 0.6, 0.9), strict=True)}
-        assert run_here(server.url, good, reissue_after=0.0)["answer"] == ["low"]
-
-
-def test_numbers_are_in_the_unit_of_the_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores of a served race are not read as losses; one outside of the range stops the run and is not recorded."""
-    monkeypatch.setattr(remote_race, "_POLL_SECONDS", 0.1)
-    path = tmp_path / "scores.race"
-    settings = RaceSettings(NAMES, seed=3, level=0.4, kind="scores", range=(0.0, 10.0))
-    RaceFile.start(path, settings, [str(row) for row in range(100)]).close()
-    with Server(path) as server:
-        with pytest.raises(OutOfRangeError, match="expected a score from 0 to 10, got 11 for "):
-            run_here(server.url, dict.fromkeys(NAMES, "sh -c 'echo 11' {row}"))
+    with Server(start(tmp_path, rows=200, level=0.4, **settings)) as server:
+        with pytest.raises((SessionError, OutOfRangeError), match=error):
+            run_here(server.url, dict.fromkeys(NAMES, broken))
         with RaceClient(server.url) as client:
             assert client.status()["failures"] == 0
             assert client.pending
-        scores = {name: f"sh -c 'echo {score}' {{row}}" for name, score in zip(NAMES, (1, 5, 9), strict=True)}
-        assert run_here(server.url, scores, reissue_after=0.0)["answer"] == ["high"]
+        commands = {name: f"sh -c 'echo {number}' {{row}}" for name, number in zip(NAMES, numbers, strict=True)}
+        assert run_here(server.url, commands, reissue_after=0.0)["answer"] == [best]
 
 
 def test_other_candidates_and_options_are_rejected(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from tombola.cli.app import app
-
     with Server(start(tmp_path)) as server:
         with pytest.raises(ParameterError, match="a command for each of low, middle, high"):
             run_here(server.url, {"low": "true {row}"})

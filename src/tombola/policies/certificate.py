@@ -19,6 +19,7 @@ from tombola._formatting import plural
 from tombola._types import Floats, Integers
 from tombola.confidence import Betting
 from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START
+from tombola.policies.models import losses_of
 
 if TYPE_CHECKING:
     from tombola.policies.routed import RoutedTrace
@@ -62,8 +63,6 @@ def certify_rows(
 ) -> RouterCertificate:
     """Return lower bounds of the gain of a policy that was fixed before these rows.
 
-    A gain is the mean over rows of loss(action) - loss(policy), of the action for which it is least.
-
     losses: of the answered rows since the start of the block, in their order of play, rows x actions.
     choices: the policy's action on each of them.
     population: rows from the start of the block to the end of the list.
@@ -76,7 +75,7 @@ def certify_rows(
     (True, False)
     """
     rows, actions = losses.shape
-    differences = losses - losses[np.arange(rows), choices][:, None]
+    differences = losses - losses_of(losses, choices)[:, None]
     # The sequence is two-sided; only its lower side is used, at the whole level of the block.
     sequence = Betting(population=population, level=min(2 * level * 6 / (math.pi * block) ** 2, 0.99), actions=actions)
     for action in range(actions):
@@ -87,12 +86,9 @@ def certify_rows(
 
 
 def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> RouterCertificate | None:
-    """Return lower bounds of the router's gain, known after `rows` rows, or None.
+    """Return lower bounds of the router's gain after `rows` rows; None without a router.
 
-    None if no router is in use then. The trace, of `Routed.play`, must be without delay.
-
-    rows: number of rows played so far.
-    level: probability that a statement of any block fails.
+    The trace must be without delay. level: as in `certify_rows`.
     """
     blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
     if not blocks or blocks[-1][1].model is None:
@@ -109,9 +105,7 @@ def certify_session(session: "Session", level: float = 0.05) -> RouterCertificat
     """Return lower bounds of the present router's gain in a session, or None.
 
     None if no router is in use, or the first row of the block has no feedback. Rows of the present block are used up to
-    the first without feedback, so that delays may depend on the rows.
-
-    level: probability that a statement of any block fails.
+    the first without feedback, so that delays may depend on the rows. level: as in `certify_rows`.
     """
     router: Any = session._live.runner
     first = router.block_rounds[-1] if router.block_rounds else 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from tombola._formatting import format_number, plural
 from tombola._types import Floats
-from tombola.policies.models import Model, actions_of, choose, fill_missing, fit_models
+from tombola.policies.models import Model, actions_of, choose, fill_missing, fit_models, losses_of
 from tombola.policies.routed import RoutedTrace
 from tombola.pool import Pool
 
@@ -38,8 +38,7 @@ class Importance(NamedTuple):
 def block_means(trace: RoutedTrace) -> Floats:
     """Return the mean loss of the unguarded router in each block: its learning curve.
 
-    They are computed from the router's losses in all rounds, which every trace has, also those in which the guard
-    played another action. A block is the rounds between two trainings. The delay of the trace must be constant.
+    The delay of the trace must be constant.
     """
     return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
 
@@ -80,10 +79,10 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
     model, _ = choose(fit_models(models, features[training], losses, seed), losses) if split > 1 else (None, 0.0)
     if model is None:
         return ()
-    tested, rows = np.asarray(pool.losses[test], np.float64), np.arange(split)
+    tested = np.asarray(pool.losses[test], np.float64)
 
     def loss(table: Floats) -> float:
-        return float(tested[rows, actions_of(model.predict(table))].mean())
+        return float(losses_of(tested, actions_of(model.predict(table))).mean())
 
     before, found = loss(features[test]), []
     for name, columns in _groups(pool.feature_names).items():

@@ -69,11 +69,7 @@ class Guard:
             _validate.real("Guard", "worst", self.worst, least=0)
 
     def new_state(self) -> Floats:
-        """Return the state of the guard before the first round: five numbers.
-
-        Their positions are `CAPITAL`, two sums for Kelly's rate, `ACCOUNT` and `PENDING`. `settle` and `release` change
-        it.
-        """
+        """Return the five numbers of the guard before the first round; `settle` changes them."""
         return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
 
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
@@ -116,11 +112,7 @@ def stake_of(state: Floats, reserved: float) -> float:
 def settle(state: Floats, stake: float, difference: float) -> None:
     """Add stake * (safe loss - router loss) of a row to the capital; a kernel.
 
-    The sums for later stakes are updated too.
-
-    state: of the guard, as returned by `Guard.new_state`; changed in place.
-    stake: probability of playing the router on that row.
-    difference: safe loss - router loss, in [-1, 1].
+    The sums for later stakes are updated too. Parameters as `release`.
     """
     state[CAPITAL] += stake * difference
     state[_GAIN] += difference
@@ -128,9 +120,7 @@ def settle(state: Floats, stake: float, difference: float) -> None:
 
 
 def release(state: Floats, stake: float, difference: float) -> None:
-    """Free the stake of a row, and add stake * difference to the second account.
-
-    A kernel, for a row that was really played, once its losses are known.
+    """Free the stake of a played row, add stake * difference to the account; a kernel.
 
     state: of the guard, as returned by `Guard.new_state`; changed in place.
     stake: probability of playing the router on that row.

@@ -1,10 +1,8 @@
 """LinearIndex: choose by features from bandit feedback.
 
-It has one ridge regression for each action, with optimism.
-
-The index of an action is its predicted loss minus `bonus` standard errors, sqrt(z' A^-1 z) (LinUCB: Li, Chu, Langford
-and Schapire 2010). Slopes have a heavy penalty, so that features count only where many rows agree; the intercept has a
-light one. Features are standardised by the rows answered before a block (growth 1.5). It has no guarantee of its own.
+A standard error is sqrt(z' A^-1 z) for the standardised features z (LinUCB: Li, Chu, Langford and Schapire 2010).
+Slopes have a heavy penalty, so that features count only where many rows agree; the intercept has a light one. Features
+are standardised by the rows answered before a block (growth 1.5). It has no guarantee of its own.
 
 With `risk` it is guarded (Theorem C5): a learner over fixed actions, which learns on its own turns only, gives a lower
 bound `low` of the best fixed action's mean loss; the index plays a row only if its losses so far, with this row and all
@@ -20,17 +18,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Integers, Order, RngState, Seed
+from tombola._types import Floats, RngState, Seed
 from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import Workload, compile_step
-from tombola.engine.tickets import OUTCOME_START, ROUNDS, is_pending, mark_answered, read_ticket, write_ticket
+from tombola.engine.tickets import ACTION, OUTCOME_START, ROUNDS, is_pending, mark_answered, read_ticket, write_ticket
 from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
 from tombola.learners import UCB1
-from tombola.policies.live import FeatureRows
-from tombola.policies.routed import arrange, short_repr_of
+from tombola.policies.live import FeaturePolicy, FeatureRows
+from tombola.policies.models import losses_of
+from tombola.policies.routed import PolicyTrace, arrange
 from tombola.pool import Pool
 from tombola.rng import RngStreams
 
@@ -64,11 +63,11 @@ class _IndexFeedback(FeatureRows, BanditFeedback):
 
 
 @dataclass(frozen=True, repr=False)
-class LinearIndex:
+class LinearIndex(FeaturePolicy):
     """Play the action of the lowest optimistic prediction from the row's features.
 
     For bandit feedback: each action has a ridge regression of its losses, and its index is the prediction minus
-        `bonus` standard errors. Play a list with `play`, or give it to `Session` as learner.
+    `bonus` standard errors. Play a list with `play`, or give it to `Session` as learner.
 
     penalty: ridge penalty of the slopes, in rows: 100 is as strong as 100 rows of slope 0.
     bonus: standard errors by which an index is below the prediction.
@@ -86,9 +85,6 @@ class LinearIndex:
     """
 
     feedback: ClassVar[type[_IndexFeedback]] = _IndexFeedback
-    plans: ClassVar[bool] = True  # sessions never interpret the kernels: k p^2 numbers a round
-    learns: ClassVar[bool] = True
-    mixes: ClassVar[bool] = False
 
     penalty: float = 100.0
     bonus: float = 0.2
@@ -105,48 +101,30 @@ class LinearIndex:
         if self.risk is not None:
             _validate.real("LinearIndex", "risk", self.risk, least=0)
 
-    def __repr__(self) -> str:
-        return short_repr_of(self)
-
     def play(
         self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
     ) -> "IndexTrace":
-        """Play the whole list once, and return its trace.
-
-        features: shape (rows, features); None for those of the pool.
-        order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
-        delay: rounds until the loss of an action is seen; 0: before the next round.
-        """
+        """Play the whole list once, and return its trace; parameters as in `Routed.play`."""
         streams = RngStreams(seed)
         rows, losses, table = arrange("LinearIndex", pool, features, order, streams)
         index = LiveIndex(self, pool.k, pool.rows, table.shape[1], streams.learner(self))
-        actions = np.zeros(pool.rows, np.int64)
+        cells = np.zeros((pool.rows + 1, OUTCOME_START + 1 + table.shape[1]))
         for t, arrived in enumerate(rounds_due(round_delays(delay, rows), pool.rows)):
             for past in arrived:
-                index.learn(past + 1, int(actions[past]), table[past], float(losses[past, actions[past]]))
-            actions[t], _ = index.choose(table[t])
-        return IndexTrace(rows, losses, actions, np.array(index.own[1:], bool))
+                index.observe(cells, past + 1, past + 1, (losses[past, int(cells[past + 1, ACTION])],))
+            index.act(cells, table[t])
+        return IndexTrace(rows, losses, cells[1:, ACTION].astype(np.int64), np.array(index.own[1:], bool))
 
 
-@dataclass(frozen=True, eq=False)
-class IndexTrace:
+@dataclass(frozen=True, eq=False, repr=False)
+class IndexTrace(PolicyTrace):
     """Trace of one pass of `LinearIndex` over a list.
 
-    order: row number of each round, from 0.
-    losses: of all actions, in the order of play, rounds x actions.
-    actions: the action played in each round, from 0.
+    order, losses, actions: as in `PolicyTrace`.
     own: True in the rounds that the index played, False in those of the safe learner; all True without `risk`.
     """
 
-    order: Order
-    losses: Floats
-    actions: Integers
     own: "np.typing.NDArray[np.bool_]"
-
-    @property
-    def loss(self) -> float:
-        """The total loss of the actions played, by the index and by the safe learner."""
-        return float(self.losses[np.arange(len(self.losses)), self.actions].sum())
 
     @property
     def excess(self) -> float:
@@ -155,32 +133,20 @@ class IndexTrace:
         The sum of its losses in n such rounds, minus n times the least mean loss of an action over the list. With
         `LinearIndex(risk=r, level=p)` and a random order it is above r with probability at most p.
         """
-        own = self.losses[self.own, self.actions[self.own]]
+        own = losses_of(self.losses, self.actions)[self.own]
         return float(own.sum() - own.size * self.losses.mean(axis=0).min())
 
     def __repr__(self) -> str:
         return f"IndexTrace({len(self.losses)} rows, loss {self.loss:.4g}, {int(self.own.sum())} by the index)"
 
 
-class _IndexState(NamedTuple):
-    """Hold the guard of an index."""
-
-    answered: int  # rows with a loss
-    turns: int  # rounds played by the index
-    loss: float  # their total loss so far
-    low: float  # lower bound of the mean loss of the best fixed action
-
-
 class LiveIndex:
-    """A `LinearIndex` in play, with its safe learner and its guard.
+    """A `LinearIndex` in play, with its safe learner and its guard; see `LiveKernels`.
 
-    The index plays a round only if its losses stay within `risk` above its number of turns times `low`, a lower bound
-    on the smallest mean loss of an action; the safe learner plays the others. Plays of a whole list call `choose` for
-    each round and `learn` for each loss; sessions call `act` and `observe`, which use a ticket table. `rng` is that of
-    the safe learner; the index itself draws nothing.
+    `rng` is that of the safe learner; the index itself draws nothing. `cells` is the matrix of the ticket table.
     """
 
-    mix, workspace = None, None
+    mix, workspace, state = None, None, None
 
     def __init__(self, index: LinearIndex, actions: int, horizon: int, n_features: int, rng: RngState) -> None:
         self.index, self.k = index, actions
@@ -204,76 +170,52 @@ class LiveIndex:
             self.safe = model.step_runner(index.safe, rng)
             # No union over actions: the least of the lower bounds is at most that of the best action (Theorem C5).
             self.bounds = Betting(population=horizon, level=index.level, actions=actions)
-            self.probabilities: dict[int, float] = {}
 
-    @property
-    def state(self) -> _IndexState:
-        """Rows answered, turns and loss of the index, and the lower bound of the guard."""
-        return _IndexState(len(self.rows), self.turns, self.loss, self.low)
+    def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
+        """Choose an action and write its ticket to `cells`, as `LiveKernels.act`.
 
-    def choose(self, features: Floats) -> tuple[int, float]:
-        """Start a round; return its action, from 0, and the probability.
-
-        The index or the safe learner plays; the guard decides which before it reads the features, shape (features,),
-        NaN where missing. The probability is 1.0 for the index.
+        The guard decides whether the index or the safe learner plays, before it reads the features. The probability
+        is 1.0 for the index.
         """
+        if cells[0, ROUNDS] >= len(cells) - 1:
+            return TABLE_FULL, 0, 0.0
         own = self._is_own_turn()
+        if own:
+            self.turns += 1
+            self.pending += 1
+            self._standardise(features)
+            action, probability = int(self._choose(self.ridges, self.scores, float(self.index.bonus))), 1.0
+        else:
+            action, probability = self.safe.act(int(cells[0, ROUNDS]))
         self.own.append(own)
-        if not own:
-            action, probability = self.safe.act(len(self.own) - 2)
-            self.probabilities[len(self.own) - 1] = probability
-            return int(action), float(probability)
-        self.turns += 1
-        self.pending += 1
-        self._standardise(features)
-        return int(self._choose(self.ridges, self.scores, float(self.index.bonus))), 1.0
+        round_ = write_ticket(cells, action, probability)
+        cells[round_, OUTCOME_START + 1 :] = features
+        return round_, int(action), float(probability)
 
-    def learn(self, round: int, action: int, features: Floats, loss: float) -> None:
-        """Learn from the loss of a round that `choose` started; call it once per round.
+    def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
+        """Learn the loss of a pending ticket, as `LiveKernels.observe`; False if invalid.
 
-        The regressions use every round; the safe learner and the guard's bound only rounds that the safe learner
-        played.
+        The regressions use every round; the safe learner and the guard's bound only those of the safe learner.
         """
-        if self.own[round]:
+        (action, probability), loss = read_ticket(cells, index), float(outcome[0])
+        if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
+            return False
+        cells[index, OUTCOME_START] = loss
+        mark_answered(cells, index)
+        if self.own[index]:
             self.pending -= 1
             self.loss += loss
         else:
-            self.safe.learn(round, action, self.probabilities.pop(round), (loss,))
+            self.safe.learn(index, action, probability, (loss,))
             self.bounds.extend([loss], [action])
             self.low = max(self.low, float(self.bounds.lows.min()))
+        features = cells[index, OUTCOME_START + 1 :].copy()
         self.rows.append((action, features, loss))
         if len(self.rows) >= self.next_block:
             self._start_block()
         else:
             self._standardise(features)
             self._update(self.ridges, self.scores, action, loss)
-
-    def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Choose an action and write its ticket to `cells`, as `LiveKernels.act`.
-
-        Returns round, action and probability; the round is `TABLE_FULL` if there is no room.
-
-        cells: matrix of the ticket table.
-        """
-        if cells[0, ROUNDS] >= len(cells) - 1:
-            return TABLE_FULL, 0, 0.0
-        action, probability = self.choose(features)
-        round_ = write_ticket(cells, action, probability)
-        cells[round_, OUTCOME_START + 1 :] = features
-        return round_, action, probability
-
-    def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Learn the loss of a pending ticket, as `LiveKernels.observe`; False if invalid.
-
-        cells, index: matrix of the ticket table, and the row of the ticket in it.
-        outcome: the loss, a tuple of one number.
-        """
-        action, probability = read_ticket(cells, index)
-        if not is_pending(cells, index, action, probability) or not 0.0 <= outcome[0] <= 1.0:
-            return False
-        cells[index, OUTCOME_START] = outcome[0]
-        mark_answered(cells, index)
-        self.learn(index, action, cells[index, OUTCOME_START + 1 :].copy(), outcome[0])
         return True
 
     def _is_own_turn(self) -> bool:

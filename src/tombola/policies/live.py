@@ -10,7 +10,7 @@ is settled as if it were played after n answers (Theorem C3'), and of several ro
 play the router, so that answers may come in batches.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -24,8 +24,6 @@ from tombola.engine.tickets import (
     ANSWER_INDEX,
     OUTCOME_START,
     ROUNDS,
-    Ticket,
-    has_native_types,
     is_pending,
     mark_answered,
     read_ticket,
@@ -33,7 +31,7 @@ from tombola.engine.tickets import (
 )
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import FullFeedback, make_feedback_model
-from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels, are_losses, copy_into
+from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels, are_losses
 from tombola.policies.guard import CAPITAL, PENDING, Guard, release, settle, stake_of
 from tombola.policies.models import Fitted, actions_of, choose, fit_models
 from tombola.rng import RngStreams, new_rng, uniform
@@ -54,27 +52,41 @@ _LOGGED = 4
 
 
 class RouterState(NamedTuple):
-    """Hold the capital of the guard (rows that it may still risk), and the model.
+    """Hold the capital of the guard, and the model."""
 
-    answered: number of rows with feedback.
-    trained_on: rows of the last training, 0 before it.
-    model: its name, None without a router.
-    """
-
-    capital: float
-    answered: int
-    trained_on: int
-    model: str | None
+    capital: float  # rows that the guard may still risk
+    answered: int  # rows with feedback
+    trained_on: int  # rows of the last training, 0 before it
+    model: str | None  # its name, None without a router
 
 
 def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
     """Return a seed for the safe learner, and a random generator for the guard.
 
-    No model and no learner sees the guard's generator: otherwise a router could lose without limit. `rng` is not
-    changed.
+    No model and no learner sees the guard's generator: otherwise a router could lose without limit.
     """
     safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
     return safe, new_rng(guard)
+
+
+class FeaturePolicy:
+    """Mixin of learners that choose by features; their repr has only changed parameters.
+
+    >>> from tombola.policies import Routed
+    >>> Routed(risk=2.0)
+    Routed(risk=2.0)
+    """
+
+    # Training takes longer than loading the compiler, so that sessions never interpret the kernels.
+    plans: ClassVar[bool] = True
+    learns: ClassVar[bool] = True
+    mixes: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        policy: Any = self
+        names, default = [one.name for one in fields(policy)], type(self)()
+        changed = [name for name in names if getattr(self, name) != getattr(default, name)]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +99,7 @@ class FeatureRows:
     def for_learner(
         cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
     ) -> Self:
-        """Return the model for a learner; ParameterError with a budget.
-
-        budget_run: must be None.
-        features: number of features of a row, at least 1.
-        """
+        """Return the model for a learner and a number of features; none with a budget."""
         if budget_run is not None:
             raise ParameterError(
                 f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
@@ -105,10 +113,7 @@ class FeatureRows:
         return self.features
 
     def encode_features(self, given: Any) -> Floats:
-        """Return the features of a row, shape (features,); NaN for a missing one.
-
-        given: argument of `Session.act`.
-        """
+        """Return the features given to `Session.act`, NaN for a missing one."""
         try:
             row = np.atleast_1d(np.array(given, dtype=np.float64))
         except (TypeError, ValueError):
@@ -130,14 +135,14 @@ class RoutedFeedback(FeatureRows, FullFeedback):
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         router = LiveRouter(learner, self, rng)
-        return LiveKernels(router.act, router.observe_fast, router.observe, router, router.repeat, router.decision)
+        # There is no fast path: models take longer than the checks of an outcome.
+        return LiveKernels(router.act, lambda *_: False, router.observe, router, router.repeat, router.decision)
 
 
 class LiveRouter:
     """Play a `Routed` in a session; the methods are those of `LiveKernels`.
 
-    Raises ParameterError if the safe learner does not see whole rows. `rng` gives the generators of safe learner and
-    guard.
+    `cells` is the matrix of the ticket table. ParameterError if the safe learner does not see whole rows.
     """
 
     mix, workspace = None, None
@@ -175,10 +180,7 @@ class LiveRouter:
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
         """Choose the action of a row and write its ticket, as `LiveKernels.act`.
 
-        Returns round, action and probability; the round is `TABLE_FULL` if there is no room. Models are trained first
-        if enough rows were answered since the last training.
-
-        cells: matrix of the ticket table.
+        Models are trained first if enough rows were answered since the last training.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -186,16 +188,15 @@ class LiveRouter:
         if self.trained != self.block:
             self._train(cells)
         choices = self._choices(cells) if new_block and not self.reserves else []
-        router = self._route(features[None])[0] if self.model is not None else _NO_ROUTER
-        return self._decide(cells, features, int(router), choices)
+        router = _NO_ROUTER if self.model is None else int(actions_of(self.model.predict(features[None]))[0])
+        return self._decide(cells, features, router, choices)
 
     def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
         """Repeat a recorded decision: as `act`, with the router's choices of the record.
 
         No trained model is needed. A malformed record raises ValueError.
 
-        cells: matrix of the ticket table.
-        decision: record that the method `decision` returned.
+        decision: result of the method `decision`.
         force: take stake, safe choice and capital from the record too, because an answer was amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
@@ -203,9 +204,8 @@ class LiveRouter:
         self._advance()
         choices = decision[_LOGGED:]
         in_flight = len(self._in_flight(cells)) if choices else 0
-        if len(decision) < _LOGGED or len(choices) != in_flight or not 0 <= decision[STAKE] <= 1:
-            raise ValueError("malformed decision")
-        if not all(map(self._is_choice, (decision[ROUTER], decision[SAFE], *choices))):
+        is_complete = len(decision) >= _LOGGED and len(choices) == in_flight and 0 <= decision[STAKE] <= 1
+        if not is_complete or not all(map(self._is_choice, (decision[ROUTER], decision[SAFE], *choices))):
             raise ValueError("malformed decision")
         return self._decide(cells, features, int(decision[ROUTER]), choices, decision if force else None)
 
@@ -215,37 +215,31 @@ class LiveRouter:
     def decision(self, cells: Floats, round: int) -> list[float]:
         """Return the record of the decision in a round, from 1, for the event log.
 
-        In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the
-            guard before the round. With `delays="independent"`, if a block begins in this round, the actions of the new
-            router for the rows without feedback follow.
-
-        cells: matrix of the ticket table.
+        In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the guard
+        before the round. With `delays="independent"`, if a block begins in this round, the actions of the new router
+        for the rows without feedback follow.
         """
         logged: list[float] = cells[round, self.shown : self.shown + _LOGGED].tolist()
         return logged + self.choices.get(round, [])
 
-    def observe_fast(self, cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-        """Learn losses given as exact types, as `LiveKernels.observe_fast`.
-
-        Returns False, and changes nothing, if the ticket or the losses are not valid.
-
-        cells: matrix of the ticket table.
-        loss: losses of all actions.
-        cost, label: must be None.
-        """
-        is_exact = has_native_types(ticket) and cost is label is None and copy_into(self.losses, loss)
-        return is_exact and self._learn(cells, *ticket)
-
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
-        """Learn the losses of a pending ticket, as `LiveKernels.observe`.
-
-        Returns False, and changes nothing, if the ticket or the losses are not valid.
-
-        cells, index: matrix of the ticket table, and the row of the ticket in it.
-        outcome: losses of all actions.
-        """
+        """Learn the losses of a pending ticket, as `LiveKernels.observe`."""
         self.losses[:] = outcome
-        return self._learn(cells, index, *read_ticket(cells, index))
+        if not is_pending(cells, index, *read_ticket(cells, index)) or not are_losses(self.losses):
+            return False
+        cells[index, OUTCOME_START : self.shown] = self.losses
+        stake, router, safe, _, settled = cells[index, self.shown : self.shown + DECISION_WIDTH].tolist()
+        played = self._difference(int(safe), int(router))
+        release(self.account, stake, played)
+        n = len(self.answered)
+        if self.reserves:
+            settle(self.account, stake, played)
+        elif self.used[0] == n:
+            settle(self.account, self.used[1], self._difference(self.safe_action, int(settled)))
+        self.answered.append(index)
+        mark_answered(cells, index)
+        self.safe.learn(n + 1, int(safe), 1.0, tuple(self.losses.tolist()))
+        return True
 
     def _advance(self) -> bool:
         """Move to the block of the rows answered so far; return whether it is a new one."""
@@ -263,10 +257,6 @@ class LiveRouter:
         self.model, _ = choose(fitted, losses)
         self.trained = self.block
 
-    def _route(self, features: Floats) -> Any:
-        assert self.model is not None
-        return actions_of(self.model.predict(features))
-
     def _in_flight(self, cells: Floats) -> Any:
         return np.flatnonzero(cells[1 : int(cells[0, ROUNDS]) + 1, ANSWER_INDEX] == 0) + 1
 
@@ -275,7 +265,7 @@ class LiveRouter:
         rounds = self._in_flight(cells)
         if self.model is None or not len(rounds):
             return [float(_NO_ROUTER)] * len(rounds)
-        return [float(one) for one in self._route(cells[rounds, self.shown + DECISION_WIDTH :])]
+        return [float(one) for one in actions_of(self.model.predict(cells[rounds, self.shown + DECISION_WIDTH :]))]
 
     def _safe(self) -> int:
         """Return the choice of the safe learner now; it is drawn once per answer."""
@@ -299,13 +289,13 @@ class LiveRouter:
         chosen = safe if router == _NO_ROUTER else router
         action = chosen if routed else safe
         probability = 1.0 if chosen == safe else stake if routed else 1.0 - stake
-        if choices:
-            cells[self._in_flight(cells), self.shown + _SETTLED] = choices
+        in_flight = self._in_flight(cells) if choices else []
         round_ = write_ticket(cells, action, probability)
+        if choices:
+            cells[in_flight, self.shown + _SETTLED] = choices
+            self.choices[round_] = choices
         while len(self.block_rounds) <= self.block:
             self.block_rounds.append(round_)
-        if choices:
-            self.choices[round_] = choices
         start = self.shown + DECISION_WIDTH
         cells[round_, self.shown : start] = stake, router, safe, capital, router
         cells[round_, start:] = features
@@ -314,23 +304,6 @@ class LiveRouter:
     def _waits(self, n: int) -> bool:
         """Return whether Theorem C3' lets no router play: before or twice after an answer."""
         return not self.reserves and (n == 0 or n == self.used[0])
-
-    def _learn(self, cells: Floats, round: int, action: int, probability: float) -> bool:
-        if not is_pending(cells, round, action, probability) or not are_losses(self.losses):
-            return False
-        cells[round, OUTCOME_START : self.shown] = self.losses
-        stake, router, safe, _, settled = cells[round, self.shown : self.shown + DECISION_WIDTH].tolist()
-        played = self._difference(int(safe), int(router))
-        release(self.account, stake, played)
-        n = len(self.answered)
-        if self.reserves:
-            settle(self.account, stake, played)
-        elif self.used[0] == n:
-            settle(self.account, self.used[1], self._difference(self.safe_action, int(settled)))
-        self.answered.append(round)
-        mark_answered(cells, round)
-        self.safe.learn(n + 1, int(safe), 1.0, tuple(self.losses.tolist()))
-        return True
 
     def _difference(self, safe: int, router: int) -> float:
         """Return safe loss - router loss of the row that is being observed."""

@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tombola import _validate
-from tombola._types import Floats, Rows
+from tombola._types import Floats, Integers, Rows
 from tombola.errors import ParameterError
 from tombola.policies.trees import FlatTrees, flatten_trees
 
@@ -31,15 +30,11 @@ _FOLDS = 5
 
 
 class Fitted(Protocol):
-    """Protocol of a fitted model: an object with `predict(features)` and `out_of_bag`.
-
-    Both are predictions of centred losses (losses minus their row means), shape (rows, actions): of new rows, and of
-    the training rows.
-    """
+    """Protocol of a fitted model: an object with `predict(features)` and `out_of_bag`."""
 
     @property
     def out_of_bag(self) -> Floats:
-        """The predictions for the training rows, by parts that did not see the row."""
+        """As `predict`, for the training rows, by parts that did not see the row."""
 
     def predict(self, features: Floats) -> Floats:
         """Return predicted losses minus their row means, shape (rows, actions).
@@ -74,10 +69,7 @@ class Trees:
     max_features: float = 1 / 3
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedTrees":
-        """Fit a forest to centred losses, as `Model.fit`; needs scikit-learn.
-
-        centred: losses minus their row means, shape (rows, actions).
-        """
+        """Fit a forest to centred losses, as `Model.fit`; needs scikit-learn."""
         try:
             from sklearn.ensemble import ExtraTreesRegressor
         except ImportError:
@@ -99,20 +91,15 @@ class Ridge:
     """
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> "FittedRidge":
-        """Fit the regression to centred losses, as `Model.fit`; `seed` is not used.
-
-        centred: losses minus their row means, shape (rows, actions).
-        """
+        """Fit the regression to centred losses, as `Model.fit`; `seed` is not used."""
         filler = _medians(features)
         filled = _fill(features, filler)
         shift, scale = filled.mean(axis=0), filled.std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
-        design, middle = (filled - shift) / scale, centred.mean(axis=0)
-        left, values, right = _thin_svd(design)
-        target, best = (
-            left.T @ (centred - middle),
-            (np.inf, centred * 0.0, np.zeros((right.shape[1], centred.shape[1]))),
-        )
+        middle = centred.mean(axis=0)
+        left, values, right = _thin_svd((filled - shift) / scale)
+        target, least = left.T @ (centred - middle), np.inf
+        out_of_bag, weights = centred * 0.0, np.zeros((right.shape[1], centred.shape[1]))
         for penalty in _PENALTIES * len(centred):
             shrink = values**2 / (values**2 + penalty)
             smooth = left @ (shrink[:, None] * target)
@@ -120,10 +107,10 @@ class Ridge:
             leverage = np.minimum((left**2 * shrink).sum(axis=1) + 1.0 / len(centred), 1 - 1e-9)
             without = centred - (centred - middle - smooth) / (1.0 - leverage)[:, None]
             error = float(((centred - without) ** 2).mean())
-            if error < best[0]:
+            if error < least:
+                least, out_of_bag = error, without
                 weights = right.T @ ((values / (values**2 + penalty))[:, None] * target)
-                best = (error, without, weights)
-        return FittedRidge(filler, shift, scale, best[2], middle, best[1])
+        return FittedRidge(filler, shift, scale, weights, middle, out_of_bag)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +130,6 @@ class FittedRidge:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return predicted losses minus their row means, shape (rows, actions)."""
         standard = (_fill(features, self.filler) - self.shift) / self.scale
         return np.asarray(standard @ self.weights + self.intercept)
 
@@ -167,10 +153,7 @@ class SklearnModel:
     regressor: Any
 
     def fit(self, features: Floats, centred: Floats, seed: int) -> Fitted:
-        """Fit a copy of the regressor to centred losses, as `Model.fit`.
-
-        centred: losses minus their row means, shape (rows, actions).
-        """
+        """Fit a copy of the regressor to centred losses, as `Model.fit`."""
         whole = self._copy(seed)
         if type(whole).__name__ in _FORESTS and whole.bootstrap:
             return _fit_forest(whole, features, centred)
@@ -212,7 +195,6 @@ class FittedSklearn:
     out_of_bag: Floats
 
     def predict(self, features: Floats) -> Floats:
-        """Return predicted losses minus their row means, shape (rows, actions)."""
         return np.asarray(self.regressor.predict(_fill(features, self.filler)), np.float64)
 
 
@@ -243,19 +225,13 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
-    """Fit all models to centred losses; return them in their order, see `with_mean`.
-
-    losses: shape (rows, actions); their row means are subtracted here.
-    """
+    """Fit all models to losses minus their row means; return them, see `with_mean`."""
     centred = losses - losses.mean(axis=1, keepdims=True)
     return with_mean([model.fit(features, centred, seed) for model in models])
 
 
 def with_mean(fitted: list[Fitted]) -> list[Fitted]:
-    """Return the models, followed by one that predicts the mean of their predictions.
-
-    A single model is returned alone.
-    """
+    """Return the models; of several, also one that predicts the mean of their predictions."""
     if len(fitted) < 2:
         return fitted
     return [*fitted, _FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]
@@ -270,19 +246,20 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
     losses: of the training rows, shape (rows, actions).
     """
     best, least = None, float(losses.mean(axis=0).min())
-    rows = np.arange(len(losses))
     for one in fitted:
-        loss = float(losses[rows, actions_of(one.out_of_bag)].mean())
+        loss = float(losses_of(losses, actions_of(one.out_of_bag)).mean())
         if loss < least:
             best, least = one, loss
     return best, least
 
 
-def actions_of(predictions: Floats) -> "np.typing.NDArray[np.int64]":
-    """Return the action with the smallest prediction in each row, shape (rows,).
+def losses_of(losses: Floats, actions: Integers) -> Floats:
+    """Return the loss of the action of each row; `losses` has shape (rows, actions)."""
+    return np.asarray(losses[np.arange(len(losses)), actions])
 
-    A NaN never wins against a number.
-    """
+
+def actions_of(predictions: Floats) -> Integers:
+    """Return the action with the smallest prediction in each row; NaN never wins."""
     return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
 
 
@@ -325,22 +302,16 @@ def fill_missing(features: Floats) -> Floats:
     return _fill(features, _medians(features))
 
 
-def _is_regressor(model: Any) -> bool:
-    """Return whether a model has the interface of scikit-learn."""
-    return hasattr(model, "fit") and hasattr(model, "predict") and "seed" not in signature(model.fit).parameters
-
-
 def as_models(owner: str, models: Any) -> tuple[Model, ...]:
-    """Return the models as a tuple; ParameterError if empty or one has no `fit`.
+    """Return models and regressors of scikit-learn as models; ParameterError for others.
 
     owner: class of the user, for the message.
-    models: objects like `Model`, or regressors with `fit` and `predict` as in scikit-learn.
     """
-    found = tuple(SklearnModel(one) if _is_regressor(one) else one for one in models)
-    _validate.integer(owner, "number of models", len(found), least=1)
-    for one in found:
-        if not hasattr(one, "fit"):
-            raise ParameterError(
-                f"{owner}: expected models with fit and predict, got {one!r}; write for example Trees()."
-            )
-    return found
+    given = tuple(models)
+    if not given or not all(hasattr(one, "fit") for one in given):
+        raise ParameterError(f"{owner}: expected models with fit and predict, got {given!r}; write (Trees(),).")
+    # `fit` of a regressor of scikit-learn has no seed, and the regressor itself predicts.
+    return tuple(
+        SklearnModel(one) if hasattr(one, "predict") and "seed" not in signature(one.fit).parameters else one
+        for one in given
+    )

@@ -9,7 +9,7 @@ The guard decides with which probability the router is played (`tombola.policies
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -31,11 +31,12 @@ from tombola.policies.live import (
     ROUTER,
     SAFE,
     STAKE,
+    FeaturePolicy,
     LiveRouter,
     RoutedFeedback,
     split_rng,
 )
-from tombola.policies.models import Model, Ridge, Trees, actions_of, as_models, choose, fit_models
+from tombola.policies.models import Model, Ridge, Trees, actions_of, as_models, choose, fit_models, losses_of
 from tombola.pool import Pool
 from tombola.rng import RngStreams, uniform
 
@@ -47,7 +48,7 @@ _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(80), Ridge())
 
 
 @dataclass(frozen=True, repr=False)
-class Routed:
+class Routed(FeaturePolicy):
     """Choose the action of each row by its features, guarded by a safe learner.
 
     The losses of all actions are seen after each row. Models are trained at the starts of growing blocks, and the best
@@ -68,19 +69,9 @@ class Routed:
     >>> trace = Routed(models=(Ridge(),)).play(Pool(losses), side[:, None], seed=1)
     >>> trace.expected_loss < 40 < trace.safe_loss
     True
-    >>> from tombola import Session
-    >>> session = Session(Routed(models=(Ridge(),)), ["left", "right"], horizon=400, features=1, seed=1)
-    >>> for row, losses_of_row in zip(side[:, None], losses):
-    ...     _ = session.observe(session.act(row), loss=losses_of_row)
-    >>> session.loss < 40, session.state.model
-    (True, 'FittedRidge')
     """
 
     feedback: ClassVar[type[RoutedFeedback]] = RoutedFeedback
-    # Training takes longer than loading the compiler, so that sessions never interpret the kernels.
-    plans: ClassVar[bool] = True
-    learns: ClassVar[bool] = True
-    mixes: ClassVar[bool] = False
 
     safe: Any = field(default_factory=FollowTheLeader)
     models: Sequence[Any] = _DEFAULT_MODELS
@@ -97,9 +88,6 @@ class Routed:
             )
         object.__setattr__(self, "models", as_models("Routed", self.models))
         Guard(self.risk, self.worst)
-
-    def __repr__(self) -> str:
-        return short_repr_of(self)
 
     def play(
         self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
@@ -120,17 +108,18 @@ class Routed:
         safe = play(self.safe, Pool(losses, pool.actions), order="given", seed=safe_seed)
         safe_actions = np.asarray(safe.actions, np.int64)
         settled, played, blocks = self._route(losses, table, safe_actions, delay)
-        index = np.arange(pool.rows)
-        late_safe = safe_actions[np.maximum(index - delay, 0)]
-        safe_losses = losses[index, late_safe]
-        router_losses = losses[index, played]
+        late_safe = safe_actions[np.maximum(np.arange(pool.rows) - delay, 0)]
         stakes = Guard(self.risk, self.worst).stakes(
-            losses[index, safe_actions] - losses[index, settled], safe_losses - router_losses, delay
+            losses_of(losses, safe_actions) - losses_of(losses, settled),
+            losses_of(losses, late_safe) - losses_of(losses, played),
+            delay,
         )
         draws = np.zeros(pool.rows)
         with expected_rounds(pool.rows, actions=0):
             compile_loop(_fill_uniform, (draws, guard_rng))(draws, guard_rng)
-        return RoutedTrace(rows, losses, late_safe, played, stakes, draws < stakes.probabilities, blocks)
+        routed = draws < stakes.probabilities
+        actions = np.where(routed, played, late_safe)
+        return RoutedTrace(rows, losses, actions, late_safe, played, stakes, routed, blocks)
 
     def _play_late(
         self, order: Order, losses: Floats, features: Floats, delays: Integers, streams: RngStreams
@@ -151,7 +140,8 @@ class Routed:
         played = np.where(decisions[:, ROUTER] < 0, safe, decisions[:, ROUTER]).astype(np.int64)
         stakes = Stakes(decisions[:, STAKE].copy(), decisions[:, CAPITAL_BEFORE].copy(), reserve)
         # Blocks start at answers, not at rounds, so that the trace has none.
-        return RoutedTrace(order, losses, safe, played, stakes, cells[1:, ACTION] != safe, ())
+        actions = cells[1:, ACTION].astype(np.int64)
+        return RoutedTrace(order, losses, actions, safe, played, stakes, actions != safe, ())
 
     def block_starts(self, rounds: int) -> list[int]:
         """Return the numbers of rows with known losses at which models are trained.
@@ -202,22 +192,38 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class RoutedTrace:
+class PolicyTrace:
+    """Trace of one pass of a policy over a list.
+
+    order: row number of each round, from 0.
+    losses: of all actions, in the order of play, rounds x actions.
+    actions: the action played in each round, from 0.
+    """
+
+    order: Order
+    losses: Floats
+    actions: Integers
+
+    @property
+    def loss(self) -> float:
+        """The total loss of the actions really played."""
+        return float(losses_of(self.losses, self.actions).sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RoutedTrace(PolicyTrace):
     """Trace of one pass of `Routed` over a list: safe learner, router and guard.
 
     The guard draws which of the two plays; the unguarded router is the router as if it played every round.
     `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
 
-    order: row number of each round, from 0.
-    losses: of all actions, in the order of play, rounds x actions.
+    order, losses, actions: as in `PolicyTrace`.
     safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
     stakes: probability of playing the router in each round, and the accounts of the guard.
     routed: True in the rounds in which the router was played, shape (rounds,).
     blocks: the trainings; empty if the delay is not constant.
     """
 
-    order: Order
-    losses: Floats
     safe_actions: Integers
     router_actions: Integers
     stakes: Stakes
@@ -227,12 +233,12 @@ class RoutedTrace:
     @cached_property
     def safe_losses(self) -> Floats:
         """The losses of the safe learner, round by round, shape (rounds,)."""
-        return self.losses[np.arange(len(self.losses)), self.safe_actions]
+        return losses_of(self.losses, self.safe_actions)
 
     @cached_property
     def router_losses(self) -> Floats:
         """The losses of the router as if it played every round, shape (rounds,)."""
-        return self.losses[np.arange(len(self.losses)), self.router_actions]
+        return losses_of(self.losses, self.router_actions)
 
     @property
     def safe_loss(self) -> float:
@@ -251,16 +257,6 @@ class RoutedTrace:
         return float((p * self.router_losses + (1.0 - p) * self.safe_losses).sum())
 
     @property
-    def loss(self) -> float:
-        """The total loss of the actions really played."""
-        return float(np.where(self.routed, self.router_losses, self.safe_losses).sum())
-
-    @property
-    def actions(self) -> Integers:
-        """The actions really played, from 0, shape (rounds,): of router or safe learner."""
-        return np.asarray(np.where(self.routed, self.router_actions, self.safe_actions), np.int64)
-
-    @property
     def share_of_gap(self) -> float:
         """The part of the gap that `expected_loss` closes; 1 is perfect, 0 without a gap.
 
@@ -277,17 +273,6 @@ class RoutedTrace:
         )
 
 
-def short_repr_of(policy: Any) -> str:
-    """Return the repr of a policy with the parameters that differ from their defaults.
-
-    >>> short_repr_of(Routed()), short_repr_of(Routed(risk=2.0))
-    ('Routed()', 'Routed(risk=2.0)')
-    """
-    default = type(policy)()
-    changed = [one.name for one in fields(policy) if getattr(policy, one.name) != getattr(default, one.name)]
-    return f"{type(policy).__name__}({', '.join(f'{name}={getattr(policy, name)!r}' for name in changed)})"
-
-
 def _fill_uniform(draws: Floats, rng: RngState) -> None:
     """Fill an array with uniform random numbers in [0, 1), in place."""
     for t in range(draws.size):
@@ -297,11 +282,7 @@ def _fill_uniform(draws: Floats, rng: RngState) -> None:
 def arrange(owner: str, pool: Pool, features: Any, order: str, streams: RngStreams) -> tuple[Order, Floats, Floats]:
     """Return the row of each round, and losses and features in that order.
 
-    Raises ParameterError if there are no features, or not as many rows as in the pool; None takes those of the pool.
-
-    owner: class of the user, for the message.
-    features: shape (rows, features).
-    order: "random", "iid" or "given".
+    ParameterError unless there are features of all rows. Parameters as in `Routed.play`; owner: for the message.
     """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:

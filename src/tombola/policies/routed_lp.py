@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Integers, Order, RngState, Seed
+from tombola._types import Floats, Integers, RngState, Seed
 from tombola.bounds.budget import next_solve
 from tombola.budget.budget import Balance, Budget, BudgetRun, ResolvedBudget, n_resources
 from tombola.budget.optimum import UnreachableError, best_mix, best_mix_one_resource, target_as_budget
@@ -38,8 +38,8 @@ from tombola.budget.tracker import (
 )
 from tombola.engine.compiler import compile_loop, expected_rounds
 from tombola.errors import ParameterError
-from tombola.policies.models import Fitted, Model, Ridge, Trees, as_models, with_mean
-from tombola.policies.routed import FIRST_BLOCK, arrange
+from tombola.policies.models import Fitted, Model, Ridge, Trees, as_models, losses_of, with_mean
+from tombola.policies.routed import FIRST_BLOCK, PolicyTrace, arrange
 from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
@@ -94,10 +94,7 @@ class RoutedLP:
         """Play the whole list once within the budget; return actions, losses and costs.
 
         With `Budget(..., target=...)` it plays at the least cost for this mean loss. Raises ParameterError without a
-        budget, and unless pool and budget have exactly one resource.
-
-        features: shape (rows, features); None for those of the pool.
-        order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
+        budget, and unless pool and budget have exactly one resource. Other parameters as in `Routed.play`.
         """
         if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
             raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
@@ -108,59 +105,9 @@ class RoutedLP:
         costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
         if resolved.added:  # a null action, with loss 1 and cost 0
             losses, costs = np.column_stack([losses, np.ones(rows.size)]), np.column_stack([costs, np.zeros(rows.size)])
-        run = _Run(losses, costs, table, tracker, streams.learner(self))
-        self._play_blocks(run, resolved)
-        return BudgetedRoutedTrace(rows, losses, costs, run.actions, balance_of(tracker, resolved.amounts))
-
-    def _play_blocks(self, run: "_Run", limits: ResolvedBudget) -> None:
-        rounds, seen, trained = len(run.losses), 0, FIRST_BLOCK
-        amount, models = float(limits.amounts[0]), list[Fitted]()
-        while seen < rounds:
-            if seen >= trained:
-                # Losses and costs side by side, not centred, because null has a known loss.
-                targets = np.concatenate([run.losses[:seen], run.costs[:seen]], axis=1)
-                models = with_mean([model.fit(run.features[:seen], targets, seen) for model in self.models])
-                trained = max(seen + 1, int(seen * _TRAINING_GROWTH))
-            end = min(rounds, next_solve(seen, rounds, self.growth) if seen else 1)
-            spent = float(run.tracker.spent[0] / run.tracker.unit_ticks[0])
-            lost = float(run.losses[np.arange(seen), run.actions[:seen]].sum())
-            rate = max(0.0, amount - spent) / (rounds - seen)
-            enough = (limits.target * rounds - lost) / (rounds - seen)  # infinite without a target
-            update_affordable(run.tracker)
-            fits, usable = run.tracker.fits.copy(), run.tracker.fits.copy()
-            if limits.added and limits.target < math.inf:
-                usable[limits.null] = 0.0  # an added null action has loss 1, and does not help to reach a target
-            columns, mix = self._columns(run, models, seen, end, _Rates(rate, enough), usable)
-            # The block ends early when an action that fitted at its start no longer does.
-            seen = run.play(seen, end, fits, columns, mix)
-
-    def _columns(
-        self, run: "_Run", models: list[Fitted], seen: int, end: int, rates: "_Rates", fits: Floats
-    ) -> tuple[Integers, Floats]:
-        """Return the action of every column in rounds seen..end, and the mix."""
-        k = run.losses.shape[1]
-        fixed = np.tile(np.arange(k), (end - seen, 1))
-        if seen == 0 or not fits.any():
-            mix = np.zeros(k)
-            mix[run.tracker.null] = 1.0
-            return fixed, mix
-        n = models[0].out_of_bag.shape[0] if models else 0
-        routers = [
-            router for model in models for router in _routers_at(model, run.losses[:n], run.costs[:n], rates, fits)
-        ]
-        mean_losses = np.append(run.losses[:seen].mean(axis=0), [one.loss for one in routers])
-        mean_costs = np.append(run.costs[:seen].mean(axis=0), [one.cost for one in routers])
-        usable = np.flatnonzero(np.append(fits > 0, np.ones(len(routers), bool)))
-        mix = np.zeros(mean_losses.size)
-        mix[usable] = rates.best_mix(mean_losses[usable], mean_costs[usable])
-        actions = [fixed]
-        for number, one in enumerate(routers):
-            # Only columns in the mix are predicted.
-            predictions = (
-                one.model.predict(run.features[seen:end]) if mix[k + number] > 0 else np.zeros((end - seen, 2 * k))
-            )
-            actions.append(_route(predictions, one.price, fits)[:, None])
-        return np.concatenate(actions, axis=1), mix
+        run = _Run(self, losses, costs, table, tracker, streams.learner(self))
+        run.play(resolved)
+        return BudgetedRoutedTrace(rows, losses, run.actions, costs, balance_of(tracker, resolved.amounts))
 
 
 def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
@@ -175,11 +122,10 @@ def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "_Rates", f
 
     They are measured by their out-of-bag choices on the training rows, with true `losses` and `costs`.
     """
-    index = np.arange(len(losses))
 
     def measured(price: float) -> _Router:
         chosen = _route(model.out_of_bag, price, fits)
-        return _Router(model, price, float(losses[index, chosen].mean()), float(costs[index, chosen].mean()))
+        return _Router(model, price, float(losses_of(losses, chosen).mean()), float(losses_of(costs, chosen).mean()))
 
     free, scale = measured(0.0), float(costs.max())
     if scale == 0.0 or not rates.may_save(free):
@@ -217,19 +163,62 @@ class _Rates(NamedTuple):
 
 
 class _Run:
-    """The table in the order of arrival, the budget tracker and the actions played."""
+    """One play: the table in the order of arrival, the models, and the actions played."""
 
-    def __init__(self, losses: Floats, costs: Floats, features: Floats, tracker: BudgetTracker, rng: RngState) -> None:
-        self.losses, self.costs, self.features, self.tracker, self.rng = losses, costs, features, tracker, rng
-        self.actions = np.zeros(len(losses), np.int64)
+    def __init__(
+        self, router: RoutedLP, losses: Floats, costs: Floats, features: Floats, tracker: BudgetTracker, rng: RngState
+    ) -> None:
+        self.router, self.losses, self.costs, self.features = router, losses, costs, features
+        self.tracker, self.rng = tracker, rng
+        self.actions, self.models = np.zeros(len(losses), np.int64), list[Fitted]()
 
-    def play(self, start: int, end: int, fits: Floats, columns: Integers, mix: Floats) -> int:
-        """Draw a column per round and play its action; return the last round."""
-        work = (np.zeros(self.losses.shape[1]), np.zeros(self.losses.shape[1]), np.zeros(1))
-        table = (columns, mix, self.costs[start:end], self.actions[start:end])
-        arguments = (self.tracker, self.rng, fits, *table, *work)
-        with expected_rounds(end - start, self.losses.shape[1]):
-            return start + int(compile_loop(_play_columns, arguments)(*arguments))
+    def play(self, limits: ResolvedBudget) -> None:
+        """Play all rounds; train models and solve the program again as rows are seen."""
+        rounds, seen, trained = len(self.losses), 0, FIRST_BLOCK
+        while seen < rounds:
+            if seen >= trained:
+                # Losses and costs side by side, not centred, because null has a known loss.
+                targets = np.concatenate([self.losses[:seen], self.costs[:seen]], axis=1)
+                self.models = with_mean([one.fit(self.features[:seen], targets, seen) for one in self.router.models])
+                trained = max(seen + 1, int(seen * _TRAINING_GROWTH))
+            end = min(rounds, next_solve(seen, rounds, self.router.growth) if seen else 1)
+            spent = float(self.tracker.spent[0] / self.tracker.unit_ticks[0])
+            lost = float(losses_of(self.losses[:seen], self.actions[:seen]).sum())
+            rate = max(0.0, float(limits.amounts[0]) - spent) / (rounds - seen)
+            enough = (limits.target * rounds - lost) / (rounds - seen)  # infinite without a target
+            update_affordable(self.tracker)
+            fits, usable = self.tracker.fits.copy(), self.tracker.fits.copy()
+            if limits.added and limits.target < math.inf:
+                usable[limits.null] = 0.0  # an added null action has loss 1, and does not help to reach a target
+            columns, mix = self._columns(seen, end, _Rates(rate, enough), usable)
+            scratch = (np.zeros(fits.size), np.zeros(fits.size), np.zeros(1))
+            table = (columns, mix, self.costs[seen:end], self.actions[seen:end])
+            arguments = (self.tracker, self.rng, fits, *table, *scratch)
+            with expected_rounds(end - seen, fits.size):
+                # The block ends early when an action that fitted at its start no longer does.
+                seen += int(compile_loop(_play_columns, arguments)(*arguments))
+
+    def _columns(self, seen: int, end: int, rates: _Rates, fits: Floats) -> tuple[Integers, Floats]:
+        """Return the action of every column in rounds seen..end, and the mix."""
+        k = self.losses.shape[1]
+        fixed = np.tile(np.arange(k), (end - seen, 1))
+        if seen == 0 or not fits.any():
+            mix = np.zeros(k)
+            mix[self.tracker.null] = 1.0
+            return fixed, mix
+        n = self.models[0].out_of_bag.shape[0] if self.models else 0
+        losses, costs = self.losses[:n], self.costs[:n]
+        routers = [router for model in self.models for router in _routers_at(model, losses, costs, rates, fits)]
+        mean_losses = np.append(self.losses[:seen].mean(axis=0), [one.loss for one in routers])
+        mean_costs = np.append(self.costs[:seen].mean(axis=0), [one.cost for one in routers])
+        usable = np.flatnonzero(np.append(fits > 0, np.ones(len(routers), bool)))
+        mix, actions = np.zeros(mean_losses.size), [fixed]
+        mix[usable] = rates.best_mix(mean_losses[usable], mean_costs[usable])
+        for one, share in zip(routers, mix[k:], strict=True):
+            # Only columns in the mix are predicted.
+            predictions = one.model.predict(self.features[seen:end]) if share > 0 else np.zeros((end - seen, 2 * k))
+            actions.append(_route(predictions, one.price, fits)[:, None])
+        return np.concatenate(actions, axis=1), mix
 
 
 def _play_columns(
@@ -258,32 +247,22 @@ def _play_columns(
     return int(actions.size)
 
 
-@dataclass(frozen=True, eq=False)
-class BudgetedRoutedTrace:
+@dataclass(frozen=True, eq=False, repr=False)
+class BudgetedRoutedTrace(PolicyTrace):
     """Trace of one pass of `RoutedLP` over a list under a budget.
 
-    order: row number of each round, from 0.
-    losses, costs: of all actions, in the order of play, rounds x actions. With an added null action, the last
-        column of `losses` is 1 and of `costs` 0.
-    actions: the action of each round.
+    order, losses, actions: as in `PolicyTrace`. With an added null action, the last column of `losses` is 1.
+    costs: of all actions, like `losses`; 0 for an added null action.
     balance: the budget at the end.
     """
 
-    order: Order
-    losses: Floats
     costs: Floats
-    actions: Integers
     balance: Balance
-
-    @property
-    def loss(self) -> float:
-        """The total loss of the actions played."""
-        return float(self.losses[np.arange(len(self.losses)), self.actions].sum())
 
     @property
     def spent(self) -> float:
         """The total cost of the actions played, in the unit of the pool's costs."""
-        return float(self.costs[np.arange(len(self.costs)), self.actions].sum())
+        return float(losses_of(self.costs, self.actions).sum())
 
     def __repr__(self) -> str:
         return f"BudgetedRoutedTrace({len(self.losses)} rows, loss {self.loss:.4g}, spent {self.spent:.4g})"

@@ -4,7 +4,6 @@ scikit-learn takes about 3 ms for the prediction of one row; walking the same tr
 same bits, because leaf values are added in the same order.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +11,14 @@ import numpy as np
 from tombola._types import Floats, Integers
 from tombola.engine.compiler import Workload, compile_loop
 
-# Child of a leaf, in the fields left and right of `_Nodes`.
+# Child of a leaf, in the fields left and right of `FlatTrees`.
 _LEAF = -1
 # Interpreted seconds to walk one tree.
 _WALK_SECONDS = 5e-6
 
 
-class _Nodes(NamedTuple):
-    """All nodes of all trees, as arrays."""
+class FlatTrees(NamedTuple):
+    """All nodes of a forest as arrays, from `flatten_trees`; predicts the mean of its trees."""
 
     roots: Integers  # first node of each tree
     # left, right: children, `_LEAF` for a leaf. Rows with feature <= threshold go left.
@@ -30,19 +29,12 @@ class _Nodes(NamedTuple):
     threshold: Floats
     value: Floats  # of a leaf, nodes x outputs
 
-
-@dataclass(frozen=True, eq=False)
-class FlatTrees:
-    """A forest in flat arrays, from `flatten_trees`; predicts the mean of its trees."""
-
-    nodes: _Nodes
-
     def predict(self, features: Floats) -> Floats:
         """Return the mean prediction of all trees for each row, shape (rows, outputs).
 
         Features are compared as float32, as scikit-learn does; none may be missing.
         """
-        total, count = self.sum_unseen(features, np.ones((self.nodes.roots.size, len(features)), np.bool_))
+        total, count = self.sum_unseen(features, np.ones((self.roots.size, len(features)), np.bool_))
         return np.asarray(total / count[:, None])
 
     def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
@@ -53,9 +45,9 @@ class FlatTrees:
         unseen: shape (trees, rows), True where the tree was not trained on the row.
         """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
-        total, count = np.zeros((rows.shape[0], self.nodes.value.shape[1])), np.zeros(rows.shape[0])
-        arguments = (self.nodes, rows, np.ascontiguousarray(unseen, np.bool_), total, count)
-        with Workload(rows.shape[0] * self.nodes.roots.size * _WALK_SECONDS).active():
+        total, count = np.zeros((rows.shape[0], self.value.shape[1])), np.zeros(rows.shape[0])
+        arguments = (self, rows, np.ascontiguousarray(unseen, np.bool_), total, count)
+        with Workload(rows.shape[0] * self.roots.size * _WALK_SECONDS).active():
             compile_loop(_walk_unseen, arguments)(*arguments)
         return total, count
 
@@ -90,8 +82,6 @@ def flatten_trees(forest: Any) -> FlatTrees:
         start += tree.node_count
     left, right, feature, threshold, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     return FlatTrees(
-        _Nodes(
-            np.array(roots, np.int64), left.astype(np.int64), right.astype(np.int64), feature.astype(np.int64),
-            threshold.astype(np.float64), np.ascontiguousarray(value, np.float64),
-        )
+        np.array(roots, np.int64), left.astype(np.int64), right.astype(np.int64), feature.astype(np.int64),
+        threshold.astype(np.float64), np.ascontiguousarray(value, np.float64),
     )  # fmt: skip

@@ -1,14 +1,15 @@
 """The ASGI application: routes, authorisation, security headers and access logs."""
 
-import asyncio
 import json
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -18,13 +19,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tombola._formatting import unknown_name_text
 from tombola.errors import TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_file import SessionFile
 from tombola.service.hosted_file import HostedFile
 from tombola.service.openapi import API, document
 from tombola.service.pages import COOKIE, page_routes
+from tombola.service.parsing import CheckedRequest, read_json
 from tombola.service.problems import ProblemError, problem_from
 from tombola.service.tokens import LOCAL_ADMIN, Identity, TokenStore
 
@@ -55,8 +56,10 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 
-# Handler of a request after its checks. The identity is that of the caller, a reader on public paths.
-_Handler = Callable[["Service", Request, Identity], Awaitable[Response]]
+# Handler of a request after its checks; data that is not a reply is sent as JSON.
+_Handler = Callable[[CheckedRequest], Awaitable[Any]]
+# Parser of a body.
+_Reader = Callable[[Request], Awaitable[dict[str, Any]]]
 
 
 class Service:
@@ -84,25 +87,6 @@ class Service:
         """Return the open files: all sessions, then all races."""
         return [*self.sessions.values(), *self.races.values()]
 
-    def session(self, request: Request) -> HostedFile[SessionFile]:
-        """Return the session named in the path of a request; ProblemError 404 if unknown."""
-        return _named(self.sessions, request, "session")
-
-    def race(self, request: Request) -> HostedFile[RaceFile]:
-        """Return the race named in the path of a request; ProblemError 404 if unknown."""
-        return _named(self.races, request, "race")
-
-    def file_at(self, request: Request) -> HostedFile[Any]:
-        """Return the session or race in the path of a request; ProblemError 404 if none."""
-        return _named({**self.sessions, **self.races}, request, "session or race")
-
-    async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function on a thread; a TombolaError becomes a ProblemError, the reply."""
-        try:
-            return await asyncio.to_thread(function, *arguments)
-        except TombolaError as error:
-            raise problem_from(error, self.tokens.path) from None
-
     def identify(self, request: Request, token: str | None = None) -> Identity:
         """Return the owner of a token; a local admin if the service has no tokens.
 
@@ -110,11 +94,7 @@ class Service:
 
         token: None for that of the request, from its bearer header or its cookie.
         """
-        try:
-            n_tokens = len(self.tokens)
-        except TombolaError as error:
-            raise problem_from(error, self.tokens.path) from None
-        if not n_tokens:
+        if not len(self.tokens):
             return LOCAL_ADMIN
         if token is None:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
@@ -122,54 +102,51 @@ class Service:
         found = self.tokens.find(token) if token else None
         if found is not None:
             return found
-        headers = {"WWW-Authenticate": "Bearer"}
         if token:
             self._count_wrong_token(request.client.host if request.client else "")
-        raise ProblemError(
-            401,
-            "token",
-            "request: expected a valid token, got none or a wrong one; send it as a bearer token.",
-            headers,
-        )
+        detail = "request: expected a valid token, got none or a wrong one; send it as a bearer token."
+        raise ProblemError(401, "token", detail, {"WWW-Authenticate": "Bearer"})
 
     def _check_origin(self, request: Request) -> None:
         """Reject requests that a page of another site makes with the browser of a user."""
         host = request.headers.get("host", "")
-        if not len(self.tokens) and urlsplit(f"//{host}").hostname not in _LOCAL_HOSTS:
-            raise ProblemError(
-                421,
-                "host",
-                f"request: expected the host name localhost, got {host!r:.100}; add a token to serve other names.",
-            )
+        if not len(self.tokens) and _split(f"//{host}").hostname not in _LOCAL_HOSTS:
+            detail = f"request: expected the host name localhost, got {host!r:.100}; add a token to serve other names."
+            raise ProblemError(421, "host", detail)
         if request.method in _SAFE_METHODS:
             return
         origin = request.headers.get("origin")
-        is_foreign = origin is not None and urlsplit(origin).netloc != host
+        is_foreign = origin is not None and _split(origin).netloc != host
         if is_foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise ProblemError(
                 403, "origin", "request: expected one from this site, got one from another; open the page itself."
             )
 
-    def endpoint(self, role: str | None, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
-        """Return an endpoint that checks origin, token and role, then calls the handler.
+    def endpoint(
+        self, role: str | None, handler: _Handler, read: _Reader | None = None, status: int = 200
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint: check origin, token and role, parse the body, then handle.
 
         role: least role that may call it: "reader", "worker" or "admin"; None for everybody, without a token.
+        read: parser of the body; None: no body.
+        status: HTTP status of a JSON reply.
         """
 
         async def run(request: Request) -> Response:
             try:
                 self._check_origin(request)
+                identity = LOCAL_ADMIN._replace(role="reader") if role is None else self.identify(request)
+                request.scope["tombola.worker"] = identity.name
+                if role is not None and not identity.may(role):
+                    detail = f"request: expected the role {role}, got {identity.role}; ask an admin for a token."
+                    raise ProblemError(403, "role", detail)
+                fields = {} if read is None else await read(request)
+                found = await handler(CheckedRequest(self, request, identity, fields))
             except TombolaError as error:
                 raise problem_from(error, self.tokens.path) from None
-            except ValueError:
-                raise ProblemError(400, "malformed", "request: expected a valid Host header; repair it.") from None
-            identity = LOCAL_ADMIN._replace(role="reader") if role is None else self.identify(request)
-            request.scope["tombola.worker"] = identity.name
-            if role is not None and not identity.may(role):
-                raise ProblemError(
-                    403, "role", f"request: expected the role {role}, got {identity.role}; ask an admin for a token."
-                )
-            return await handler(self, request, identity)
+            if isinstance(found, Response):
+                return found
+            return Response(json.dumps(_finite(found), allow_nan=False), status, media_type="application/json")
 
         return run
 
@@ -181,17 +158,16 @@ class Service:
         is_blocked = len(times) == _MAX_WRONG_TOKENS and now - times[0] < _WRONG_TOKEN_SECONDS
         times.append(now)
         if is_blocked:
-            raise ProblemError(
-                429,
-                "wrong-tokens",
-                f"request: expected at most {_MAX_WRONG_TOKENS} wrong tokens a minute, got more; wait a minute.",
-                {"Retry-After": f"{_WRONG_TOKEN_SECONDS:.0f}"},
-            )
+            detail = f"request: expected at most {_MAX_WRONG_TOKENS} wrong tokens a minute, got more; wait a minute."
+            raise ProblemError(429, "wrong-tokens", detail, {"Retry-After": f"{_WRONG_TOKEN_SECONDS:.0f}"})
 
 
 def create_app(service: Service) -> ASGIApp:
     """Return the ASGI application of a service; it closes the files at shutdown."""
-    table = [Route(one.path, service.endpoint(one.role, one.handler), methods=[one.method]) for one in API]
+    table = []
+    for one in API:
+        read = None if one.body is None else partial(read_json, schema=one.body)
+        table.append(Route(one.path, service.endpoint(one.role, one.handler, read, one.status), methods=[one.method]))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -257,8 +233,19 @@ async def _http_reply(request: Request, error: HTTPException) -> Response:
     return ProblemError(error.status_code, "http", detail, error.headers).response()
 
 
-def _named(files: Mapping[str, HostedFile[Any]], request: Request, kind: str) -> HostedFile[Any]:
-    name = request.path_params["name"]
-    if name not in files:
-        raise ProblemError(404, "not-found", f"request: {unknown_name_text(kind, name, list(files))}")
-    return files[name]
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError:
+        raise ProblemError(400, "malformed", "request: expected valid Host and Origin headers; repair them.") from None
+
+
+def _finite(value: Any) -> Any:
+    """Return plain data with None, JSON's null, in place of numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value

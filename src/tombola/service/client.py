@@ -4,19 +4,16 @@
 """
 
 import asyncio
-import json
 import logging
 import random
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
 from urllib.parse import quote
 
 from tombola._files import write_atomic
-from tombola._formatting import option_text
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
@@ -64,55 +61,28 @@ class IssuedCalls(NamedTuple):
     done: bool
 
 
-@dataclass(frozen=True)
-class _ApiRequest(Generic[_T]):
-    """One request of the JSON API, with the parser of its reply; the clients send it.
-
-    path: below that of the session or race, see `_path_of`; absolute for `overview`.
-    body: plain data, sent as JSON; None for no body.
-    key: idempotency key. All repetitions of the request carry it, so the server acts once. "" for none.
-    """
-
-    method: str
-    path: str
-    parse: Callable[["httpx.Response"], _T]
-    body: Any = None
-    key: str = ""
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Content type and idempotency key, if any; the client adds its token."""
-        json_type = {} if self.body is None else {"content-type": "application/json"}
-        return json_type | ({"idempotency-key": self.key} if self.key else {})
-
-    @property
-    def content(self) -> bytes | None:
-        """The body as JSON bytes, None without a body; FeedbackError if it is not JSON."""
-        try:
-            return None if self.body is None else json.dumps(self.body, allow_nan=False).encode()
-        except (TypeError, ValueError):
-            raise FeedbackError(
-                "Client: expected finite numbers and lists of them, got something else; convert with float()."
-            ) from None
-
-
 class _Retries:
     """Delays between the attempts of one request, for at most `patience` seconds.
 
     Delays double from _FIRST_RETRY to _LONGEST_RETRY, each shortened at random by up to half. A request that waits
     longer than _LOGGED_WAIT is logged once.
-
-    >>> retries = _Retries("http://127.0.0.1:1", 10.0)
-    >>> 0.0 < retries.next_delay("ConnectError") <= _FIRST_RETRY
-    True
     """
 
     def __init__(self, url: str, patience: float) -> None:
         self._url, self._patience = url, patience
         self._start, self._delay, self._logged = time.monotonic(), _FIRST_RETRY, False
 
-    def next_delay(self, problem: str) -> float:
-        """Return the seconds to wait after `problem`; SessionError beyond `patience`."""
+    def delay_after(self, reply: "httpx.Response | httpx.TransportError") -> float | None:
+        """Return the seconds until the next attempt, None if there is a reply.
+
+        SessionError beyond `patience`.
+        """
+        if isinstance(reply, Exception):
+            problem = f"{type(reply).__name__}: {reply}"
+        elif reply.status_code in _RETRIED_STATUSES:
+            problem = f"status {reply.status_code}"
+        else:
+            return None
         waited = time.monotonic() - self._start
         if waited + self._delay > self._patience:
             raise SessionError(
@@ -130,31 +100,10 @@ def _new_key() -> str:
     return secrets.token_urlsafe(16)
 
 
-def _path_of(kind: str, name: str) -> str:
-    """Return the path of a session or race in the API; the name is quoted.
-
-    >>> _path_of("races", "a/b")
-    '/v1/races/a%2Fb/'
-    """
-    return f"/v1/{kind}/{quote(name, safe='')}/"
-
-
-def _only_name(kind: str, found: dict[str, Any]) -> str:
-    """Return the name of the only session or race of a server; else ParameterError."""
-    names = [one["name"] for one in found[kind]]
-    if len(names) != 1:
-        listed = f" ({', '.join(names[:10])})" if names else ""
-        raise ParameterError(
-            f"Client: expected the name of one of the {len(names)} {kind}{listed}, got none; "
-            "write Client(url, token, name)."
-        )
-    return str(names[0])
-
-
-def _check_reply(reply: "httpx.Response") -> "httpx.Response":
-    """Return a successful reply; raise the error that another one states."""
+def _content_of(reply: "httpx.Response") -> Any:
+    """Return the JSON data or the bytes of a reply; raise the error that it states."""
     if reply.is_success:
-        return reply
+        return reply.json() if "json" in reply.headers.get("content-type", "") else reply.content
     try:
         problem = reply.json()
         kind, detail = problem["type"], str(problem["detail"])
@@ -164,63 +113,26 @@ def _check_reply(reply: "httpx.Response") -> "httpx.Response":
     raise _ERRORS.get(kind, SessionError)(detail)
 
 
-def _json(reply: "httpx.Response") -> dict[str, Any]:
-    found: dict[str, Any] = reply.json()
-    return found
-
-
 def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _call(found: dict[str, Any]) -> Call:
-    return Call(found["ticket"], found["candidate"], found["row"], found["row_index"])
+def _tickets(found: list[Any]) -> list[Assignment]:
+    return [Assignment.from_json(one) for one in found]
 
 
-# Requests without parameters, by their results.
-_OVERVIEW = _ApiRequest("GET", "/v1", _json)
-_STATUS = _ApiRequest("GET", "status", _json)
-_RANKING = _ApiRequest("GET", "ranking", _json)
-_VERDICT = _ApiRequest("GET", "verdict", _json)
-_PENDING_TICKETS = _ApiRequest(
-    "GET", "status", lambda reply: [Assignment.from_json(one) for one in reply.json()["pending"]]
-)
-_PENDING_CALLS = _ApiRequest("GET", "status", lambda reply: [_call(one) for one in reply.json()["pending"]])
-_SETTINGS = _ApiRequest("GET", "status", lambda reply: RaceSettings.from_json(reply.json()["settings"]))
+def _calls(found: list[Any]) -> list[Call]:
+    return [Call(one["ticket"], one["candidate"], one["row"], one["row_index"]) for one in found]
 
 
-def _next_tickets(count: int, reissue_after: float | None) -> _ApiRequest[list[Assignment]]:
-    body = {"count": count} | _without_none(reissue_after=reissue_after)
-    return _ApiRequest(
-        "POST", "next", lambda reply: [Assignment.from_json(one) for one in reply.json()["tickets"]], body, _new_key()
-    )
+def _outcomes_body(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+    rows = [_without_none(ticket=one.round, loss=one.loss, reward=one.reward, cost=one.cost) for one in outcomes]
+    return {"outcomes": rows}
 
 
-def _record_outcomes(outcomes: Iterable[Outcome], result: Callable[[int], _T]) -> _ApiRequest[_T]:
-    rows = [{"ticket": o.round} | _without_none(loss=o.loss, reward=o.reward, cost=o.cost) for o in outcomes]
-    return _ApiRequest("POST", "record", lambda reply: result(reply.json()["recorded"]), {"outcomes": rows})
-
-
-def _export(path: str | Path) -> _ApiRequest[None]:
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise ParameterError(f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it.")
-    return _ApiRequest("GET", f"export{suffix}", lambda reply: write_atomic(path, reply.content))
-
-
-def _next_calls(count: int | None, reissue_after: float | None, result: Callable[[IssuedCalls], _T]) -> _ApiRequest[_T]:
-    def parse(reply: "httpx.Response") -> _T:
-        found = reply.json()
-        return result(IssuedCalls([_call(one) for one in found["calls"]], bool(found["done"])))
-
-    return _ApiRequest("POST", "next", parse, _without_none(count=count, reissue_after=reissue_after), _new_key())
-
-
-def _record_answers(answers: Iterable[Event], result: Callable[[int], _T]) -> _ApiRequest[_T]:
-    rows = [
-        {"ticket": one.ticket, "cost": one.cost, "failed": one.failed} | _without_none(loss=one.loss) for one in answers
-    ]
-    return _ApiRequest("POST", "record", lambda reply: result(reply.json()["recorded"]), {"answers": rows})
+def _answers_body(answers: Iterable[Event]) -> dict[str, Any]:
+    rows = [_without_none(ticket=one.ticket, loss=one.loss, cost=one.cost, failed=one.failed) for one in answers]
+    return {"answers": rows}
 
 
 def _awaited(method: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
@@ -254,18 +166,44 @@ class _Connection:
             )
             # Without a scheme, every request would fail as if the server did not run.
             valid = self._http.base_url.scheme in ("http", "https") and bool(self._http.base_url.host)
-            host = url.rpartition("://")[2]
         except (httpx.InvalidURL, UnicodeEncodeError):
-            valid, host = False, ""
+            valid = False
         if not valid:
-            example = f"http://{host or '127.0.0.1:8787'}"
             raise ParameterError(
-                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; write "
-                f"{option_text('url', example)}."
+                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; write http:// and a host."
             )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
+
+    def _check_name(self, overview: dict[str, Any]) -> str:
+        """Return the name, or that of the only session or race; else ParameterError."""
+        names = [one["name"] for one in overview[self.kind]]
+        if len(names) != 1:
+            listed = f" ({', '.join(names[:10])})" if names else ""
+            raise ParameterError(
+                f"Client: expected the name of one of the {len(names)} {self.kind}{listed}, got none; "
+                "write Client(url, token, name)."
+            )
+        self._name = str(names[0])
+        return self._name
+
+    def _build(self, name: str, path: str, body: dict[str, Any] | None = None, key: str = "") -> "httpx.Request":
+        """Return a request about a session or race; about the server without a name.
+
+        body: None for a GET request; else its fields; those that are None are left out.
+        key: idempotency key. All repetitions of the request carry it, so the server acts once. "" for none.
+        """
+        address = f"/v1/{self.kind}/{quote(name, safe='')}/{path}" if name else "/v1"
+        headers = {"idempotency-key": key} if key else {}
+        method, given = ("GET", None) if body is None else ("POST", _without_none(**body))
+        try:
+            built: httpx.Request = self._http.build_request(method, address, json=given, headers=headers)
+        except (TypeError, ValueError):
+            raise FeedbackError(
+                "Client: expected finite numbers and lists of them, got something else; convert with float()."
+            ) from None
+        return built
 
 
 class _SyncConnection(_Connection):
@@ -276,30 +214,31 @@ class _SyncConnection(_Connection):
     @property
     def name(self) -> str:
         """The name of the session or race."""
-        if not self._name:
-            self._name = _only_name(self.kind, self.overview())
-        return self._name
+        return self._name or self._check_name(self.overview())
 
     def overview(self) -> dict[str, Any]:
         """Return the caller ("you"), the "sessions" and the "races" of the server.
 
         The caller has name and role; each session and race has its name and settings.
         """
-        return self._send(_OVERVIEW)
+        return self._send(self._build("", ""), dict)
 
     def status(self) -> dict[str, Any]:
         """Return progress, pending tickets or calls, and estimates as plain data.
 
         Keys are those of `Status.to_json` or `RaceReport.to_json`, "pending" and "paused".
         """
-        return self._run(_STATUS)
+        return self._run("status", dict)
 
     def export(self, path: str | Path) -> None:
         """Write all tickets and outcomes, or all answers, to a .csv or .parquet file.
 
         An existing file is replaced.
         """
-        return self._run(_export(path))
+        suffix = Path(path).suffix.lower()
+        if suffix not in (".csv", ".parquet"):
+            raise ParameterError(f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it.")
+        return self._run(f"export{suffix}", lambda content: write_atomic(path, content))
 
     def close(self) -> None:
         """Close the connections."""
@@ -311,25 +250,23 @@ class _SyncConnection(_Connection):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _run(self, request: _ApiRequest[_T]) -> _T:
-        return self._send(request, _path_of(self.kind, self.name))
+    def _run(self, path: str, parse: Callable[[Any], _T], body: dict[str, Any] | None = None, key: str = "") -> _T:
+        """Send a request about the session or race, as `_build`; return the parsed reply."""
+        return self._send(self._build(self.name, path, body, key), parse)
 
-    def _send(self, request: _ApiRequest[_T], base: str = "") -> _T:
+    def _send(self, request: "httpx.Request", parse: Callable[[Any], _T]) -> _T:
         """Send a request until there is a reply, at most for `patience` seconds."""
-        import httpx
+        from httpx import TransportError
 
-        retries, content = _Retries(self.url, self.patience), request.content
+        retries = _Retries(self.url, self.patience)
         while True:
             try:
-                reply = self._http.request(
-                    request.method, base + request.path, content=content, headers=request.headers
-                )
-                if reply.status_code not in _RETRIED_STATUSES:
-                    return request.parse(_check_reply(reply))
-                problem = f"status {reply.status_code}"
-            except httpx.TransportError as error:
-                problem = f"{type(error).__name__}: {error}"
-            time.sleep(retries.next_delay(problem))
+                reply = self._http.send(request)
+            except TransportError as error:
+                reply = error
+            if (delay := retries.delay_after(reply)) is None:
+                return parse(_content_of(reply))
+            time.sleep(delay)
 
 
 class _AsyncConnection(_Connection):
@@ -339,9 +276,7 @@ class _AsyncConnection(_Connection):
 
     async def name(self) -> str:
         """Return the name of the session or race."""
-        if not self._name:
-            self._name = _only_name(self.kind, await self.overview())
-        return self._name
+        return self._name or self._check_name(await self.overview())
 
     overview = _awaited(_SyncConnection.overview)
     status = _awaited(_SyncConnection.status)
@@ -357,25 +292,25 @@ class _AsyncConnection(_Connection):
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def _run(self, request: _ApiRequest[_T]) -> _T:
-        return await self._send(request, _path_of(self.kind, await self.name()))
+    async def _run(
+        self, path: str, parse: Callable[[Any], _T], body: dict[str, Any] | None = None, key: str = ""
+    ) -> _T:
+        """Send a request about the session or race, as `_build`; return the parsed reply."""
+        return await self._send(self._build(await self.name(), path, body, key), parse)
 
-    async def _send(self, request: _ApiRequest[_T], base: str = "") -> _T:
+    async def _send(self, request: "httpx.Request", parse: Callable[[Any], _T]) -> _T:
         """Send a request until there is a reply, at most for `patience` seconds."""
-        import httpx
+        from httpx import TransportError
 
-        retries, content = _Retries(self.url, self.patience), request.content
+        retries = _Retries(self.url, self.patience)
         while True:
             try:
-                reply = await self._http.request(
-                    request.method, base + request.path, content=content, headers=request.headers
-                )
-                if reply.status_code not in _RETRIED_STATUSES:
-                    return request.parse(_check_reply(reply))
-                problem = f"status {reply.status_code}"
-            except httpx.TransportError as error:
-                problem = f"{type(error).__name__}: {error}"
-            await asyncio.sleep(retries.next_delay(problem))
+                reply = await self._http.send(request)
+            except TransportError as error:
+                reply = error
+            if (delay := retries.delay_after(reply)) is None:
+                return parse(_content_of(reply))
+            await asyncio.sleep(delay)
 
 
 class Client(_SyncConnection):
@@ -403,35 +338,37 @@ class Client(_SyncConnection):
         count: fewer are issued if fewer rows are left.
         reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for never.
         """
-        return self._run(_next_tickets(count, reissue_after))
+        body = {"count": count, "reissue_after": reissue_after}
+        return self._run("next", lambda found: _tickets(found["tickets"]), body, _new_key())
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record a ticket's outcome, as `SessionFile.record`; return whether it is new.
 
         False may also mean that a first attempt succeeded and its reply was lost.
         """
-        return self._run(_record_outcomes([Outcome(round, loss, reward, cost)], bool))
+        body = _outcomes_body([Outcome(round, loss, reward, cost)])
+        return self._run("record", lambda found: bool(found["recorded"]), body)
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none; return how many are new."""
-        return self._run(_record_outcomes(outcomes, int))
+        return self._run("record", lambda found: int(found["recorded"]), _outcomes_body(outcomes))
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
         """Replace a wrong outcome, as `SessionFile.amend`.
 
         Return its old loss, or list of losses.
         """
-        body = {"ticket": round} | _without_none(loss=loss, reward=reward)
-        return self._run(_ApiRequest("POST", "amend", lambda reply: reply.json()["loss_before"], body))
+        body = {"ticket": round, "loss": loss, "reward": reward}
+        return self._run("amend", lambda found: found["loss_before"], body)
 
     def cancel(self, round: int) -> bool:
         """Cancel a ticket that will never be answered; return whether that is new."""
-        return self._run(_ApiRequest("POST", "cancel", lambda reply: bool(reply.json()["new"]), {"ticket": round}))
+        return self._run("cancel", lambda found: bool(found["new"]), {"ticket": round})
 
     @property
     def pending(self) -> list[Assignment]:
         """The issued tickets without an outcome that were not cancelled, of all workers."""
-        return self._run(_PENDING_TICKETS)
+        return self._run("status", lambda found: _tickets(found["pending"]))
 
     def ranking(self) -> dict[str, Any]:
         """Return the actions, the best first, with intervals of their mean losses.
@@ -439,15 +376,15 @@ class Client(_SyncConnection):
         Keys: actions (dicts with name, plays, known, mean, low and high), best (name), within (bound on its distance
         from the best mean), level (error probability) and estimate (a sentence).
         """
-        return self._run(_RANKING)
+        return self._run("ranking", dict)
 
     def assignment(self, round: int) -> Assignment:
         """Return the issued ticket with this number; FeedbackError if it was not issued."""
-        return self._run(_ApiRequest("GET", f"tickets/{int(round)}", lambda reply: Assignment.from_json(reply.json())))
+        return self._run(f"tickets/{int(round)}", Assignment.from_json)
 
     def columns(self, round: int) -> dict[str, str]:
         """Return filled cells of a ticket's row in the user's list, by column, without id."""
-        return self._run(_ApiRequest("GET", f"tickets/{int(round)}", lambda reply: dict(reply.json()["columns"])))
+        return self._run(f"tickets/{int(round)}", lambda found: dict(found["columns"]))
 
 
 class AsyncClient(_AsyncConnection):
@@ -471,10 +408,8 @@ class AsyncClient(_AsyncConnection):
     assignment = _awaited(Client.assignment)
     columns = _awaited(Client.columns)
 
-    @property
-    def pending(self) -> Awaitable[list[Assignment]]:
-        """The issued tickets without an outcome that were not cancelled, of all workers."""
-        return self._run(_PENDING_TICKETS)
+    # In the async client, `_run` of this property returns a coroutine.
+    pending: Awaitable[list[Assignment]] = cast("Any", Client.pending)
 
 
 class RaceClient(_SyncConnection):
@@ -491,7 +426,8 @@ class RaceClient(_SyncConnection):
 
     def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
         """Issue the next calls, as `next`; none if the race is done, or waits for answers."""
-        return self._run(_next_calls(count, reissue_after, lambda issued: issued.calls))
+        body = {"count": count, "reissue_after": reissue_after}
+        return self._run("next", lambda found: _calls(found["calls"]), body, _new_key())
 
     def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
         """Issue the next calls, candidates to evaluate on rows.
@@ -501,28 +437,33 @@ class RaceClient(_SyncConnection):
         count: number of calls; None for all that the next row needs.
         reissue_after: first offer calls without an answer issued at least this many seconds ago; None for never.
         """
-        return self._run(_next_calls(count, reissue_after, lambda issued: issued))
+        body = {"count": count, "reissue_after": reissue_after}
+        return self._run("next", lambda found: IssuedCalls(_calls(found["calls"]), found["done"]), body, _new_key())
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer to a call, as `RaceFile.record`; return whether it is new.
 
         False may also mean that a first attempt succeeded and its reply was lost.
         """
-        return self._run(_record_answers([Event("answer", ticket, loss, cost, failed)], bool))
+        return self._run(
+            "record",
+            lambda found: bool(found["recorded"]),
+            _answers_body([Event("answer", ticket, loss, cost, failed)]),
+        )
 
     def record_all(self, answers: Iterable[Event]) -> int:
         """Record answers, events of kind "answer", all or none; return how many are new."""
-        return self._run(_record_answers(answers, int))
+        return self._run("record", lambda found: int(found["recorded"]), _answers_body(answers))
 
     @property
     def settings(self) -> RaceSettings:
         """The settings of the race: candidates, level, range of the values, limits."""
-        return self._run(_SETTINGS)
+        return self._run("status", lambda found: RaceSettings.from_json(found["settings"]))
 
     @property
     def pending(self) -> list[Call]:
         """The issued calls without an answer whose candidates are still in the race."""
-        return self._run(_PENDING_CALLS)
+        return self._run("status", lambda found: _calls(found["pending"]))
 
     def verdict(self) -> dict[str, Any]:
         """Return the answer of the race so far, as plain data.
@@ -530,7 +471,7 @@ class RaceClient(_SyncConnection):
         Keys: verdict and progress (sentences), proved (None while undecided), answer (names of possible answers), done
         (whether the race is over), active (candidates left), leader, calls and calls_saved (their numbers).
         """
-        return self._run(_VERDICT)
+        return self._run("verdict", dict)
 
 
 class AsyncRaceClient(_AsyncConnection):
@@ -547,12 +488,5 @@ class AsyncRaceClient(_AsyncConnection):
     record_all = _awaited(RaceClient.record_all)
     verdict = _awaited(RaceClient.verdict)
 
-    @property
-    def settings(self) -> Awaitable[RaceSettings]:
-        """The settings of the race: candidates, level, range of the values, limits."""
-        return self._run(_SETTINGS)
-
-    @property
-    def pending(self) -> Awaitable[list[Call]]:
-        """The issued calls without an answer whose candidates are still in the race."""
-        return self._run(_PENDING_CALLS)
+    settings: Awaitable[RaceSettings] = cast("Any", RaceClient.settings)
+    pending: Awaitable[list[Call]] = cast("Any", RaceClient.pending)

@@ -26,17 +26,15 @@ class HostedFile(Generic[_File]):
     """A served session or race file, with the only thread that uses it.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
+    `paused` means that nothing is issued or recorded; `changes` counts `write`.
 
     on_close: called after the file was closed, for example to release a lock; None: nothing.
-    paused: whether nothing is issued or recorded. It ends with the server.
-    changes: number of `write` calls so far.
     """
 
     def __init__(self, name: str, file: _File, *, on_close: Callable[[], Any] | None = None) -> None:
         self.name, self.file, self._on_close = name, file, on_close
-        self.paused = False
-        self.changes = 0
-        self._changed: asyncio.Event | None = None
+        self.paused, self.changes = False, 0
+        self._changed = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}")
         self._cached: dict[str, tuple[float, int, Any]] = {}
 
@@ -58,9 +56,8 @@ class HostedFile(Generic[_File]):
             raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
         result = await self.read(function, *arguments)
         self.changes += 1
-        changed, self._changed = self._changed, None
-        if changed is not None:
-            changed.set()
+        self._changed.set()
+        self._changed = asyncio.Event()
         return result
 
     def pause(self, *, paused: bool) -> None:
@@ -83,8 +80,6 @@ class HostedFile(Generic[_File]):
 
     async def next_change(self, timeout: float) -> bool:
         """Wait for the next `write` here; return False if none came in `timeout` seconds."""
-        if self._changed is None:
-            self._changed = asyncio.Event()
         try:
             await asyncio.wait_for(self._changed.wait(), timeout)
         except TimeoutError:

@@ -7,12 +7,18 @@ from typing import Any, NamedTuple
 
 from tombola import __version__
 from tombola.service import endpoints, race_endpoints
-from tombola.service.parsing import MAX_COUNT, MAX_OUTCOMES, MAX_SECONDS, MAX_TEXT_LENGTH, MAX_TICKET
+from tombola.service.parsing import MAX_KEY_LENGTH, MAX_NUMBER
 from tombola.service.problems import MEDIA_TYPE, TITLES
 from tombola.service.tokens import MAX_NAME_LENGTH, ROLES
 
 # A JSON schema, as plain data.
 _Schema = dict[str, Any]
+# Largest number of tickets or calls in one reply: bounds the time for which a request holds the writer thread.
+_MAX_COUNT = 1000
+# Largest number of outcomes or answers in one request, for the same reason.
+_MAX_OUTCOMES = 10_000
+# Largest reissue_after, in seconds: one year. It exceeds every real wait, and rejects infinite numbers.
+_MAX_SECONDS = 366 * 86_400.0
 
 
 class Operation(NamedTuple):
@@ -20,8 +26,8 @@ class Operation(NamedTuple):
 
     path: may have parameters in braces, such as /v1/sessions/{name}/next.
     role: the least role that may call it: "reader", "worker" or "admin"; None: public.
-    handler: called with the service, the request and the identity of the caller. Its docstring is the description.
-    reply, body: JSON schemas, or the media types of another reply; None: no body.
+    handler: called with a `CheckedRequest`. Its docstring is the description.
+    reply, body: JSON schemas, or the media types of another reply; None: no body. The body is checked by its schema.
     status: HTTP status of the reply if there is no error.
     takes_key: whether the header Idempotency-Key is read.
     """
@@ -89,19 +95,14 @@ def _reply(reply: _Schema | tuple[str, ...]) -> dict[str, Any]:
     return {"description": "Success", "content": {"application/json": {"schema": reply}}}
 
 
-def _object(required: _Schema, optional: _Schema | None = None, *, closed: bool = True) -> _Schema:
-    """Return the schema of an object; replies are open, so that fields may be added."""
-    properties = {**required, **(optional or {})}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        **({"additionalProperties": False} if closed else {}),
-    }
+def _body(required: _Schema, **optional: _Schema) -> _Schema:
+    """Return the schema of an object in a request: it has no other fields."""
+    return {**_object(**required, **optional), "required": list(required), "additionalProperties": False}
 
 
-def _reply_object(**fields: _Schema) -> _Schema:
-    return _object(fields, closed=False)
+def _object(**fields: _Schema) -> _Schema:
+    """Return the schema of an object in a reply; it is open, so that fields may be added."""
+    return {"type": "object", "properties": fields, "required": list(fields)}
 
 
 def _list(items: _Schema, **limits: int) -> _Schema:
@@ -119,9 +120,9 @@ _COUNT: _Schema = {"type": "integer", "minimum": 0}
 _NUMBER: _Schema = {"type": "number"}
 # Schema of one loss or reward.
 _LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
-_TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_TICKET}
+_TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_NUMBER}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
-_KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_LENGTH, "pattern": "^[!-~]+$"}
+_KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[!-~]+$"}
 # Name of the owner of a token: the rule of TokenStore.add, which rejects unprintable characters too.
 _NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": r"^[^\s/]([^/]*[^\s/])?$"}
 _PATH_PARAMETERS: dict[str, _Schema] = {
@@ -135,7 +136,7 @@ _LOSSES: _Schema = {"anyOf": [_LOSS, _list(_LOSS, minItems=1)]}
 # Costs of a ticket: one number, or a list with several resources or full feedback.
 _COSTS: _Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
 
-_PROBLEM = _reply_object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT)
+_PROBLEM = _object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT)
 # Error reply, which all operations have in common (RFC 9457).
 _PROBLEM_REPLY: _Schema = {
     "description": f"Problem ({', '.join(f'{status} {title.lower()}' for status, title in TITLES.items())})",
@@ -143,107 +144,89 @@ _PROBLEM_REPLY: _Schema = {
 }
 
 # Request for tickets or calls: how many, and after how many seconds unanswered ones are offered again.
-_LEASE_BODY = _object(
+_LEASE_BODY = _body(
     {},
-    {
-        "count": {"type": "integer", "minimum": 1, "maximum": MAX_COUNT},
-        "reissue_after": {"type": "number", "minimum": 0, "maximum": MAX_SECONDS},
-    },
+    count={"type": "integer", "minimum": 1, "maximum": _MAX_COUNT},
+    reissue_after={"type": "number", "minimum": 0, "maximum": _MAX_SECONDS},
 )
 # An issued ticket: row id, action and its probability, cells of the row by column.
-_ASSIGNMENT = _reply_object(
+_ASSIGNMENT = _object(
     ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), columns={"type": "object"}
 )
-# Reply with issued tickets, and the idempotency key under which they can be requested again.
-_TICKETS = _reply_object(tickets=_list(_ASSIGNMENT), key=_TEXT)
-_OUTCOME = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES, "cost": _COSTS})
-_OUTCOMES_BODY = _object({"outcomes": _list(_OUTCOME, minItems=1, maxItems=MAX_OUTCOMES)})
-# Reply to recorded outcomes: how many are new, and how many were known before.
-_RECORDED = _reply_object(recorded=_COUNT, known=_COUNT)
-_AMEND_BODY = _object({"ticket": _TICKET}, {"loss": _LOSSES, "reward": _LOSSES})
-_AMENDED = _reply_object(ticket=_TICKET, loss_before=_LOSSES)
-_TICKET_BODY = _object({"ticket": _TICKET})
-# Reply to a cancelled ticket; new is false if it was cancelled before.
-_CANCELLED = _reply_object(ticket=_TICKET, new=_BOOLEAN)
+_TICKETS = _object(tickets=_list(_ASSIGNMENT), key=_TEXT)
+_OUTCOME = _body({"ticket": _TICKET}, loss=_LOSSES, reward=_LOSSES, cost=_COSTS)
+_OUTCOMES_BODY = _body({"outcomes": _list(_OUTCOME, minItems=1, maxItems=_MAX_OUTCOMES)})
+_RECORDED = _object(recorded=_COUNT, known=_COUNT)
+_AMEND_BODY = _body({"ticket": _TICKET}, loss=_LOSSES, reward=_LOSSES)
+_AMENDED = _object(ticket=_TICKET, loss_before=_LOSSES)
+_TICKET_BODY = _body({"ticket": _TICKET})
+_CANCELLED = _object(ticket=_TICKET, new=_BOOLEAN)
 # Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence interval.
-_ACTION = _reply_object(name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
+_ACTION = _object(name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
 # Status of a session: counts of tickets, estimates, pending tickets. The total is in a field named by `quantity`.
-_SESSION_STATUS = _reply_object(
-    rows=_COUNT,
-    played=_COUNT,
-    answered=_COUNT,
-    cancelled=_COUNT,
-    amended=_COUNT,
+_SESSION_STATUS = _object(
+    **dict.fromkeys(("rows", "played", "answered", "cancelled", "amended"), _COUNT),
     quantity={"enum": ["loss", "score"]},
     actions=_list(_ACTION),
     pending=_list(
-        _reply_object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), since=_nullable(_NUMBER))
+        _object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), since=_nullable(_NUMBER))
     ),
     best=_TEXT,
     paused=_BOOLEAN,
 )
-_RANKING = _reply_object(actions=_list(_ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
+_RANKING = _object(actions=_list(_ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
 
-_CALL = _reply_object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COUNT)
-# Reply with issued calls, and the idempotency key under which they can be requested again.
-_CALLS = _reply_object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
-_ANSWER = _object({"ticket": _TICKET}, {"loss": _LOSS, "cost": {"type": "number", "minimum": 0}, "failed": _BOOLEAN})
-_ANSWERS_BODY = _object({"answers": _list(_ANSWER, minItems=1, maxItems=MAX_OUTCOMES)})
-# Reply to recorded answers: how many are new, how many were known before, and whether the race is done.
-_ANSWERED = _reply_object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
-# Fields of the answer of a race; proved is null while it is undecided.
-_VERDICT_FIELDS: _Schema = {
-    "verdict": _TEXT,
-    "progress": _TEXT,
-    "proved": _nullable(_BOOLEAN),
-    "answer": _list(_TEXT),
-    "done": _BOOLEAN,
-    "active": _list(_TEXT),
-    "leader": _nullable(_TEXT),
-    "calls": _COUNT,
-    "calls_saved": _COUNT,
-}
-_VERDICT = _reply_object(**_VERDICT_FIELDS)
+_CALL = _object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COUNT)
+_CALLS = _object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
+_ANSWER = _body({"ticket": _TICKET}, loss=_LOSS, cost={"type": "number", "minimum": 0}, failed=_BOOLEAN)
+_ANSWERS_BODY = _body({"answers": _list(_ANSWER, minItems=1, maxItems=_MAX_OUTCOMES)})
+_ANSWERED = _object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
+# Answer of a race; proved is null while it is undecided.
+_VERDICT = _object(
+    verdict=_TEXT,
+    progress=_TEXT,
+    proved=_nullable(_BOOLEAN),
+    answer=_list(_TEXT),
+    done=_BOOLEAN,
+    active=_list(_TEXT),
+    leader=_nullable(_TEXT),
+    calls=_COUNT,
+    calls_saved=_COUNT,
+)
 # A candidate of a race: mean over its rows in the unit of the race (null without any); whether it is in the race.
-_STANDING = _reply_object(name=_TEXT, mean=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
+_STANDING = _object(name=_TEXT, mean=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
 # Status of a race: answer, standings, pending calls, counts.
-_RACE_STATUS = _reply_object(
-    **_VERDICT_FIELDS,
+_RACE_STATUS = _object(
+    **_VERDICT["properties"],
     quantity=_TEXT,
     candidates=_list(_STANDING),
-    pending=_list(_reply_object(**_CALL["properties"], since=_nullable(_NUMBER))),
-    rows=_COUNT,
-    rows_counted=_COUNT,
-    failures=_COUNT,
+    pending=_list(_object(**_CALL["properties"], since=_nullable(_NUMBER))),
+    **dict.fromkeys(("rows", "rows_counted", "failures"), _COUNT),
     cost=_NUMBER,
     paused=_BOOLEAN,
 )
 
-_IDENTITY = _reply_object(name=_TEXT, role={"enum": list(ROLES)})
-_HEALTH = _reply_object(status=_TEXT, version=_TEXT)
-_READY = _reply_object(status=_TEXT, files=_COUNT)
-_OVERVIEW = _reply_object(
+_ROLE: _Schema = {"enum": list(ROLES)}
+_IDENTITY = _object(name=_TEXT, role=_ROLE)
+_OVERVIEW = _object(
     you=_IDENTITY,
-    sessions=_list(_reply_object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
-    races=_list(_reply_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
+    sessions=_list(_object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
+    races=_list(_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
 )
-_PAUSE_BODY = _object({"paused": _BOOLEAN})
-_PAUSED = _reply_object(name=_TEXT, paused=_BOOLEAN)
-_TOKENS = _reply_object(tokens=_list(_IDENTITY))
-_TOKEN_BODY = _object({"name": _NAME, "role": {"enum": list(ROLES)}})
-_NEW_TOKEN = _reply_object(name=_TEXT, role=_TEXT, token=_TEXT)
-_REMOVED = _reply_object(name=_TEXT, removed=_BOOLEAN)
+_PAUSE_BODY = _body({"paused": _BOOLEAN})
+_PAUSED = _object(name=_TEXT, paused=_BOOLEAN)
+_TOKEN_BODY = _body({"name": _NAME, "role": _ROLE})
+_NEW_TOKEN = _object(name=_TEXT, role=_TEXT, token=_TEXT)
 # Media types of replies that are not JSON.
 _TABLE = ("text/csv", "application/vnd.apache.parquet")
 _STREAM = ("text/event-stream",)
-_DATABASE = ("application/vnd.sqlite3",)
 
 _SESSION, _RACE = "/v1/sessions/{name}", "/v1/races/{name}"
 
 # All operations: method, path, least role (None: public), handler, schema of the reply, and options.
 API = (
-    Operation("GET", "/healthz", None, endpoints.health, _HEALTH),
-    Operation("GET", "/readyz", None, endpoints.ready, _READY),
+    Operation("GET", "/healthz", None, endpoints.health, _object(status=_TEXT, version=_TEXT)),
+    Operation("GET", "/readyz", None, endpoints.ready, _object(status=_TEXT, files=_COUNT)),
     Operation("GET", "/openapi.json", None, endpoints.openapi, {"type": "object"}),
     Operation("GET", "/v1", "reader", endpoints.overview, _OVERVIEW),
     Operation("POST", f"{_SESSION}/next", "worker", endpoints.next_tickets, _TICKETS, _LEASE_BODY, takes_key=True),
@@ -261,9 +244,9 @@ API = (
     Operation("GET", f"{_RACE}/verdict", "reader", race_endpoints.verdict, _VERDICT),
     Operation("GET", f"{_RACE}/export.{{kind}}", "reader", race_endpoints.export_table, _TABLE),
     Operation("GET", f"{_RACE}/events", "reader", race_endpoints.events, _STREAM),
-    Operation("GET", "/v1/files/{name}/backup", "admin", endpoints.backup, _DATABASE),
+    Operation("GET", "/v1/files/{name}/backup", "admin", endpoints.backup, ("application/vnd.sqlite3",)),
     Operation("POST", "/v1/files/{name}/pause", "admin", endpoints.pause, _PAUSED, _PAUSE_BODY),
-    Operation("GET", "/v1/tokens", "admin", endpoints.list_tokens, _TOKENS),
+    Operation("GET", "/v1/tokens", "admin", endpoints.list_tokens, _object(tokens=_list(_IDENTITY))),
     Operation("POST", "/v1/tokens", "admin", endpoints.add_token, _NEW_TOKEN, _TOKEN_BODY, 201),
-    Operation("DELETE", "/v1/tokens/{owner}", "admin", endpoints.remove_token, _REMOVED),
+    Operation("DELETE", "/v1/tokens/{owner}", "admin", endpoints.remove_token, _object(name=_TEXT, removed=_BOOLEAN)),
 )

@@ -4,13 +4,14 @@ Pages are rendered on the server and work without a script; the script adds shor
 answered by a redirect, so that reloading a page sends nothing twice.
 """
 
+import asyncio
 import secrets
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qs, quote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.requests import Request
@@ -20,14 +21,15 @@ from starlette.routing import Route
 from tombola._formatting import escape_control, format_number, plural
 from tombola.persistence.race_file import RaceFile
 from tombola.persistence.session_events import Outcome
-from tombola.persistence.session_file import Assignment, SessionFile
+from tombola.persistence.session_file import SessionFile
 from tombola.persistence.session_status import Status
 from tombola.readers.units import Units
-from tombola.service import endpoints, parsing
+from tombola.service.endpoints import cells_of
 from tombola.service.hosted_file import HostedFile
+from tombola.service.parsing import CheckedRequest, invalid_value, read_form
 from tombola.service.problems import ProblemError
 from tombola.service.race_endpoints import race_status
-from tombola.service.tokens import MAX_NAME_LENGTH, ROLES, Identity
+from tombola.service.tokens import ROLES
 
 if TYPE_CHECKING:
     from tombola.service.app import Service
@@ -42,28 +44,11 @@ _LISTED_OUTCOMES = 8
 _LISTED_CANDIDATES = 50
 # Workers with the most answers that the page lists.
 _LISTED_WORKERS = 20
-# Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a hostile form.
-_MAX_FIELDS = 200
 # File under /static -> its content type.
 _STATIC = {"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 
-# Handler of a page: gets the service, the request and the identity of the caller.
-_PageHandler = Callable[["Service", Request, Identity], Awaitable[Response]]
-
-
-class _WorkerView(NamedTuple):
-    """Tickets of one worker, for the page on which outcomes are entered.
-
-    current, columns: the oldest ticket without an outcome, None without any, and the cells of its row.
-    answered: today's last answered tickets with their losses, the newest first.
-    workers: name and number of answers of each worker, the most active first.
-    """
-
-    current: Assignment | None
-    columns: dict[str, str]
-    answered: list[tuple[Assignment, Any]]
-    n_today: int
-    workers: list[tuple[str, int]]
+# Handler of a page.
+_PageHandler = Callable[[CheckedRequest], Awaitable[Response]]
 
 
 def page_routes(service: "Service") -> list[Route]:
@@ -91,12 +76,15 @@ def page_routes(service: "Service") -> list[Route]:
         ("GET", "/static/{file}", None, _static),
         ("GET", "/favicon.ico", None, _icon),
     ]
-    return [Route(path, _as_page(service, role, handler), methods=[method]) for method, path, role, handler in table]
+    routes = []
+    for method, path, role, handler in table:
+        checked = service.endpoint(role, handler, read_form if method == "POST" else None)
+        routes.append(Route(path, _with_error_pages(checked), methods=[method]))
+    return routes
 
 
-def _as_page(service: "Service", role: str | None, handler: _PageHandler) -> Callable[[Request], Awaitable[Response]]:
+def _with_error_pages(checked: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint whose errors are pages; without a token, redirect to login."""
-    checked = service.endpoint(role, handler)
 
     async def run(request: Request) -> Response:
         try:
@@ -107,7 +95,7 @@ def _as_page(service: "Service", role: str | None, handler: _PageHandler) -> Cal
         except ProblemError as problem:
             path = request.url.path
             if problem.status == 401 and path != "/login":
-                return RedirectResponse("/login", 303)
+                return _redirect("/login")
             is_repeatable = problem.status in (409, 422, 423, 503)
             session = path.startswith("/s/") and is_repeatable and request.path_params["name"]
             back = f"/s/{quote(session, safe='')}" if session else "/admin" if path.startswith("/admin") else "/"
@@ -118,70 +106,67 @@ def _as_page(service: "Service", role: str | None, handler: _PageHandler) -> Cal
     return run
 
 
-async def _index(service: "Service", request: Request, identity: Identity) -> Response:
-    paths = [f"/s/{quote(name, safe='')}" for name in service.sessions]
-    paths += [f"/r/{quote(name, safe='')}" for name in service.races]
-    if len(paths) == 1:
-        return RedirectResponse(paths[0], 303)
-    return _page("index.html", sessions=list(service.sessions), races=list(service.races), you=identity)
+async def _index(request: CheckedRequest) -> Response:
+    sessions, races = list(request.service.sessions), list(request.service.races)
+    if len(sessions) + len(races) == 1:
+        return _redirect("/s" if sessions else "/r", *sessions, *races)
+    return _page("index.html", sessions=sessions, races=races, you=request.identity)
 
 
-async def _login_form(service: "Service", request: Request, identity: Identity) -> Response:
+async def _login_form(request: CheckedRequest) -> Response:
     return _page("login.html", wrong=False)
 
 
-async def _login(service: "Service", request: Request, identity: Identity) -> Response:
-    token = (await _read_form(request)).get("token", "").strip()
+async def _login(request: CheckedRequest) -> Response:
+    token = request.fields.get("token", "").strip()
     try:
-        service.identify(request, token)
+        request.service.identify(request.http, token)
     except ProblemError as problem:
         if problem.status != 401:
             raise
         return _page("login.html", 401, wrong=True)
-    reply = RedirectResponse("/", 303)
-    is_encrypted = request.url.scheme == "https"
+    reply = _redirect("/")
+    is_encrypted = request.http.url.scheme == "https"
     reply.set_cookie(COOKIE, token, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=is_encrypted)
     return reply
 
 
-async def _logout(service: "Service", request: Request, identity: Identity) -> Response:
-    reply = RedirectResponse("/login", 303)
+async def _logout(request: CheckedRequest) -> Response:
+    reply = _redirect("/login")
     reply.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return reply
 
 
-async def _work(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.session(request)
-    file, unit = hosted.file, unit_of(hosted.file)
-    mine = await hosted.read(_worker_view, file, identity.name)
+async def _work(request: CheckedRequest) -> Response:
+    hosted, file = request.session, request.session.file
+    unit, model = unit_of(file), file.feedback_model
+    mine = await hosted.read(_worker_view, file, request.identity.name)
     now = await hosted.read_cached("status", file.status)
-    current = mine.current
-    is_known = current is not None and file.names.index(current.action) < file.feedback_model.n_listed_actions
     return _page(
         "work.html",
-        name=hosted.name,
-        you=identity,
         mine=mine,
-        answered=mine.n_today,
-        current=current if is_known else None,
-        columns=mine.columns,
-        actions=list(file.names[: file.feedback_model.n_listed_actions]),
-        full=bool(file.feedback_model.full_feedback),
-        buttons=_buttons(service, unit),
+        answered=mine["n_today"],
+        actions=list(file.names[: model.n_listed_actions]),
+        full=bool(model.full_feedback),
+        buttons=_buttons(request.service, unit),
         n_costs=0 if file.budget is None or file.budget.prices is not None else len(now.balance.amounts),
-        may_amend=bool(file.feedback_model.supports_amend),
-        may_work=identity.may("worker") and not hosted.paused,
-        has_token=bool(len(service.tokens)),
+        may_amend=bool(model.supports_amend),
+        may_work=request.identity.may("worker") and not hosted.paused,
         key=secrets.token_urlsafe(16),
-        paused=hosted.paused,
+        **_header_values(request, hosted),
         **_progress_values(now, unit),
     )
 
 
-async def _progress(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.session(request)
-    now = await hosted.read_cached("status", hosted.file.status)
-    return _page("progress.html", **_progress_values(now, unit_of(hosted.file)))
+async def _progress(request: CheckedRequest) -> Response:
+    file = request.session.file
+    now = await request.session.read_cached("status", file.status)
+    return _page("progress.html", **_progress_values(now, unit_of(file)))
+
+
+def _header_values(request: CheckedRequest, hosted: HostedFile[Any]) -> dict[str, Any]:
+    has_token = bool(len(request.service.tokens))
+    return {"name": hosted.name, "you": request.identity, "paused": hosted.paused, "has_token": has_token}
 
 
 def unit_of(file: SessionFile) -> Units:
@@ -205,25 +190,31 @@ def _buttons(service: "Service", unit: Units) -> list[dict[str, str]]:
     ]
 
 
-def _worker_view(file: SessionFile, worker: str) -> _WorkerView:
-    """Return the tickets of a worker: those of the last lease of each ticket."""
-    view = file.view()
-    outcomes, mine, counts = view.outcomes, [], dict[str, int]()
+def _worker_view(file: SessionFile, worker: str) -> dict[str, Any]:
+    """Return the tickets of a worker, those of which the last lease is the worker's.
+
+    current, columns: the oldest ticket without an outcome, None without any, and the cells of its row.
+    answered, n_today: today's last answered tickets with their losses, the newest first, and the number of all.
+    workers: name and number of answers of each worker, the most active first.
+    """
+    view, leases = file.view(), file.lease_of_ticket()
+    outcomes = {ticket: outcome for ticket, outcome in enumerate(view.outcomes, 1) if outcome is not None}
     midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
-    for ticket, lease in file.lease_of_ticket().items():
-        counts[lease.worker] = counts.get(lease.worker, 0) + (outcomes[ticket - 1] is not None)
-        if lease.worker == worker:
-            mine.append((ticket, lease.time >= midnight))
-    today = [ticket for ticket, is_today in mine if is_today and outcomes[ticket - 1] is not None]
-    pending = [ticket for ticket, _ in mine if outcomes[ticket - 1] is None and ticket not in view.cancelled]
+    counts = Counter({lease.worker: 0 for lease in leases.values()})
+    counts.update(lease.worker for ticket, lease in leases.items() if ticket in outcomes)
+    mine = [ticket for ticket, lease in leases.items() if lease.worker == worker]
+    today = [ticket for ticket in mine if ticket in outcomes and leases[ticket].time >= midnight]
+    pending = [ticket for ticket in mine if ticket not in outcomes and ticket not in view.cancelled]
     current = file.assignment(pending[0]) if pending else None
-    return _WorkerView(
-        current,
-        {} if current is None else endpoints.cells_of(file, file.rows_of([current])[0]),
-        [(file.assignment(ticket), outcomes[ticket - 1]) for ticket in today[-_LISTED_OUTCOMES:][::-1]],
-        len(today),
-        sorted(counts.items(), key=lambda item: -item[1])[:_LISTED_WORKERS],
-    )
+    if current is not None and file.names.index(current.action) >= file.feedback_model.n_listed_actions:
+        current = None
+    return {
+        "current": current,
+        "columns": {} if current is None else cells_of(file, file.rows_of([current])[0]),
+        "answered": [(file.assignment(ticket), outcomes[ticket]) for ticket in today[-_LISTED_OUTCOMES:][::-1]],
+        "n_today": len(today),
+        "workers": counts.most_common(_LISTED_WORKERS),
+    }
 
 
 def _progress_values(now: Status, units: Units) -> dict[str, Any]:
@@ -232,29 +223,19 @@ def _progress_values(now: Status, units: Units) -> dict[str, Any]:
     def share(loss: float) -> float:
         return _position(1 - loss if units.scores else loss)
 
+    def number(loss: float) -> str:
+        return format_number(units.number(loss))
+
     strips = []
     for action in now.actions:
-        ends = sorted((share(action.low), share(action.high)))
-        strips.append(
-            {
-                "name": action.name,
-                "best": action.name == now.best and now.answered > 0,
-                "known": action.known,
-                "low": ends[0],
-                "width": max(ends[1] - ends[0], 0.5),
-                "mean": share(action.mean) if action.known else None,
-                "text": format_number(units.number(action.mean)) if action.known else "",
-                "range": " to ".join(map(format_number, units.interval(action.low, action.high))),
-            }
-        )
-    limits = {"low": format_number(units.low), "high": format_number(units.high)}
-    return {
-        "now": now,
-        "strips": strips,
-        "words": _plain_words(now, units),
-        "unit": {"word": units.quantity, **limits},
-        "number": lambda loss: format_number(units.number(loss)),
-    }
+        low, high = sorted((share(action.low), share(action.high)))
+        strip = {"name": action.name, "best": action.name == now.best and now.answered > 0, "known": action.known}
+        strip |= {"low": low, "width": max(high - low, 0.5), "mean": share(action.mean) if action.known else None}
+        strip["text"] = number(action.mean) if action.known else ""
+        strip["range"] = " to ".join(map(format_number, units.interval(action.low, action.high)))
+        strips.append(strip)
+    unit = {"word": units.quantity, "low": format_number(units.low), "high": format_number(units.high)}
+    return {"now": now, "strips": strips, "words": _plain_words(now, units), "unit": unit, "number": number}
 
 
 def _plain_words(now: Status, units: Units) -> str:
@@ -267,51 +248,43 @@ def _plain_words(now: Status, units: Units) -> str:
     return f"{now.best} is ahead. It is not sure yet: another action may be better by up to {gap} per row."
 
 
-async def _next(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.session(request)
-    key = parsing.parse_text("key", (await _read_form(request)).get("key"))
-    await hosted.write(lambda: hosted.file.lease(key, 1, worker=identity.name))
-    return _back(hosted)
+async def _next(request: CheckedRequest) -> Response:
+    key, file = request.key, request.session.file
+    await request.session.write(lambda: file.lease(key, worker=request.identity.name))
+    return _redirect("/s", request.session.name)
 
 
-async def _record(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.session(request)
-    fields = await _read_form(request)
-    await hosted.write(hosted.file.record_all, [_outcome(hosted, fields)])
-    if fields.get("then") == "next":
-        key = parsing.parse_text("key", fields.get("key"))
+async def _record(request: CheckedRequest) -> Response:
+    await request.session.write(request.session.file.record_all, [_outcome(request)])
+    if request.fields.get("then") == "next":
         try:
-            await hosted.write(lambda: hosted.file.lease(key, 1, worker=identity.name))
+            return await _next(request)
         except ProblemError as problem:
             # The outcome is recorded; the page shows that no row is left.
             if problem.kind != "exhausted":
                 raise
-    return _back(hosted)
+    return _redirect("/s", request.session.name)
 
 
-async def _amend(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.session(request)
-    given = _outcome(hosted, await _read_form(request))
-    await hosted.write(lambda: hosted.file.amend(given.round, loss=given.loss))
-    return _back(hosted)
+async def _amend(request: CheckedRequest) -> Response:
+    given, file = _outcome(request), request.session.file
+    await request.session.write(lambda: file.amend(given.round, loss=given.loss))
+    return _redirect("/s", request.session.name)
 
 
-async def _cancel(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.session(request)
-    await hosted.write(hosted.file.cancel, _ticket(await _read_form(request)))
-    return _back(hosted)
+async def _cancel(request: CheckedRequest) -> Response:
+    await request.session.write(request.session.file.cancel, request.ticket)
+    return _redirect("/s", request.session.name)
 
 
-async def _race(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.race(request)
+async def _race(request: CheckedRequest) -> Response:
+    hosted = request.race
     now = await hosted.read_cached("page", lambda: _race_view(hosted.file))
-    return _page(
-        "race.html", name=hosted.name, you=identity, paused=hosted.paused, has_token=bool(len(service.tokens)), **now
-    )
+    return _page("race.html", **_header_values(request, hosted), **now)
 
 
-async def _race_progress(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.race(request)
+async def _race_progress(request: CheckedRequest) -> Response:
+    hosted = request.race
     return _page("race_progress.html", **await hosted.read_cached("page", lambda: _race_view(hosted.file)))
 
 
@@ -333,84 +306,68 @@ def _race_view(file: RaceFile) -> dict[str, Any]:
     }
 
 
-async def _admin(service: "Service", request: Request, identity: Identity) -> Response:
-    return _admin_page(service, identity)
-
-
-def _admin_page(service: "Service", identity: Identity, token: str = "", owner: str = "") -> Response:
-    files = [("sessions", one) for one in service.sessions.values()] + [
-        ("races", one) for one in service.races.values()
-    ]
+async def _admin(request: CheckedRequest, token: str = "", owner: str = "") -> Response:
+    service = request.service
+    files = [("sessions", one) for one in service.sessions.values()]
     return _page(
         "admin.html",
-        files=[{"kind": kind, "name": one.name, "paused": one.paused} for kind, one in files],
+        files=[*files, *(("races", one) for one in service.races.values())],
         tokens=service.tokens.owners(),
         roles=ROLES,
-        you=identity,
+        you=request.identity,
         new_token=token,
         owner=owner,
     )
 
 
-async def _pause(service: "Service", request: Request, identity: Identity) -> Response:
-    hosted = service.file_at(request)
-    hosted.pause(paused=(await _read_form(request)).get("paused") == "yes")
-    return RedirectResponse("/admin", 303)
+async def _pause(request: CheckedRequest) -> Response:
+    request.file.pause(paused=request.fields.get("paused") == "yes")
+    return _redirect("/admin")
 
 
-async def _add_token(service: "Service", request: Request, identity: Identity) -> Response:
-    fields = await _read_form(request)
-    name = parsing.parse_text("name", fields.get("name"), MAX_NAME_LENGTH)
-    token = await service.call(service.tokens.add, name, fields.get("role", ""))
+async def _add_token(request: CheckedRequest) -> Response:
+    name, role = (request.fields.get(field, "") for field in ("name", "role"))
     # The only page that shows the token: just its hash is stored.
-    return _admin_page(service, identity, token, name)
+    return await _admin(request, await asyncio.to_thread(request.service.tokens.add, name, role), name)
 
 
-async def _remove_token(service: "Service", request: Request, identity: Identity) -> Response:
-    name = parsing.parse_text("name", (await _read_form(request)).get("name"), MAX_NAME_LENGTH)
-    await service.call(service.tokens.remove, name)
-    return RedirectResponse("/admin", 303)
+async def _remove_token(request: CheckedRequest) -> Response:
+    await asyncio.to_thread(request.service.tokens.remove, request.fields.get("name", ""))
+    return _redirect("/admin")
 
 
-async def _static(service: "Service", request: Request, identity: Identity) -> Response:
-    name = request.path_params["file"]
+async def _static(request: CheckedRequest) -> Response:
+    name = request.http.path_params["file"]
     if name not in _STATIC:
         raise ProblemError(404, "not-found", "static: expected page.css or page.js, got another name; reload.")
     return Response(_template_text(name), media_type=_STATIC[name], headers={"cache-control": "max-age=3600"})
 
 
-async def _icon(service: "Service", request: Request, identity: Identity) -> Response:
+async def _icon(request: CheckedRequest) -> Response:
     return Response(status_code=204)
 
 
-def _back(hosted: HostedFile[SessionFile]) -> Response:
-    return RedirectResponse(f"/s/{quote(hosted.name, safe='')}", 303)
+def _redirect(path: str, *names: str) -> Response:
+    """Redirect to a page by GET; names are quoted."""
+    return RedirectResponse("/".join([path, *(quote(name, safe="") for name in names)]), 303)
 
 
-def _ticket(fields: dict[str, str]) -> int:
-    text = fields.get("ticket", "")
-    return parsing.parse_integer(
-        "ticket", int(text) if text.isascii() and text.isdecimal() and len(text) < 17 else 0, 1, parsing.MAX_TICKET
-    )
-
-
-def _outcome(hosted: HostedFile[SessionFile], fields: dict[str, str]) -> Outcome:
+def _outcome(request: CheckedRequest) -> Outcome:
     """Return the outcome of a form: a loss, or one per action, and costs."""
-    model, unit = hosted.file.feedback_model, unit_of(hosted.file)
+    fields, file = request.fields, request.session.file
+    model, unit = file.feedback_model, unit_of(file)
     if model.full_feedback:
         loss: Any = [_loss(unit, fields.get(f"outcome-{index}", "")) for index in range(model.n_listed_actions)]
     else:
         loss = _loss(unit, fields.get("outcome", ""))
     costs = [_cost(fields[name]) for name in sorted(fields) if name.startswith("cost-")]
-    return Outcome(_ticket(fields), loss, None, costs or None)
+    return Outcome(request.ticket, loss, None, costs or None)
 
 
 def _loss(unit: Units, text: str) -> float:
     loss = unit.parse(text)
     if loss is None:
-        raise parsing.invalid_value(
-            "outcome", f"a number from {unit.low:g} to {unit.high:g}", f"{text!r:.100}", "write digits such as 0.5"
-        )
+        raise invalid_value("outcome", f"a number from {unit.low:g} to {unit.high:g}", text, "write digits such as 0.5")
     return loss
 
 
@@ -419,7 +376,7 @@ def _cost(text: str) -> float:
         # A comma is the decimal sign on many phones.
         return float(text.strip().replace(",", "."))
     except ValueError:
-        raise parsing.invalid_value("cost", "a number", f"{text!r:.100}", "write digits such as 0.5") from None
+        raise invalid_value("cost", "a number", text, "write digits such as 0.5") from None
 
 
 def _template_text(name: str) -> str:
@@ -439,18 +396,6 @@ _ENVIRONMENT.filters |= {"path": lambda text: quote(text, safe=""), "plural": pl
 def _page(template: str, status: int = 200, **values: Any) -> Response:
     """Render a template as an HTML reply; values are escaped, a missing one raises."""
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(**values), status)
-
-
-async def _read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a submitted form, each with its last value; else 400."""
-    body = await parsing.read_body(request)
-    try:
-        found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=_MAX_FIELDS)
-    except ValueError:
-        raise ProblemError(
-            400, "malformed", "form: expected the fields of a form, got something else; reload."
-        ) from None
-    return {name: values[-1] for name, values in found.items()}
 
 
 def _position(share: float) -> float:

@@ -1,181 +1,196 @@
-"""Bodies and parameters of requests: size limits, JSON, types and ranges."""
+"""Requests after their checks, and the parsers of JSON bodies, forms and single texts."""
 
 import json
-from collections.abc import Iterable
-from typing import Any
+import reprlib
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs
 
 from starlette.requests import ClientDisconnect, Request
 
-from tombola.persistence.session_events import Outcome
-from tombola.racing.events import Event
+from tombola._formatting import unknown_name_text
+from tombola.persistence.race_file import RaceFile
+from tombola.persistence.session_file import SessionFile
+from tombola.service.hosted_file import HostedFile
 from tombola.service.problems import ProblemError
+from tombola.service.tokens import Identity
+
+if TYPE_CHECKING:
+    from tombola.service.app import Service
 
 # Largest body of a request in bytes: 10,000 outcomes of about 100 bytes. Larger ones are answered with status 413.
 _MAX_BODY_BYTES = 1_000_000
-# Largest number of tickets or calls in one reply: bounds the time for which a request holds the writer thread.
-MAX_COUNT = 1000
-# Largest number of outcomes or answers in one request: bounds the time for which it holds the writer thread.
-MAX_OUTCOMES = 10_000
-# Largest reissue_after, in seconds: one year. It exceeds every real wait, and rejects infinite numbers.
-MAX_SECONDS = 366 * 86_400.0
-# Largest number of characters of an idempotency key, and of texts without a limit of their own: several UUIDs.
-MAX_TEXT_LENGTH = 100
-# Largest ticket number: larger integers are not exact in JSON parsers with float64 numbers.
-MAX_TICKET = 2**53
+# Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a hostile form.
+_MAX_FIELDS = 200
+# Largest number of characters of an idempotency key: several UUIDs.
+MAX_KEY_LENGTH = 100
+# Largest number in a body: larger integers are not exact in JSON parsers with float64 numbers.
+MAX_NUMBER = 2**53
+# JSON type -> Python types of its values (a boolean is not a number), and how the names of its limits end.
+_TYPES: dict[str, tuple[set[type], str]] = {
+    "object": ({dict}, "Properties"), "array": ({list}, "Items"), "string": ({str}, "Length"),
+    "boolean": ({bool}, "imum"), "integer": ({int}, "imum"), "number": ({int, float}, "imum"),
+}  # fmt: skip
 
 
-async def read_body(request: Request) -> bytes:
-    """Return a request's body; ProblemError 413 beyond a megabyte, 400 if it is cut."""
+class CheckedRequest(NamedTuple):
+    """A request whose origin, token and role were checked, with its parsed body.
+
+    http: the request of starlette.
+    identity: the caller; a reader on public paths.
+    fields: the JSON object or the form of the body; empty without a body.
+    """
+
+    service: "Service"
+    http: Request
+    identity: Identity
+    fields: dict[str, Any]
+
+    @property
+    def session(self) -> HostedFile[SessionFile]:
+        """The session named in the path; ProblemError 404 if unknown."""
+        return self._named("session", self.service.sessions)
+
+    @property
+    def race(self) -> HostedFile[RaceFile]:
+        """The race named in the path; ProblemError 404 if unknown."""
+        return self._named("race", self.service.races)
+
+    @property
+    def file(self) -> HostedFile[Any]:
+        """The session or race named in the path; ProblemError 404 if unknown."""
+        return self._named("session or race", {**self.service.sessions, **self.service.races})
+
+    @property
+    def ticket(self) -> int:
+        """The ticket number in the path or the form; ProblemError 422 if malformed."""
+        text = self.http.path_params.get("ticket") or self.fields.get("ticket", "")
+        if not (text.isascii() and text.isdecimal() and len(text) < 17 and 1 <= int(text) <= MAX_NUMBER):
+            raise invalid_value("ticket", f"an integer in 1..{MAX_NUMBER}", text, "change it")
+        return int(text)
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of form or header; random without one, 422 if malformed."""
+        # A request without a key cannot be repeated; it still needs a lease that names the worker.
+        header = self.http.headers.get("idempotency-key", secrets.token_urlsafe(12))
+        key: str = self.fields.get("key", header)
+        if not 1 <= len(key) <= MAX_KEY_LENGTH or not key.isprintable():
+            raise invalid_value("key", f"1 to {MAX_KEY_LENGTH} printable characters", key, "change it")
+        return key
+
+    def _named(self, kind: str, files: Mapping[str, HostedFile[Any]]) -> HostedFile[Any]:
+        name = self.http.path_params["name"]
+        if name not in files:
+            raise ProblemError(404, "not-found", f"request: {unknown_name_text(kind, name, list(files))}")
+        return files[name]
+
+
+async def _read_body(request: Request) -> bytes:
     body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
             if len(body) > _MAX_BODY_BYTES:
-                raise ProblemError(
-                    413,
-                    "too-large",
-                    f"{request.method}: expected a body of at most {_MAX_BODY_BYTES} bytes, got more; split the "
-                    "request.",
-                )
+                detail = f"request: expected a body of at most {_MAX_BODY_BYTES} bytes, got more; split the request."
+                raise ProblemError(413, "too-large", detail)
     except ClientDisconnect:
-        raise ProblemError(
-            400, "incomplete", "request: expected the whole body, got a part of it; send it again."
-        ) from None
+        detail = "request: expected the whole body, got a part of it; send it again."
+        raise ProblemError(400, "incomplete", detail) from None
     return bytes(body)
 
 
-async def read_json(request: Request, *, required: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the JSON object of a body with these fields and no others.
+async def read_json(request: Request, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of a body that fits a schema, see `check_json`.
 
-    ProblemError: 415 for another content type, 400 for malformed JSON, 422 for missing or unknown fields.
+    ProblemError: 415 for another content type, 400 for malformed JSON, 413 beyond a megabyte, 422 for invalid fields.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await read_body(request)
+    body = await _read_body(request)
     # A form of another site cannot send this type without asking the browser's permission first.
     if media_type != "application/json":
-        raise ProblemError(
-            415,
-            "media-type",
-            f"request: expected the content type application/json, got {media_type!r:.100}; add the header.",
-        )
+        detail = f"request: expected the content type application/json, got {media_type!r:.100}; add the header."
+        raise ProblemError(415, "media-type", detail)
     try:
-        found = json.loads(body)
+        found: dict[str, Any] = json.loads(body)
     except (RecursionError, ValueError):
         raise ProblemError(400, "malformed", "request: expected JSON, got something else; repair the body.") from None
-    return _checked_fields("request", found, required, optional)
-
-
-def _checked_fields(owner: str, found: Any, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
-    """Return a JSON object with the required fields and no unknown ones; else 422.
-
-    >>> _checked_fields("request", {"ticket": 1}, ["ticket"], ["loss"])
-    {'ticket': 1}
-    """
-    required, optional = list(required), list(optional)
-    names = ", ".join([*required, *optional])
-    if not isinstance(found, dict):
-        raise invalid_value(owner, f"an object with {names}", type(found).__name__, "write it in braces")
-    missing = [name for name in required if name not in found]
-    unknown = [name for name in found if name not in required and name not in optional]
-    if missing or unknown:
-        got = f"no {missing[0]}" if missing else f"{unknown[0]!r:.100}"
-        raise invalid_value(owner, f"the fields {names}", got, "see the how-to on tombola serve")
+    check_json("request", found, schema)
     return found
 
 
-def parse_integer(owner: str, value: Any, least: int, most: int) -> int:
-    """Return a JSON value if it is an integer in [least, most]; else ProblemError 422.
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a submitted form, each with its last value; else 400 or 413."""
+    body = await _read_body(request)
+    try:
+        found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        detail = "form: expected the fields of a form, got something else; reload."
+        raise ProblemError(400, "malformed", detail) from None
+    return {name: values[-1] for name, values in found.items()}
 
-    owner: name of the field, for the message.
+
+def check_json(owner: str, value: Any, schema: dict[str, Any]) -> None:
+    """Raise ProblemError 422 unless a value fits the JSON schema of a body.
+
+    The message names the innermost field that does not fit. Objects have no other fields than their properties.
+
+    owner: name of the field.
+
+    >>> check_json("count", 3, {"type": "integer", "minimum": 1})
     """
-    if type(value) is not int or not least <= value <= most:
-        raise invalid_value(owner, f"an integer in {least}..{most}", f"{value!r:.100}", "change it")
-    return value
+    if "anyOf" in schema:
+        for one in schema["anyOf"]:
+            with suppress(ProblemError):
+                return check_json(owner, value, one)
+    elif "enum" in schema:
+        if value in schema["enum"]:
+            return None
+    elif _has_type_and_size(value, schema):
+        fields = schema.get("properties", {})
+        items = [(name, item, fields[name]) for name, item in value.items()] if type(value) is dict else []
+        items += [(owner, item, schema["items"]) for item in value] if type(value) is list else []
+        for name, item, expected in items:
+            check_json(name, item, expected)
+        return None
+    raise invalid_value(owner, _schema_text(schema), value, "see /openapi.json")
 
 
-def parse_seconds(owner: str, value: Any) -> float:
-    """Return a JSON number of seconds from 0 to a year; else ProblemError 422."""
-    if type(value) not in (int, float) or not 0 <= value <= MAX_SECONDS:
-        raise invalid_value(owner, f"seconds in 0..{MAX_SECONDS:.0f}", f"{value!r:.100}", "change it")
-    return float(value)
+def _has_type_and_size(value: Any, schema: dict[str, Any]) -> bool:
+    """Return whether type, limits and names of fields fit; not the fields or items."""
+    types, limit = _TYPES[schema["type"]]
+    if type(value) not in types:
+        return False
+    if type(value) is dict and not {*schema.get("required", ())} <= {*value} <= {*schema.get("properties", ())}:
+        return False
+    size = value if limit == "imum" else len(value)
+    return bool(schema.get(f"min{limit}", -MAX_NUMBER) <= size <= schema.get(f"max{limit}", MAX_NUMBER))
 
 
-def parse_text(owner: str, value: Any, most: int = MAX_TEXT_LENGTH) -> str:
-    """Return a JSON string of 1 to `most` printable characters; else ProblemError 422."""
-    if type(value) is not str or not 1 <= len(value) <= most or not value.isprintable():
-        raise invalid_value(owner, f"1 to {most} printable characters", f"{value!r:.100}", "change it")
-    return value
+def _schema_text(schema: dict[str, Any]) -> str:
+    """Return a schema in words, for messages.
 
-
-def parse_outcome(value: Any) -> Outcome:
-    """Convert a JSON object with ticket, loss or reward, and cost to an outcome.
-
-    Only types are checked (ProblemError 422); the session checks ranges and lengths.
-
-    >>> parse_outcome({"ticket": 3, "loss": 0.5})[:4]
-    (3, 0.5, None, None)
+    >>> _schema_text({"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["a", "b"]}]})
+    'integer (minimum 1) or one of a, b'
     """
-    fields = _checked_fields("outcome", value, ["ticket"], ["loss", "reward", "cost"])
-    ticket = parse_integer("ticket", fields["ticket"], 1, MAX_TICKET)
-    return Outcome(ticket, *(_numbers(name, fields.get(name)) for name in ("loss", "reward", "cost")))
+    if "anyOf" in schema:
+        return " or ".join(_schema_text(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if "properties" in schema:
+        return f"object with the fields {', '.join(schema['properties'])}"
+    limits = [f"{name} {limit}" for name, limit in schema.items() if name.startswith(("min", "max"))]
+    return f"{schema['type']} ({', '.join(limits)})" if limits else str(schema["type"])
 
 
-def parse_outcomes(value: Any) -> list[Outcome]:
-    """Convert a JSON list of 1 to 10,000 objects, as `parse_outcome`; else 422."""
-    return [parse_outcome(item) for item in _checked_list("outcomes", value)]
-
-
-def _checked_list(owner: str, found: Any) -> list[Any]:
-    if type(found) is not list or not 1 <= len(found) <= MAX_OUTCOMES:
-        got = f"{len(found)} of them" if type(found) is list else type(found).__name__
-        raise invalid_value(owner, f"a list of 1 to {MAX_OUTCOMES}", got, "split the request")
-    return found
-
-
-def parse_answers(value: Any) -> list[Event]:
-    """Convert a JSON list of 1 to 10,000 objects to answers; else ProblemError 422.
-
-    >>> parse_answers([{"ticket": 3, "loss": 0.5}])
-    [Event(kind='answer', ticket=3, loss=0.5, cost=0.0, failed=False)]
-    """
-    return [_answer(item) for item in _checked_list("answers", value)]
-
-
-def _answer(found: Any) -> Event:
-    fields = _checked_fields("answer", found, ["ticket"], ["loss", "cost", "failed"])
-    failed = fields.get("failed", False)
-    if type(failed) is not bool:
-        raise invalid_value("failed", "true or false", f"{failed!r:.100}", "change it")
-    loss, cost = (_number(name, fields.get(name)) for name in ("loss", "cost"))
-    return Event(
-        "answer", parse_integer("ticket", fields["ticket"], 1, MAX_TICKET), loss, 0.0 if cost is None else cost, failed
-    )
-
-
-def invalid_value(owner: str, expected: str, got: str, fix: str) -> ProblemError:
+def invalid_value(owner: str, expected: str, got: Any, fix: str) -> ProblemError:
     """Return a ProblemError 422 (invalid value) for the caller to raise.
 
-    owner: name of the field; the parameters are the parts of the message.
+    The parameters are the parts of its message.
 
-    >>> invalid_value("count", "an integer", "'x'", "change it").detail
+    >>> invalid_value("count", "an integer", "x", "change it").detail
     "count: expected an integer, got 'x'; change it."
     """
-    return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {got}; {fix}.")
-
-
-def _number(name: str, value: Any) -> float | None:
-    """Return a number, or None; the race checks its range."""
-    if type(value) is list:
-        raise invalid_value(name, "a number", "a list", "change it")
-    found: float | None = _numbers(name, value)
-    return found
-
-
-def _numbers(name: str, value: Any) -> Any:
-    """Return a number, a list of them, or None; the session checks ranges and lengths."""
-    items = value if type(value) is list else [value]
-    if value is not None and not all(type(item) in (int, float) for item in items):
-        raise invalid_value(name, "a number or a list of numbers", f"{value!r:.100}", "change it")
-    if any(type(item) is int and abs(item) > MAX_TICKET for item in items):
-        raise invalid_value(name, "numbers below 2^53", "a larger one", "change it")
-    return value
+    return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {reprlib.repr(got)}; {fix}.")

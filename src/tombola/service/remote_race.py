@@ -31,26 +31,24 @@ async def run_remote_race(
 ) -> dict[str, Any]:
     """Run commands until the race is done, here or elsewhere, and return its verdict.
 
-    The verdict has the keys of `AsyncRaceClient.verdict`. Raises ParameterError if the commands are not
-    those of the race, SessionError if all first calls fail, and OutOfRangeError if a command prints a number outside of
-    the range of the race.
+    The verdict is that of `AsyncRaceClient.verdict`. ParameterError if the commands are not those of the race,
+    SessionError if all first calls fail, OutOfRangeError if a command prints a number outside of the range of the race.
 
-    - `client`: the race.
-    - `evaluator`: the commands, one for each candidate of the race; they print numbers in the unit of the race.
-    - `workers`: commands at a time on this machine.
-    - `max_seconds`: time limit of this run, None for no limit; calls under way then stay pending.
-    - `log`: receives a line at each change seen, and per failed command; None: silent.
-    - `reissue_after`: take over calls issued at least this many seconds ago without an answer; None: never.
-    - `counts`: counts the calls of this run and their failures; None: no counts.
+    evaluator: one command for each candidate of the race; they print numbers in the unit of the race.
+    workers: commands at a time on this machine.
+    max_seconds: time limit of this run, None for no limit; calls under way then stay pending.
+    log: receives a line at each change seen, and per failed command; None: silent.
+    reissue_after: take over calls issued at least this many seconds ago without an answer; None: never.
+    counts: counts the calls of this run and their failures; None: no counts.
     """
-    await _check_evaluator(client, evaluator)
     settings = await client.settings
+    await _check_evaluator(client, evaluator)
     in_units = replace(evaluator, units=settings.units)
 
     async def ask(call: Call) -> Any:
         return await in_units.evaluate(call, log, counts)
 
-    worker = _RemoteWorker(client, settings, log, reissue_after)
+    worker = _RemoteWorker(client, settings, log or (lambda _: None), reissue_after)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(worker.drive(ask, workers), max_seconds)
     return await client.verdict()
@@ -63,9 +61,7 @@ class _RemoteWorker:
     failures as candidates without a success `drive` raises SessionError; those calls stay pending for other machines.
     """
 
-    def __init__(
-        self, client: AsyncRaceClient, settings: RaceSettings, log: Log | None, reissue_after: float | None
-    ) -> None:
+    def __init__(self, client: AsyncRaceClient, settings: RaceSettings, log: Log, reissue_after: float | None) -> None:
         self._client, self._settings, self._log, self._reissue_after = client, settings, log, reissue_after
         # By ticket: a call that was offered again keeps its last answer.
         self._held: dict[int, Event] = {}
@@ -106,15 +102,15 @@ class _RemoteWorker:
             return False
         self._next_look = time.monotonic() + _POLL_SECONDS
         now = await self._client.verdict()
-        if self._log is not None and now["progress"] != self._last_line:
+        if now["progress"] != self._last_line:
             self._last_line = now["progress"]
             self._log(self._last_line)
         return bool(now["done"])
 
     async def _log_open_calls(self) -> None:
         """Log, once, the calls of other machines that this one waits for."""
-        pending = (await self._client.status())["pending"] if self._log is not None and not self._has_waited else []
-        if self._log is not None and pending:
+        pending = [] if self._has_waited else (await self._client.status())["pending"]
+        if pending:
             self._has_waited = True
             first = pending[0]
             self._log(
@@ -148,17 +144,14 @@ class _RemoteWorker:
                 await self._client.record_all([answer])
             except ConflictError as error:
                 # Another machine took the call over and has answered it.
-                if self._log is not None:
-                    self._log(str(error))
+                self._log(str(error))
             del self._held[ticket]
 
 
 async def _check_evaluator(client: AsyncRaceClient, evaluator: SubprocessEvaluator) -> None:
     """Reject commands for other candidates, or another definition of the loss."""
     name = await client.name()
-    found = next((one for one in (await client.overview())["races"] if one["name"] == name), None)
-    if found is None:
-        raise ParameterError(f"race run: expected the name of a race at {client.url}, got {name!r}; check the name.")
+    found = next(one for one in (await client.overview())["races"] if one["name"] == name)
     if set(found["candidates"]) != set(evaluator.commands):
         raise ParameterError(
             f"race run: expected a command for each of {', '.join(found['candidates'][:10])}, got those of "

@@ -49,21 +49,14 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
             # The first page must not wait for the compiler.
             file.interpreted = True
             sessions[name] = HostedFile(name, file)
-    service = Service(sessions, races, tokens, outcomes)
-    for one in sessions.values():
-        _check_outcomes(one.file, service.outcomes)
-    return service
-
-
-def _check_outcomes(file: SessionFile, outcomes: Mapping[str, str]) -> None:
-    """Raise ParameterError if the value of a button is not an outcome of the session."""
-    unit = unit_of(file)
-    for text, value in outcomes.items():
-        if unit.parse(value) is None:
-            raise ParameterError(
-                f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for {file.path.name}, got "
-                f"{text}={value}; write --outcomes 'sold=1,later=0.5,no=0'."
-            )
+            unit = unit_of(file)
+            for text, value in (outcomes or {}).items():
+                if unit.parse(value) is None:
+                    raise ParameterError(
+                        f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for {path.name}, got "
+                        f"{text}={value}; write --outcomes 'sold=1,later=0.5,no=0'."
+                    )
+    return Service(sessions, races, tokens, outcomes)
 
 
 def _is_race(path: Path) -> bool:

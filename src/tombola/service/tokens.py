@@ -45,7 +45,7 @@ LOCAL_ADMIN = Identity("local", "admin")
 class TokenStore:
     """Tokens of a service, in a JSON file that only its owner can read.
 
-    A change of the file by another process is noticed at the next lookup. A damaged file raises FileError.
+    Every lookup reads the file, so that changes by another process count. A damaged file raises FileError.
 
     path: created by the first `add`; None keeps the tokens in memory.
 
@@ -61,19 +61,14 @@ class TokenStore:
         self.path = path
         self._lock = RLock()
         self._by_hash: dict[str, Identity] = {}
-        self._version: tuple[int, int, int] | None = None
-        self._reload()
+        self._read()
 
     def __len__(self) -> int:
-        with self._lock:
-            self._reload()
-            return len(self._by_hash)
+        return len(self._read())
 
     def owners(self) -> list[Identity]:
         """Return the owners of all tokens with their roles."""
-        with self._lock:
-            self._reload()
-            return list(self._by_hash.values())
+        return list(self._read().values())
 
     def add(self, name: str, role: str) -> str:
         """Create a token and return it; only its hash is stored.
@@ -89,30 +84,25 @@ class TokenStore:
                 f"got {name!r:.200}; change it."
             )
         with self._lock:
-            self._reload()
-            if any(found.name == name for found in self._by_hash.values()):
+            known, token = self._read(), secrets.token_urlsafe(32)
+            if any(found.name == name for found in known.values()):
                 raise ParameterError(f"token: expected a new name, got {name!r}, which has a token; remove it first.")
-            if not self._by_hash and role != "admin":
-                # Once a token exists, requests without one are rejected, also those of the person at the server.
-                raise ParameterError(
-                    f"token: expected the role admin for the first token, got {role!r}; add an admin first."
-                )
-            token = secrets.token_urlsafe(32)
-            self._save({**self._by_hash, _hash(token): Identity(name, role)})
+            # Once a token exists, requests without one are rejected, also those of the person at the server.
+            if not known and role != "admin":
+                raise ParameterError(f"token: expected admin for the first token, got {role!r}; add an admin first.")
+            self._save({**known, _hash(token): Identity(name, role)})
         return token
 
     def remove(self, name: str) -> bool:
         """Remove the token of a name; return whether there was one. An admin must stay."""
         with self._lock:
-            self._reload()
-            kept = {key: found for key, found in self._by_hash.items() if found.name != name}
-            if len(kept) == len(self._by_hash):
+            known = self._read()
+            kept = {key: found for key, found in known.items() if found.name != name}
+            if len(kept) == len(known):
                 return False
             # Without any token every caller would be an admin.
             if not any(found.role == "admin" for found in kept.values()):
-                raise ParameterError(
-                    f"token: expected at least one admin to stay, got {name!r}, the last one; add an admin first."
-                )
+                raise ParameterError(f"token: expected at least one admin to stay, got {name!r}; add an admin first.")
             self._save(kept)
             return True
 
@@ -120,15 +110,12 @@ class TokenStore:
         """Return name and role of the owner of a token, None if it is unknown."""
         if len(token) > _MAX_TOKEN_LENGTH:
             return None
-        with self._lock:
-            self._reload()
-            found = None
-            given = _hash(token)
-            # Compare with all hashes, each in constant time: the duration reveals nothing about a stored hash.
-            for stored, identity in self._by_hash.items():
-                if hmac.compare_digest(stored, given):
-                    found = identity
-            return found
+        found, given = None, _hash(token)
+        # Compare with all hashes, each in constant time: the duration reveals nothing about a stored hash.
+        for stored, identity in self._read().items():
+            if hmac.compare_digest(stored, given):
+                found = identity
+        return found
 
     def _save(self, by_hash: dict[str, Identity]) -> None:
         if self.path is not None:
@@ -137,38 +124,32 @@ class TokenStore:
                 # The mode is set before there is any content.
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600))
             write_atomic(self.path, json.dumps({"tokens": rows}, indent=1) + "\n")
-            self._version = _file_version(self.path)
         self._by_hash = by_hash
 
-    def _reload(self) -> None:
-        if self.path is None or (version := _file_version(self.path)) == self._version:
-            return
-        by_hash: dict[str, Identity] = {}
-        try:
-            content = read_bytes(self.path) if version is not None else b""
-            for row in json.loads(content)["tokens"] if content else ():
-                if row["role"] not in ROLES or len(row["sha256"]) != 64:
-                    raise ValueError
-                by_hash[str(row["sha256"])] = Identity(str(row["name"]), str(row["role"]))
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, FileError):
+    def _read(self) -> dict[str, Identity]:
+        """Return the owners by the hashes of their tokens, as they are on the disk now."""
+        with self._lock:
+            if self.path is None:
+                return self._by_hash
+            by_hash: dict[str, Identity] = {}
+            try:
+                content = read_bytes(self.path) if self.path.exists() else b""
+                for row in json.loads(content)["tokens"] if content else ():
+                    if row["role"] not in ROLES or len(row["sha256"]) != 64:
+                        raise ValueError
+                    by_hash[str(row["sha256"])] = Identity(str(row["name"]), str(row["role"]))
+            except FileError:
                 raise
-            # Never continue without tokens: that would admit everybody.
-            raise FileError(
-                f"{self.path}: expected the tokens of a service, got something else; restore it, or remove it."
-            ) from None
-        if self._by_hash and not by_hash:
-            raise FileError(f"{self.path}: expected tokens, got none after some were read; restart the service.")
-        self._by_hash, self._version = by_hash, version
+            except (KeyError, TypeError, ValueError):
+                # Never continue without tokens: that would admit everybody.
+                raise FileError(
+                    f"{self.path}: expected the tokens of a service, got something else; restore it, or remove it."
+                ) from None
+            if self._by_hash and not by_hash:
+                raise FileError(f"{self.path}: expected tokens, got none after some were read; restart the service.")
+            self._by_hash = by_hash
+            return by_hash
 
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _file_version(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
