@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 
-from tombola import Session, play
+from tombola import Session
 from tombola._play import resolve_budget
 from tombola._types import Floats, RngState
 from tombola.budget.budget import _MIN_AMOUNT, Balance, Budget, BudgetTerms, ResolvedBudget
@@ -243,24 +243,6 @@ def _valid(number: Any) -> float:
     return float(min(max(number, _MIN_AMOUNT), MOST)) if number > 0 else 0.0
 
 
-def overspent(number: int) -> bool:
-    """Play once through `play`, and tell whether more was spent, or is reserved, than there was.
-
-    A play in which the learner falls over has no trace.
-    """
-    group, mood = divmod(number, MOODS)
-    question = question_of(group)
-    players: list[Runner] = []
-    if mood == FRAGILE:
-        return False
-    with mock.patch.object(Runner, "play", _keeping(players)):
-        trace = play(
-            Hostile(mood), question.pool, "given", question.delay, budget=question.budget, stop=question.stop,
-            mixed=question.mixed, seed=number,
-        )  # fmt: skip
-    return is_over(question, trace.balance, players[0].state.log, trace.actions, trace.costs)
-
-
 class CompareRequest(NamedTuple):
     pool: Pool
     budget: Budget
@@ -350,29 +332,10 @@ def exceeds(played: Floats, paid: Floats, reserved: float, amount: float) -> boo
         if float((played * paid).sum()) + reserved < 0.999999 * amount:
             return False  # far from it: the sum of some hundred products is right to a part in a billion
     some = np.flatnonzero((played > 0.0) & (paid > 0.0))
-    cost = dyadic_sum(played.ravel()[some], paid.ravel()[some])
-    return cost + Fraction(reserved) > Fraction(amount)
+    products = zip(played.ravel()[some].tolist(), paid.ravel()[some].tolist(), strict=True)
+    return sum(Fraction(share) * Fraction(cost) for share, cost in products) + Fraction(reserved) > Fraction(amount)
 
 
-def dyadic_sum(first: Floats, second: Floats) -> Fraction:
-    """Return the exact sum of the products: every float is a whole number times a power of two."""
-    (a, i), (b, j) = np.frexp(first), np.frexp(second)
-    powers = (i + j).tolist()
-    least = min(powers, default=0)
-    whole = zip((a * 2.0**53).tolist(), (b * 2.0**53).tolist(), powers, strict=True)
-    total = sum((int(x) * int(y)) << (power - least) for x, y, power in whole)
-    return Fraction(total) * Fraction(2) ** (least - 106)
-
-
-def _keeping(players: list[Runner]) -> Any:
-    def play_on(self: Runner, *arguments: Any) -> None:
-        players.append(self)
-        _play(self, *arguments)
-
-    return play_on
-
-
-_play = Runner.play
 _steps: dict[Any, Any] = {}
 _step = Runner.compile
 

@@ -24,7 +24,6 @@ from tombola.cli.session import start, status
 from tombola.errors import ParameterError
 from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
 from tombola.paper.exact import random_order
-from tombola.persistence import SessionFile
 from tombola.readers.to_pool import Table
 from twin_cases import Case, check_budget_twin
 
@@ -179,23 +178,16 @@ def test_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
     assert Session.load(tmp_path / "s.json").balance == session.balance
 
 
-@pytest.mark.full
-def test_live_run_aims(tmp_path: Path, capsys: Any) -> None:
+@pytest.mark.usefixtures("plainly")
+def test_session_start_takes_target(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "ids.txt").write_text("\n".join(map(str, range(40))))
-    out = tmp_path / "my.run"
-    start(
-        tmp_path / "ids.txt", "small,large", out, seed=1, budget=[90.0], target=0.25, worst=["small=1,large=4"]
-    )  # fmt: skip
-    with SessionFile.open(out) as run:
-        for one in run.next(10):
-            known = {"small": (0.5, 1.0), "large": (0.0, 4.0)}.get(one.action)
-            if known is not None:
-                run.record(one.round, loss=known[0], cost=known[1])
-    capsys.readouterr()
-    status(out)
-    assert "target 0.25 over all rows" in " ".join(capsys.readouterr().out.split())
+    arguments: Any = (tmp_path / "ids.txt", "small,large", tmp_path / "my.run")
     with pytest.raises(ParameterError, match="--target: expected a budget with it"):
-        start(tmp_path / "ids.txt", "small,large", tmp_path / "other.run", seed=1, target=0.25)
+        start(*arguments, losses=True, seed=1, target=0.25)
+    start(*arguments, losses=True, seed=1, budget=[90.0], target=0.25, worst=["small=1,large=4"])
+    capsys.readouterr()
+    status(arguments[2])
+    assert "target 0.25 over all rows" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

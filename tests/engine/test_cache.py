@@ -100,17 +100,6 @@ def test_code_with_renamed_classes_is_recompiled_silently(
     assert list(folder.rglob("*.nbi"))
 
 
-@pytest.mark.usefixtures("folder")
-def test_full_disk_is_not_reported_as_kernel_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("numba.core.caching.FunctionCache.save_overload", full)
-    with pytest.raises(TombolaWarning, match="No space left on device"):  # pytest makes warnings errors
-        compile_loop(thrice, (2.0,))
-    assert compile_loop(thrice, (2.0,))(2.0) == 6.0
-
-
 def test_has_index_finds_cached_kernels_without_numba(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
     monkeypatch.setattr(cache, "_cache_folders", cache._cache_folders.__wrapped__)

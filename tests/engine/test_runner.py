@@ -51,6 +51,8 @@ class NeverReady(Learner):
 def test_learner_that_stays_due_raises() -> None:
     with pytest.raises(LearnerError, match="needs to plan after 100 plans in round 1"):
         play(NeverReady(), Pool([[0.0, 1.0]]), seed=1)
+    with pytest.raises(LearnerError, match="needs to plan after 100 plans in round 1"):
+        Session(NeverReady(), 2, 10, seed=0).act()
 
 
 @dataclass(frozen=True)

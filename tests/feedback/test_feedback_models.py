@@ -34,25 +34,6 @@ from tombola.rng import uniform
 BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")
 
 
-class AlwaysDue(EmpiricalLP):
-    """Wants to plan, and plans nothing."""
-
-    @staticmethod
-    def needs_plan(state: Any, fits: Floats) -> bool:
-        return True
-
-    def plan(self, *shown: Any, **named: Any) -> None:
-        pass
-
-
-@pytest.mark.usefixtures("plainly")
-def test_budgeted_learner_that_stays_due_raises() -> None:
-    with pytest.raises(LearnerError, match="needs to plan"):
-        play(AlwaysDue(), instances.three_actions(16, seed=0), budget=Budget(8.0), seed=0)
-    with pytest.raises(LearnerError, match="needs to plan"):
-        Session(AlwaysDue(), 2, 10, budget=BUDGET, seed=0).act()
-
-
 def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
     """Return a session of every setting, a ticket of it that is not the last one, and what may be told of it."""
     found: list[tuple[Session, tuple[float, ...], dict[str, Any]]] = [
