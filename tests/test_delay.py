@@ -116,13 +116,6 @@ def test_constant_delay_equals_delay_per_round(learner: Learner, delay: int) -> 
         assert np.array_equal(one.probabilities, other.probabilities)
 
 
-def test_missing_feedback_keeps_first_choice() -> None:
-    trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=20, seed=0)
-    assert trace.actions.tolist() == [0] * 20
-    trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=18, seed=0)
-    assert trace.actions.tolist() == [0] * 19 + [1]
-
-
 def test_delays_of_rows_travel_with_their_rows() -> None:
     """A row with no delay is heard of at once and one with a long delay never, wherever the shuffle puts them."""
     rng = np.random.default_rng(0)
