@@ -353,24 +353,19 @@ class Witness:
 
     def __init__(self, amounts: Floats, limits: ResolvedBudget) -> None:
         self.amounts = amounts.tolist()
-        self.worst = limits.worst.tolist()
-        self.paid: list[tuple[float, ...]] = []
+        self.worst = [[Fraction(cost) for cost in row] for row in limits.worst.tolist()]
+        self.paid = [Fraction(0)] * amounts.size
         self.open: dict[int, int] = {}
 
-    def is_over(self) -> bool:
-        """Tell, exactly, whether more has been paid, or may have to be, than there is."""
-        held = [*self.paid, *(self.worst[action] for action in self.open.values())]
-        return any(
-            sum(costs) >= 0.999999 * amount and sum(map(Fraction, costs)) > Fraction(amount)
-            for amount, costs in zip(self.amounts, zip(*held, strict=True), strict=False)
-        )
+    def pay(self, round: int, costs: list[float]) -> None:
+        del self.open[round]
+        self.paid = [paid + Fraction(cost) for paid, cost in zip(self.paid, costs, strict=True)]
 
     def is_wronged(self, balance: Balance) -> bool:
-        """Tell whether a balance says less than was paid, or is open, or more than there is."""
+        """Tell, exactly, whether a balance says less than was paid, or is open, or more than there is."""
         for j, (amount, spent, reserved) in enumerate(zip(self.amounts, balance.spent, balance.reserved, strict=True)):
-            paid = sum(Fraction(costs[j]) for costs in self.paid)
-            still = sum(Fraction(self.worst[action][j]) for action in self.open.values())
-            if Fraction(spent) < paid or Fraction(reserved) < still or Fraction(spent) + Fraction(reserved) > amount:
+            still = sum(self.worst[action][j] for action in self.open.values())
+            if spent < self.paid[j] or reserved < still or Fraction(spent) + Fraction(reserved) > amount:
                 return True
         return False
 
@@ -392,7 +387,7 @@ def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
     for _ in range(pool.rows):
         round_, action = live.act()
         witness.open[round_] = action
-        if witness.is_over():
+        if witness.is_wronged(live.balance()):
             return True
         while witness.open and rng.random() < share:
             round_, action = rng.choice(list(witness.open.items()))
@@ -403,8 +398,7 @@ def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
             news = observe_answer(live, round_, answer)
             if (action < pool.k and not news) or (rng.random() < 0.2 and observe_answer(live, round_, answer)):
                 return True
-            del witness.open[round_]
-            witness.paid.append(tuple(row[action].tolist()) if action < pool.k else (0.0,) * row.shape[1])
+            witness.pay(round_, row[action].tolist() if action < pool.k else [0.0] * row.shape[1])
     return witness.is_wronged(live.balance())
 
 

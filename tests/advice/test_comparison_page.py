@@ -63,54 +63,32 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
     )  # fmt: skip
 
 
-@pytest.fixture
-def page_file(tmp_path: Path) -> Path:
-    path = tmp_path / "page.html"
-    path.write_text(html(), encoding="utf-8")
-    return path
-
-
-def test_input_is_escaped_and_nothing_is_loaded(page_file: Path) -> None:
-    text = page_file.read_text(encoding="utf-8")
-    assert not [
-        raw
-        for raw in ("<learner>", "Mid<i>", "a <note>", "UCB<b>", "<Zeta>", "much <b>", "start <x>", "<it>")
-        if raw in text
-    ]
+def test_input_is_escaped_and_nothing_is_loaded() -> None:
+    text = html()
+    raw = ("<learner>", "Mid<i>", "a <note>", "UCB<b>", "<Zeta>", "much <b>", "start <x>", "<it>")
+    assert [one for one in raw if one in text] == []
     assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
-
-
-def test_names_are_text_in_figures() -> None:
-    """Matplotlib would read text between dollars as mathematics."""
-    x = np.array([1.0, 2.0])
-    names = ("$x_1$", "cost $5 to $6", "$\\frac{", "a_b^c", "100%")
-    chart = Chart("all $ names $", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
-    page = html(charts=[chart])
-    drawn = page[page.index("<svg") : page.index("</svg>")]
-    assert all(f">{name}<" in drawn for name in names)
-    assert draw_chart(chart).axes[0].get_title(loc="left") == "all $ names $"
-
-
-def test_control_characters_are_escaped() -> None:
-    """A right-to-left mark would reverse the text behind it."""
-    x = np.array([1.0, 2.0])
-    page = html(charts=[Chart("t", "round", "regret", (Band("b\u202e\x1b", x, x, x, x),))])
-    assert "\\u202ea\\x1b&lt;Zeta&gt;" in page
-    assert not {"\u202e", "\x1b"} & {*page}
+    assert "<details>" in html(16)
+    assert "<details>" not in html(15)
 
 
 @pytest.mark.filterwarnings("error")
 def test_names_in_figures_are_short_and_escaped() -> None:
-    """A warning of Matplotlib repeats characters it cannot draw: an escape would reach the terminal."""
+    """A warning of Matplotlib repeats characters it cannot draw; text between dollars would be mathematics."""
     x = np.array([1.0, 2.0])
-    names = ("\x1b[31mred", "two\nlines", "n" * 1000, "\u6f22\u5b57", "\u202eleft")
-    chart = Chart("t \x1b", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
-    figure = draw_chart(chart)
-    drawn = figure_bytes(figure, "svg").decode()
-    shown = ("\\x1b[31mred", "two\\nlines", "n" * 45 + "...", "\u6f22\u5b57", "\\u202eleft")
-    assert all(f">{name}<" in drawn for name in shown)
-    assert "\x1b" not in drawn
+    names = {
+        "\x1b[31mred": "\\x1b[31mred", "two\nlines": "two\\nlines", "n" * 1000: "n" * 45 + "...",
+        "\u202eleft": "\\u202eleft",
+        **{name: name for name in ("\u6f22\u5b57", "$x_1$", "cost $5 to $6", "$\\frac{", "a_b^c", "100%")},
+    }  # fmt: skip
+    chart = Chart("all $ names $ \x1b", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
+    figure, page = draw_chart(chart), html(charts=[chart])
+    assert figure.axes[0].get_title(loc="left") == "all $ names $ \\x1b"
     assert figure.axes[0].get_window_extent().width > figure.get_window_extent().width / 4
+    for drawn in (figure_bytes(figure, "svg").decode(), page[page.index("<svg") : page.index("</svg>")]):
+        assert [shown for shown in names.values() if f">{shown}<" not in drawn] == []
+    assert "\\u202ea\\x1b&lt;Zeta&gt;" in page
+    assert not {"\u202e", "\x1b"} & {*page}
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0, 7.0])
@@ -136,15 +114,11 @@ def test_tick_labels_are_exact() -> None:
                 assert float(label.get_text().replace(",", "")) == pytest.approx(place, abs=1e-9 * (high - low))
 
 
-def test_details_from_16_actions_on() -> None:
-    assert "<details>" in html(16)
-    assert "<details>" not in html(15)
-
-
 @needs_browser
 @pytest.mark.parametrize("width", [1200, 390])
-def test_page_in_browser(browser: Any, page_file: Path, width: int) -> None:
-    page, problems = open_file(browser, page_file, width)
+def test_page_in_browser(browser: Any, tmp_path: Path, width: int) -> None:
+    (tmp_path / "page.html").write_text(html(), encoding="utf-8")
+    page, problems = open_file(browser, tmp_path / "page.html", width)
     first = page.locator("main > :not(style)").first
     assert "<Zeta>" in first.inner_text(), "the summary comes first"
     ends = page.locator('figure svg g[id*="-end-"]')

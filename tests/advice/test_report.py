@@ -274,7 +274,8 @@ PAGES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
         ("learners differ in the feedback they see", "Rows are drawn with replacement in iid order"),
     ),
     "switching price": (
-        {"learners": ("UCB1",), "price": 2.0}, "bandit", ("total loss with switching costs above the best fixed action",)
+        {"learners": ("UCB1",), "price": 2.0}, "bandit",
+        ("total loss with switching costs above the best fixed action",),
     ),
     "target": ({"target": 0.5}, "bandit", ("the cost above the cheapest mix that reaches the target",)),
     "delays of rows": ({"learners": ("UCB1",)}, "bandit", ("feedback arrives 0 to 3 rounds late",)),
