@@ -5,11 +5,12 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from conftest import Own, Sums, variant
 from tombola import Learner, MixedLearner, Pool, check_learner, checks, learners
 from tombola import classification as labels
 from tombola._types import Floats, RngState
@@ -55,32 +56,6 @@ def test_learners_of_tombola_pass_every_check(learner: Any, request: pytest.Fixt
     assert check_learner(learner) == [check.__name__ for check in checks.CHECKS]
 
 
-class Sums(NamedTuple):
-    """Some numbers that change."""
-
-    total: Floats
-    other: Floats
-
-
-@dataclass(frozen=True)
-class Own(Learner):
-    """A correct learner; the broken ones differ in one thing each."""
-
-    feedback: ClassVar[Any] = "full"
-    learns: ClassVar[bool] = False
-
-    def init(self, actions: int, horizon: int) -> Sums:
-        return Sums(np.zeros(1), np.zeros(actions))
-
-    @staticmethod
-    def act(state: Any, rng: RngState) -> tuple[int, float]:
-        return int(4 * state.total[0]) % state.other.size, 1.0
-
-    @staticmethod
-    def observe(state: Any, losses: Floats) -> None:
-        state.total[0] += losses[0]
-
-
 @dataclass(frozen=True)
 class OwnMix(MixedLearner):
     """A correct bandit learner: exponential weights of importance-weighted losses."""
@@ -109,12 +84,6 @@ def test_base_learners_below_pass_every_check() -> None:
     with pytest.warns(TombolaWarning, match="Own: does not learn within 400 rounds"):
         check_learner(Own())
     check_learner(OwnMix())
-
-
-def variant(name: str, base: Any = Own, **members: Any) -> Any:
-    """Return the class of a learner that differs from a correct one in these members; functions become kernels."""
-    kernels = {key: staticmethod(value) if callable(value) else value for key, value in members.items()}
-    return dataclass(frozen=True)(type(name, (base,), kernels))
 
 
 def overflow(state: Any, rng: RngState) -> tuple[int, float]:

@@ -1,7 +1,7 @@
 """Pool: a fixed table of losses, one row per round and one column per action."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -177,14 +177,6 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
         if kind not in (None, table.kind):
             raise PoolError(f"Pool: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out.")
         return table.pool
-    several = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [given]
-    learner = next(iter(several), None)
-    # A frame may have a column of this name.
-    if hasattr(learner, "feedback") and not is_frame(learner):
-        raise PoolError(
-            f"Pool: expected a pool, got the learner {type(learner).__name__}; swap the arguments: "
-            "play(learner, pool), compare(pool, learners)."
-        )
     # Frames come first: those of polars have `rows`, too.
     if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
         return Pool(given, kind=kind)
@@ -196,7 +188,7 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
         return given
     raise PoolError(
         f"Pool: expected a pool, or an array of losses with a column for each action, got {type(given).__name__}; "
-        "write tombola.Pool(losses), or tombola.read_table(...).pool."
+        "write tombola.Pool(losses), and play(learner, pool), but compare(pool, learners)."
     )
 
 

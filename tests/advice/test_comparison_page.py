@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from browser import needs_browser, open_file
-from tombola.advice.comparison_page import _ActionMean, _mean_bars
+from tombola.advice.comparison_page import _Bar
 from tombola.advice.text import Summary
 from tombola.readers.units import UNIT_LOSSES
 from tombola.report.chart import Band, Chart, Line
@@ -31,7 +31,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         }
         for i, name in enumerate(names)
     ]  # fmt: skip
-    means = [_ActionMean(f"a very long name of action {i}", i / 30, i / 40, i / 20) for i in range(actions)]
+    bars = [_Bar(f"a very long name of action {i}", f"{i / 30:.4f}", 2.0 * i, i, 3.0 * i) for i in range(actions)]
     summary = Summary(
         "t: 100 rows",
         "Best <b>",
@@ -58,7 +58,7 @@ def html(actions: int = 20, charts: Sequence[Chart] = ()) -> str:
         routing=[{"name": "always <a>", "mean_loss": "0.5000", "spent": ""}],
         rankings={"random": rows, "given": rows}, regret_definition="loss",
         pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
-        bars=_mean_bars(means), explained=None,
+        bars=bars, explained=None,
         ticks=["0", "1"], command="tombola compare x.csv",
     )  # fmt: skip
 

@@ -13,14 +13,7 @@ from tombola import Pool, compare, demo, play
 from tombola._compare import regret_bound
 from tombola._formatting import format_estimate
 from tombola.advice import CompareReport, CompareRequest, compare_page, run_comparison
-from tombola.advice.comparison_page import (
-    _action_means,
-    _ActionMean,
-    _charts,
-    _mean_bars,
-    _share_chart,
-    ranking_cells,
-)
+from tombola.advice.comparison_page import _charts, _mean_bars, _share_chart
 from tombola.advice.default_learners import MEAN_RANKS, Conditions, default_budgeted_learners, default_learners
 from tombola.budget import Budget, optimum
 from tombola.budget.optimum import UnreachableError
@@ -31,6 +24,7 @@ from tombola.errors import OrderError, ParameterError, TombolaWarning
 from tombola.learners import EmpiricalLP, FollowTheLeader
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
+from tombola.readers.units import UNIT_LOSSES
 from tombola.rng import repetition_seeds
 
 
@@ -61,7 +55,7 @@ def test_rankings_equal_compare(feedback: str, delay: int, price: float) -> None
         rows = [row for row in report.rankings[order] if row.rank is not None]
         assert [row.learner for row in rows] == runs.ranking(order)
         assert [row.regret for row in rows] == [runs.regret(row.learner, order) for row in rows]
-        assert ranking_cells(rows[0], report)["regret"] == format_estimate(runs.regret(rows[0].learner, order))
+        assert report.ranking_cells(rows[0])["regret"] == format_estimate(runs.regret(rows[0].learner, order))
         assert rows[0].spent == ()
     assert report.advice.learner in runs.learners
 
@@ -123,7 +117,7 @@ def test_tiny_tables(rows: int, actions: int, repeated: int) -> None:
     report = run_comparison(read_table(np.full((rows, actions), 0.5), kind="losses"), asked(repetitions=repeated))
     assert "</html>" in compare_page(report, command="x")
     json.dumps(report.to_dict(), allow_nan=False)
-    assert "inf" not in ranking_cells(report.rankings["random"][0], report)["regret"]
+    assert "inf" not in report.ranking_cells(report.rankings["random"][0])["regret"]
 
 
 @pytest.mark.parametrize(
@@ -213,15 +207,13 @@ def test_random_fixed_action_in_ranking() -> None:
     assert not report.advice.fixed_action
 
 
-def test_action_means_and_bars() -> None:
-    pool = table().pool
-    means = _action_means(pool)
-    assert [mean.value for mean in means] == pytest.approx(sorted(pool.means.tolist()))
-    assert all(mean.low < mean.value < mean.high for mean in means)
-    assert [mean.action for mean in means] == [pool.actions[i] for i in np.argsort(pool.means)]
-    for shown in (means, [_ActionMean("a", 0.0, 0.0, 0.0)]):
-        bars = _mean_bars(shown)
-        assert all(0 <= one["left"] <= one["dot"] <= one["left"] + one["width"] <= 100.01 for one in bars)
+def test_bars_of_actions() -> None:
+    for pool in (table().pool, Pool([[0.0]])):
+        bars, (low, high) = _mean_bars(pool, UNIT_LOSSES)
+        assert [bar.action for bar in bars] == [pool.actions[i] for i in np.argsort(pool.means)]
+        assert [float(bar.text) for bar in bars] == pytest.approx(sorted(pool.means.tolist()), abs=1e-4)
+        assert all(0 <= bar.left <= bar.dot <= bar.left + bar.width <= 100.01 for bar in bars)
+        assert low + bars[0].dot * (high - low) / 100 == pytest.approx(float(bars[0].text), abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +327,7 @@ def test_target_in_summary_page_and_json() -> None:
     report = with_target(0.3)
     best = optimum(report.pool, Budget(target=0.3, null="add"))
     assert report.summary.best.startswith("Cheapest fixed mix that reaches the target (exact): small on ")
-    assert f"cost {300 * best.cost[0]:.4g}. One row better (by 1 loss) costs " in report.summary.best
+    assert f"cost {300 * best.cost[0]:.4g}. Learners" in report.summary.best
     assert report.summary.gain.endswith("The target is aimed at, not guaranteed.")
     picture = next(one for one in _charts(report) if one.heading == "Mean loss of the best mix over the budget")
     assert [(line.name, line.y.tolist()) for line in picture.chart.lines] == [("your target", [0.3, 0.3])]

@@ -29,7 +29,7 @@ from hostile import (
 from tombola import Session, play
 from tombola._types import Floats, RngState
 from tombola.budget import tracker as tracker
-from tombola.budget.budget import _MIN_AMOUNT, Balance, Budget, BudgetRun
+from tombola.budget.budget import _MIN_AMOUNT, Balance, Budget
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import StepRunner, budgeted
@@ -259,19 +259,6 @@ def test_least_amount_has_common_scale(learner: Any) -> None:
 )  # fmt: skip
 def test_what_mix_is(mix: list[float], is_one: bool) -> None:
     assert tracker._is_distribution(np.array(mix)) == is_one
-
-
-def test_mix_of_one_and_dust_costs_more_than_one() -> None:
-    """1.0 of an action and 1e-17 of another is more than the first alone, though the sum of costs rounds to it."""
-    limits = Budget(4.0, worst=[1.0, 1.0, 0.0]).resolve(3, 1)
-    full, _ = tracker.new_tracker(BudgetRun(limits, mixed=True), 10)
-    costs = np.array([[1.0], [1.0], [0.0]])
-    alone, dusty = (
-        tracker._cost_in_ticks(full, np.array(mix), costs, 0) for mix in ([1.0, 0.0, 0.0], [1.0, 1e-17, 0.0])
-    )
-    assert dusty > alone == full.unit_ticks[0]
-    assert tracker._cost_in_ticks(full, np.array([1e-200, 0.0, 1.0]), costs * 1e-200, 0) == 1.0
-    assert tracker._cost_in_ticks(full, np.array([0.0, 0.0, 1.0]), costs, 0) == 0.0
 
 
 @pytest.mark.usefixtures("plainly")

@@ -251,11 +251,3 @@ def least(losses: Any, costs: Any, amounts: Any) -> float:
 
 def price_of(pool: Pool, budget: Budget) -> str:
     return _price_text(pool, budget, optimum(pool, budget))
-
-
-def test_price_of_one_loss_less() -> None:
-    """At a corner: the price of one loss less, not of one loss more; none where no mix has less."""
-    pool = Pool([[0.5, 0.25, 1.0]] * 8, costs=[[0.0, 3.0, 2.0]] * 8)
-    assert price_of(pool, Budget(target=0.5, null="add")).startswith("One row better (by 1 loss) costs 12; a target")
-    assert price_of(pool, Budget(target=0.25, null="add")).startswith("No mix reaches a target a tenth stricter")
-    assert "nothing" in price_of(pool, Budget(1e308, null="add"))

@@ -8,11 +8,10 @@ import sys
 import types
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from conftest import Run, Sums, variant
 from tombola import FollowTheLeader, Learner, Pool, play
 from tombola import rng as coins_module
 from tombola._types import Floats, RngState
@@ -32,7 +32,6 @@ from tombola.errors import LearnerError
 from tombola.rng import bits, choice, gamma, integers, new_rng, normal, uniform
 
 pytestmark = pytest.mark.usefixtures("machine_code")
-RunPython = Callable[..., Any]
 MASK = 2**64 - 1
 
 
@@ -325,27 +324,9 @@ def test_opaque_function_is_never_cached(source: str) -> None:
     assert print_of(source, **OPAQUE[source]) is None
 
 
-class Total(NamedTuple):
-    total: Floats
-
-
 def learner_of(act: Any) -> Learner:
     """Return a learner that acts like this on the total loss of action 0."""
-
-    @dataclass(frozen=True)
-    class Own(Learner):
-        feedback: ClassVar[Any] = "full"
-
-        def init(self, actions: int, horizon: int) -> Total:
-            return Total(np.zeros(1))
-
-        @staticmethod
-        def observe(state: Total, losses: Floats) -> None:
-            state.total[0] += losses[0]
-
-    Own.act = staticmethod(act)  # type: ignore[method-assign]
-    Own.__abstractmethods__ = frozenset()
-    return Own()  # type: ignore[abstract]
+    return variant("Mine", act=act)()  # type: ignore[no-any-return]
 
 
 def actions_of(learner: Learner) -> list[int]:
@@ -362,7 +343,7 @@ def rich_names() -> set[str]:
 
 @pytest.mark.full
 def test_kernel_that_makes_arrays_works_too() -> None:
-    def act(state: Total, rng: RngState) -> tuple[int, float]:
+    def act(state: Sums, rng: RngState) -> tuple[int, float]:
         scores = np.zeros(3)
         scores[int(4 * state.total[0]) % 3] = 1.0
         return int(np.argmax(scores)), 1.0
@@ -379,7 +360,7 @@ def test_kernel_without_arrays_has_no_nrt() -> None:
 
 
 def test_kernel_may_not_call_through_module() -> None:
-    def act(state: Total, rng: RngState) -> tuple[int, float]:
+    def act(state: Sums, rng: RngState) -> tuple[int, float]:
         return int(3 * coins_module.uniform(rng)), 1 / 3
 
     with pytest.raises(LearnerError) as caught:
@@ -390,7 +371,7 @@ def test_kernel_may_not_call_through_module() -> None:
 
 
 def test_compile_error_shows_the_line_of_the_learner_and_the_fix() -> None:
-    def act(state: Total, rng: RngState) -> tuple[int, float]:
+    def act(state: Sums, rng: RngState) -> tuple[int, float]:
         return state.nothing, 1.0  # type: ignore[attr-defined]
 
     said = r"(?s)expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1.*test_compiler.py.*state.nothing"
@@ -457,27 +438,34 @@ class Mine(Learner):
 """
 HELPER = "def nudge(x):\n    return 0.5 * x\n"
 PLAY = """
+import json
+import numba.core.event as event
 import numpy as np
 from mine import Mine
-from tombola import Pool, play
-from tombola.engine.compiler import compiled
-with compiled():
-    print(play(Mine(), Pool(np.random.default_rng(0).random((40, 3))), seed=1).actions.tolist())
+from tombola import Exp3, Pool, Session, play
+from tombola.engine import compiler
+with compiler.compiled(), event.install_recorder("numba:compile") as compiled:
+    played = play(Mine(), Pool(np.random.default_rng(0).random((40, 3))), delay=1, seed=1).actions.tolist()
+    session = Session(Exp3(), actions=3, horizon=9, seed=0)
+    session.observe(session.act(), loss=0.5)
+stats = [(kernel.stats, kernel.__qualname__) for kernel in compiler._loops.values()]
+hits, misses = (sum(sum(getattr(one, name).values()) for one, _ in stats) for name in ("cache_hits", "cache_misses"))
+print(json.dumps([played, len(compiled.buffer), hits, misses, [name for _, name in stats]]))
 """
 
 
 @pytest.mark.full
-def test_code_edited_between_processes_is_never_stale(tmp_path: Path, run_python: RunPython) -> None:
-    """The edits keep size and time of the files, so that only the fingerprint can notice them."""
+def test_code_edited_between_processes_is_never_stale(tmp_path: Path, run_python: Run) -> None:
+    """The edits keep size and time of the files, so that only the fingerprint can notice them; no edit, no compiler."""
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def run(learner: str, helper: str, **environment: str) -> str:
+    def run(learner: str, helper: str = HELPER) -> Any:
         for name, source in (("mine.py", learner), ("helper.py", helper)):
             (tmp_path / name).write_text(source)
             os.utime(tmp_path / name, (1e9, 1e9))
-        done = run_python("-c", PLAY, cwd=tmp_path, **cache, **environment)
+        done = run_python("-c", PLAY, cwd=tmp_path, **cache)
         assert done.returncode == 0, done.stderr
-        return str(done.stdout)
+        return json.loads(done.stdout)
 
     edits = [
         (LEARNER, HELPER),
@@ -485,62 +473,24 @@ def test_code_edited_between_processes_is_never_stale(tmp_path: Path, run_python
         (LEARNER.replace("STEP = 0.25", "STEP = 0.75"), HELPER),
         (LEARNER.replace("% 3, 1.0", "% 2, 1.0"), HELPER),
         (LEARNER.replace("up: float\n    down: float", "down: float\n    up: float"), HELPER),
+        (LEARNER.replace("return int(", "return int(np.zeros(3).sum() + "), HELPER),  # with reference counts
     ]
-    compiled = [run(*edit) for edit in edits]
-    assert compiled == [run(*edit, NUMBA_DISABLE_JIT="1") for edit in edits]
-    assert len(set(compiled[:4])) == 4, "each of these edits changes what is played"
-    assert compiled[4] == compiled[0]
-    assert run(*edits[0]) == compiled[0]
-
-
-WARM = """
-import json, sys
-import numba.core.event as event
-from tombola import Exp3, FollowTheLeader, Pool, Session, play
-from rich_learner import Rich
-import numpy as np
-from tombola.engine.compiler import compiled as always_compiled
-with always_compiled(), event.install_recorder("numba:compile") as compiled:
-    pool = Pool(np.random.default_rng(0).random((40, 3)))
-    played = [play(learner, pool, delay=1, seed=1).actions.tolist() for learner in (FollowTheLeader(), Exp3(), Rich())]
-    session = Session(Exp3(), actions=3, horizon=9, seed=0)
-    session.observe(session.act(), loss=0.5)
-from tombola.engine import compiler
-kernels = compiler._loops
-print(json.dumps({
-    "compiled": len(compiled.buffer),
-    "hits": sum(sum(k.stats.cache_hits.values()) for k in kernels.values()),
-    "misses": sum(sum(k.stats.cache_misses.values()) for k in kernels.values()),
-    "names": [k.__qualname__ for k in kernels.values()],
-    "played": played,
-}))
-"""
-RICH = LEARNER.replace("class Mine", "class Rich").replace(
-    "return int(state.total[0] * state.up) % 3", "return int(np.zeros(3).sum() + state.total[0] * state.up) % 3"
-)
-
-
-@pytest.mark.full
-def test_warm_start_compiles_nothing(tmp_path: Path, run_python: RunPython) -> None:
-    (tmp_path / "rich_learner.py").write_text(RICH)
-    (tmp_path / "helper.py").write_text(HELPER)
-
-    def run() -> tuple[dict[str, Any], set[str]]:
-        done = run_python("-c", WARM, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout), {path.name for path in (tmp_path / "cache").rglob("*.nb*")}
-
-    (cold, files), (warm, files_after) = run(), run()
-    assert cold["hits"] == 0 < cold["misses"] <= cold["compiled"]
-    assert (warm["misses"], warm["compiled"], warm["hits"]) == (0, 0, cold["misses"])
-    assert files == files_after
-    assert warm["played"] == cold["played"]
-    assert {name.rpartition("_")[2] for name in warm["names"]} == {"nonrt", "nrt"}
-    for name in warm["names"]:
+    cold = [run(*edit) for edit in edits]
+    files = {path.name for path in (tmp_path / "cache").rglob("*.nb*")}
+    played = [one[0] for one in cold]
+    assert len({str(one) for one in played[:4]}) == 4, "each of these edits changes what is played"
+    assert played[4] == played[5] == played[0]
+    assert cold[0][2] == 0 < cold[0][3] <= cold[0][1]
+    for (again, compiled, hits, misses, names), before in zip([run(*edits[0]), run(*edits[5])], cold[::5], strict=True):
+        assert (again, compiled, misses, names) == (before[0], 0, 0, before[4])
+        assert hits == before[2] + before[3]
+    assert {name.rpartition("_")[2] for one in cold for name in one[4]} == {"nonrt", "nrt"}
+    assert {path.name for path in (tmp_path / "cache").rglob("*.nb*")} == files
+    for name in cold[0][4]:
         assert any(f".{name}-" in file and file.endswith(".nbi") for file in files), "Numba names its files so"
 
 
-def test_imports_are_few(run_python: RunPython) -> None:
+def test_imports_are_few(run_python: Run) -> None:
     """`import tombola` loads nothing heavy, and a session with one learner neither the others nor the statistics."""
     script = dedent(
         """
@@ -558,7 +508,7 @@ def test_imports_are_few(run_python: RunPython) -> None:
     assert int(ours) <= 52
 
 
-def test_without_compiler_numba_is_never_imported(run_python: RunPython) -> None:
+def test_without_compiler_numba_is_never_imported(run_python: Run) -> None:
     script = dedent(
         """
         import sys

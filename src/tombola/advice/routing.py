@@ -17,8 +17,7 @@ from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, plural
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
-from tombola.advice.text import mean_in_units, mix_text
-from tombola.budget.budget import Budget
+from tombola.advice.text import interval_data, mean_in_units, mix_text
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.budget.target import target_regret
 from tombola.delay import RowDelays
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 _MIN_REPETITIONS, _MAX_REPETITIONS = 5, 10
 # Rounds at which the curve of rows won is drawn: enough for a smooth line.
 _CURVE_POINTS = 200
-# Budgets at which the curve of cost against loss is measured, as shares of the cost of the best fixed action.
-_QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
 class _RoutingRow(NamedTuple):
@@ -106,7 +103,6 @@ class Routing:
     rows: router and references.
     rounds, won: rounds of the curve, and rows won against the safe learner up to each, repetitions x rounds.
     risk: loss in rows that the guard lets routing cost on average.
-    quality: under a budget, cost and mean loss of routing at several budgets.
     """
 
     policy: str
@@ -124,7 +120,6 @@ class Routing:
     target: float | None = None
     explanation: Explanation | None = None
     units: Units = UNIT_LOSSES
-    quality: tuple[tuple[float, float], ...] = ()
 
     @cached_property
     def helps(self) -> bool:
@@ -210,16 +205,19 @@ class Routing:
     def to_dict(self) -> dict[str, Any]:
         """Return the result of routing as JSON data; losses are in [0, 1].
 
-        Keys: policy, fixed, features (their number), risk, sentence, detail, helps, repetitions, quality, explanation;
+        Keys: policy, fixed, features (their number), risk, sentence, detail, helps, repetitions, explanation;
         gain, share_of_gap, rows_worse, and mean_loss and cost by name in losses: dicts with value, low, high, or None.
         """
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
             "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,
-            "gain": _data(self.gain), "share_of_gap": _data(self.share_of_gap), "rows_worse": _data(self.against_safe),
+            "gain": interval_data(self.gain), "share_of_gap": interval_data(self.share_of_gap),
+            "rows_worse": interval_data(self.against_safe),
             "repetitions": self.gain.repetitions, "explanation": self._explanation_data(),
-            "quality": [{"cost": cost, "mean_loss": loss} for cost, loss in self.quality],
-            "losses": {row.name: {"mean_loss": _data(row.mean_loss), "cost": _data(row.spent)} for row in self.rows},
+            "losses": {
+                row.name: {"mean_loss": interval_data(row.mean_loss), "cost": interval_data(row.spent)}
+                for row in self.rows
+            },
         }  # fmt: skip
 
     def _explanation_data(self) -> dict[str, Any] | None:
@@ -265,7 +263,6 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     if request.has_budget:
-        columns["quality"] = np.array(_quality(table.pool, request, seeds[0][0]))
         return _budgeted_routing(table, request, columns)
     return replace(_full_routing(table.pool, request, columns), units=table.units)
 
@@ -319,18 +316,6 @@ def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation
     )  # fmt: skip
 
 
-def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[float, float]]:
-    """Return cost and mean loss of RoutedLP on one order, at `_QUALITY_SHARES`."""
-    null = request.budget(pool)
-    assert null is not None
-    whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())
-    found = []
-    for part in _QUALITY_SHARES if whole > 0 else ():
-        trace = RoutedLP().play(pool, budget=Budget(part * whole, null=null.null), order=request.orders[0], seed=seed)
-        found.append((trace.spent, trace.loss / pool.rows))
-    return found
-
-
 def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
     trace = RoutedLP().play(pool, budget=request.budget(pool), order=request.orders[0], seed=seed)
     return {"loss": trace.loss, "spent": trace.spent}
@@ -361,13 +346,9 @@ def _budgeted_routing(table: "Table", request: "CompareRequest", runs: dict[str,
         ),
         np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0,
         float(request.amounts[0]) if request.amounts else None, len(pool.feature_names), request.target,
-        units=table.units, quality=tuple((float(cost), float(loss)) for cost, loss in runs["quality"]),
+        units=table.units,
     )  # fmt: skip
 
 
 def _curve_rounds(rows: int) -> Any:
     return np.unique(np.linspace(1, rows, min(rows, _CURVE_POINTS)).astype(np.int64))
-
-
-def _data(estimate: Estimate | None) -> dict[str, float] | None:
-    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
