@@ -71,9 +71,7 @@ def rounds_due(delays: int | Integers, horizon: int) -> list[list[int]]:
 
 
 def resolve_delays(delay: DelayLike, horizon: int) -> int | Integers:
-    """Return one delay for all rounds, or the delay of every round.
-
-    delay: one number for all rounds, one per round, or a function of the round (from 1).
+    """Return one delay for all rounds, or the delay of every round, as `round_delays`.
 
     >>> resolve_delays(3, 10), resolve_delays(lambda t: t % 2, 4).tolist()
     (3, [1, 0, 1, 0])

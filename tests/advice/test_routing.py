@@ -208,10 +208,10 @@ def test_compare_command_takes_features(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_page_explains_the_router() -> None:
-    """Learning curve, capital, rows won, importance and a tree in words."""
+    """Learning curve, rows won, importance and a tree in words."""
     report = run_comparison(table(), request(learners=("FollowTheLeader",)), name="t", workers=1)
     page = compare_page(report, command="tombola compare t.csv")
-    for text in ("Capital of the guard", "Learning curve of the router", "Twice the rows would bring", "In words",
+    for text in ("Learning curve of the router", "Twice the rows would bring", "In words",
                  "side at most 0.5: small", "Features that matter", "orders lost."):  # fmt: skip
         assert text in page
     assert report.to_dict()["routing"]["explanation"]["importance"]["side"] > 0.2

@@ -58,26 +58,6 @@ def test_session_equals_play_also_saved_midway(learner: BudgetedLearner, stop: A
         assert session.balance == trace.balance
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_act_never_returns_what_could_overspend(learner: BudgetedLearner) -> None:
-    """Half of the feedback never comes, so its worst cost stays reserved."""
-    session = Session(learner, K, horizon=T, budget=BUDGET, seed=1)
-    rng = np.random.default_rng(0)
-    worst = np.vstack([COSTS.max(axis=0), np.zeros(M)])
-    committed = np.zeros(M)
-    for t in range(T):
-        before = session.balance.left
-        ticket = session.act()
-        assert (worst[ticket.action] <= np.array(before)).all()
-        if rng.random() < 0.5:
-            answer(session, ticket)
-            committed += np.vstack([COSTS[t], np.zeros(M)])[ticket.action]
-        else:
-            committed += worst[ticket.action]
-    assert (committed <= np.array(session.balance.amounts)).all()
-    assert np.array(session.balance.spent) + session.balance.reserved == pytest.approx(committed)
-
-
 def test_invalid_feedback_changes_nothing(one_sentence: Any) -> None:
     session = Session(EmpiricalLP(), K, horizon=T, budget=BUDGET, seed=0)
     ticket = session.act()

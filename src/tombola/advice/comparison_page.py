@@ -86,27 +86,19 @@ def _linear(
 
 
 def _routing_pictures(report: CompareReport) -> list[CaptionedChart]:
-    """Return the charts of routing: rows won, capital of the guard, learning curve."""
+    """Return the charts of routing: rows won, learning curve."""
     routing = report.routing
     explained = None if routing is None else routing.explanation
     if routing is None or explained is None:
         return []
     won = Band("Routed, averaged", routing.rounds, *_statistics.mean_band(routing.won))
     floor = Line("promise", np.array([1.0, float(report.pool.rows)]), np.full(2, -routing.risk))
-    capital = Band("capital", routing.rounds, *_statistics.mean_band(explained.capital))
-    pictures = [
-        _captioned(
-            f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
-            f"interval. The promise of the guard is the line at {-routing.risk:g}. {explained.won_text}",
-            _linear("Rows won by routing against the safe learner", "round", "rows won", [won], [floor]),
-        ),
-        _captioned(
-            f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has won. The router is "
-            "played with a probability in proportion to it, at most 1.",
-            _linear("Capital of the guard", "round", "rows", [capital]),
-        ),
-    ]
-    return [*pictures, *([_learning_curve(report, explained)] if explained.starts.size > 1 else [])]
+    rows_won = _captioned(
+        f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
+        f"interval. The promise of the guard is the line at {-routing.risk:g}. {explained.won_text}",
+        _linear("Rows won by routing against the safe learner", "round", "rows won", [won], [floor]),
+    )
+    return [rows_won, *([_learning_curve(report, explained)] if explained.starts.size > 1 else [])]
 
 
 def _captioned(caption: str, chart: Chart) -> CaptionedChart:

@@ -58,7 +58,6 @@ class Explanation:
     starts: training rows of the router in each block, shape (blocks,).
     curve: mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
-    capital: loss in rows that the guard may still risk, repetitions x points of `Routing.rounds`.
     won: loss of the safe learner minus that of routing (averaged over the guard's draws), shape (repetitions,).
     importance: features with the loss per row that each saves, the largest first.
     tree: a decision tree of two levels, one sentence per leaf.
@@ -67,7 +66,6 @@ class Explanation:
     starts: Floats
     curve: Floats
     twice: float
-    capital: Floats
     won: Floats
     importance: tuple[Importance, ...]
     tree: tuple[str, ...]
@@ -275,7 +273,6 @@ def _full_run(pool: Pool, request: "CompareRequest", seed: Seed, *, delay: int |
         "averaged": trace.expected_loss, "realised": trace.loss, "safe": trace.safe_loss, "router": trace.router_loss,
         "fixed": float(trace.losses[:, pool.best].sum()), "oracle": float(trace.losses.min(axis=1).sum()),
         "won": won[_curve_rounds(pool.rows) - 1], "curve": block_means(trace),
-        "capital": trace.stakes.capital[_curve_rounds(pool.rows) - 1],
         # LinearIndex sees only the loss of the action it plays.
         **(
             {"index": LinearIndex().play(pool, order=request.orders[0], delay=delay, seed=seed).loss}
@@ -311,7 +308,7 @@ def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation
         lengths = np.diff(np.append(starts, pool.rows))
         twice = gain_of_twice_the_rows(starts, curve.mean(axis=0), lengths, pool.rows)
     return Explanation(
-        starts, curve, twice, runs["capital"], runs["won"][:, -1], feature_importance(pool, router.models),
+        starts, curve, twice, runs["won"][:, -1], feature_importance(pool, router.models),
         tree_in_words(pool),
     )  # fmt: skip
 

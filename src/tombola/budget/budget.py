@@ -260,8 +260,6 @@ class ResolvedBudget(NamedTuple):
 class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
-    stop: "fits" plays every action whose worst cost still fits; "strict" (the paper) plays only the null action once
-        less than one largest cost of a resource is left.
     mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
     comparator: mean loss per round of the best fixed mix within the budget, NaN if unknown.
     """
@@ -315,10 +313,7 @@ NO_BALANCE = Balance((), (), ())
 
 
 def ticks_per_unit(amounts: Floats) -> Floats:
-    """Return the ticks per cost unit of each resource, shape (resources,).
-
-    A tick is a small unit of cost; sums of whole ticks are exact. There are 2^n ticks per unit, so that the amount in
-    ticks is an integer of 52 bits; 1 for an amount of 0.
+    """Return the ticks per cost unit of each resource, a power of two, shape (resources,); 1 for an amount of 0.
 
     >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True
