@@ -31,7 +31,8 @@ def test_floats_are_kept_without_copy(dtype: Any, kind: str, tmp_path: Path) -> 
         table = np.load(tmp_path / "losses.npy", mmap_mode="r")
     pool = Pool(table)
     assert np.shares_memory(pool.losses, table)
-    assert (pool.losses.dtype, pool.losses.strides) == (dtype, table.strides)
+    assert pool.losses.dtype == dtype
+    assert pool.losses.strides == table.strides
     assert isinstance(pool.losses, np.memmap) == (kind == "memory map")
     assert pool.best == 0
 
@@ -57,7 +58,8 @@ def test_pool_is_read_only() -> None:
 def test_from_rewards_turns_rewards_round() -> None:
     rewards = np.array([[1.0, 0.25]], dtype=np.float32)
     pool = Pool.from_rewards(rewards, actions=["a", "b"], ids=["x"], costs=[[2.0, 3.0]])
-    assert (pool.losses.tolist(), pool.losses.dtype) == ([[0.0, 0.75]], np.float32)
+    assert pool.losses.tolist() == [[0.0, 0.75]]
+    assert pool.losses.dtype == np.float32
     assert (pool.actions, pool.ids) == (("a", "b"), ("x",))
     assert np.asarray(pool.costs).tolist() == [[[2.0], [3.0]]]
 

@@ -147,7 +147,7 @@ class Pool:
     def _check_features(self, features: Any) -> Rows:
         array = _array("features", features)
         table = _frozen(array[:, None] if array.ndim == 1 else array, "features", dimensions=2)
-        if table.shape[0] != self.rows or table.shape[1] == 0:
+        if table.shape[0] != self.rows:
             raise PoolError(
                 f"Pool: features must have a row of numbers for each of the {self.rows} rows, got shape {array.shape}; "
                 "write features as an array of shape (rows, features)."
@@ -235,11 +235,6 @@ def _array(name: str, values: Any) -> NDArray[Any]:
 
 def _table(name: str, values: Any) -> Rows:
     table = _frozen(_array(name, values), name, dimensions=2)
-    if table.shape[0] == 0 or table.shape[1] == 0:
-        raise PoolError(
-            f"Pool: {name} must have at least one row and one action, got shape {table.shape}; "
-            "write for example Pool([[0.0, 1.0]])."
-        )
     if table.shape[0] >= 1 << 32:
         raise PoolError(f"Pool: {name} may have at most 4,294,967,295 rows, got {table.shape[0]}; split the table.")
     return table
@@ -247,10 +242,10 @@ def _table(name: str, values: Any) -> Rows:
 
 def _frozen(array: NDArray[Any], name: str, *, dimensions: int) -> Rows:
     """Return a read-only view; numbers other than float32 become float64."""
-    if array.ndim != dimensions:
+    if array.ndim != dimensions or 0 in array.shape:
         raise PoolError(
-            f"Pool: {name} must have {dimensions} dimensions (rows x actions{' x resources' * (dimensions == 3)}), "
-            f"got {array.ndim}; reshape the array."
+            f"Pool: {name} must have {dimensions} dimensions (rows x actions{' x resources' * (dimensions == 3)}) of "
+            f"at least 1, got shape {array.shape}; write for example Pool([[0.0, 1.0]])."
         )
     if array.dtype not in (np.float32, np.float64):
         if array.dtype.kind not in "biuf":

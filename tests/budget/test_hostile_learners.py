@@ -32,7 +32,7 @@ from tombola.budget import tracker as tracker
 from tombola.budget.budget import _MIN_AMOUNT, Balance, Budget
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback import StepRunner, budgeted
+from tombola.feedback import budgeted
 from tombola.learners import EmpiricalLP, ThriftyLP
 from tombola.persistence import SessionFile
 from tombola.pool import Pool
@@ -169,14 +169,6 @@ def blind(workspace: budgeted._Workspace, prices: Floats, action: int, loss: flo
     """Take in any cost."""
     unpack_action(workspace, prices, action, loss, costs)
     return True
-
-
-def rash(self: StepRunner, played: int) -> tuple[int, float]:
-    """Hand out what came without asking whether it is a ticket."""
-    self.plan(played)
-    self._cells[0, 0] = 0.0
-    _, action, probability = self._act(self._cells)
-    return action, probability
 
 
 unpack_action = budgeted._unpack_action

@@ -1,6 +1,7 @@
 """A target, the mirror image of a budget: the least cost for a mean loss, against an exact solver and a naive twin."""
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tombola.budget.optimum import UnreachableError, best_mix, dual_prices, targ
 from tombola.budget.target import TargetRegret, target_regret
 from tombola.cli.session import start
 from tombola.errors import ParameterError
+from tombola.feedback import BudgetedFeedback
 from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
 from tombola.paper.exact import random_order
 from tombola.persistence import SessionFile
@@ -182,11 +184,12 @@ def test_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plainly")
 def test_session_start_takes_target(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("\n".join(map(str, range(40))))
-    arguments: Any = (tmp_path / "ids.txt", "small,large", tmp_path / "my.run")
+    begin = partial(start, tmp_path / "ids.txt", "small,large", tmp_path / "my.run", losses=True, seed=1, target=0.25)
     with pytest.raises(ParameterError, match="--target: expected a budget with it"):
-        start(*arguments, losses=True, seed=1, target=0.25)
-    start(*arguments, losses=True, seed=1, budget=[90.0], target=0.25, worst=["small=1,large=4"])
-    with SessionFile.open(arguments[2]) as run:
+        begin()
+    begin(budget=[90.0], worst=["small=1,large=4"])
+    with SessionFile.open(tmp_path / "my.run") as run:
+        assert isinstance(run.feedback_model, BudgetedFeedback)
         assert run.feedback_model.limits.target == 0.25
 
 

@@ -314,8 +314,8 @@ def _mean_bars(pool: Pool, units: Units) -> tuple[list[_Bar], tuple[float, float
     margin = max(0.05 * (high - low), units.gap(0.005))
     low, high = max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
     bars = []
-    for value, *ends, name in sorted(means, key=lambda mean: mean[0], reverse=units.scores):
-        dot, left, right = (100 * (min(max(x, low), high) - low) / (high - low) for x in (value, *ends))
+    for value, start, end, name in sorted(means, key=lambda mean: mean[0], reverse=units.scores):
+        dot, left, right = (100 * (min(max(x, low), high) - low) / (high - low) for x in (value, start, end))
         bars.append(_Bar(name, f"{value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2)))
     return bars, (low, high)
 

@@ -50,8 +50,11 @@ def _load_learner(path: Path, call: str, text: str) -> Learner:
     """Return the learner of a call as text, with a class in a file; parameters are literals, never evaluated."""
     try:
         node: Any = ast.parse(call.strip(), mode="eval").body
-        name, words = (node.func.id, node.keywords) if isinstance(node, ast.Call) and not node.args else (node.id, [])
-        parameters = {str(word.arg): ast.literal_eval(word.value) for word in words}
+        parameters = {}
+        if isinstance(node, ast.Call) and not node.args:
+            parameters = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+            node = node.func
+        name: str = node.id
     except (AttributeError, SyntaxError, ValueError):
         raise ParameterError(
             f"--learners: expected NAME or NAME(parameter=1), got {call!r}; write one of these."
