@@ -192,11 +192,8 @@ def test_compare_command_takes_features(tmp_path: Path, capsys: pytest.CaptureFi
     from tombola.cli.app import app
 
     pool = table().pool
-    lines = [
-        f"{int(a)},{int(b)},{f:g}" for (a, b), f in zip(pool.losses, np.ravel(np.asarray(pool.features)), strict=True)
-    ]
-    path = tmp_path / "t.csv"
-    path.write_text("small_loss,large_loss,side\n" + "\n".join(lines) + "\n")
+    path, cells = tmp_path / "t.csv", np.column_stack([pool.losses, np.asarray(pool.features)])
+    np.savetxt(path, cells, "%g", ",", header="small_loss,large_loss,side", comments="")
     app(
         ["compare", str(path), "--features", "side", "--feedback", "full", "--repetitions", "2", "--json", "--fresh",
          "--learners", "FollowTheLeader"],

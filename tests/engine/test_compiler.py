@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from conftest import Run, Sums, variant
-from tombola import FollowTheLeader, Learner, Pool, play
+from tombola import Learner, Pool, play
 from tombola import rng as coins_module
 from tombola._types import Floats, RngState
 from tombola.engine import compiler
@@ -97,19 +97,12 @@ def test_bits_are_those_of_reference(words: tuple[int, ...], plain: bool) -> Non
 
 
 def test_uniform_takes_upper_53_bits() -> None:
-    state = new_rng(np.random.SeedSequence(3)).tolist()
-    assert filled(uniform, 50, seed=3).tolist() == [(xoshiro(state) >> 11) / 2**53 for _ in range(50)]
-
-
-def test_uniform_is_uniform_on_0_to_1_without_1() -> None:
-    values = filled(uniform, 100_000)
+    state, values = new_rng(np.random.SeedSequence(0)).tolist(), filled(uniform, 100_000)
+    assert values[:50].tolist() == [(xoshiro(state) >> 11) / 2**53 for _ in range(50)]
     assert 0 <= values.min() < 0.001
     assert 0.999 < values.max() < 1
     assert not too_far(np.bincount((values * 50).astype(int), minlength=50), np.full(50, 0.02))
-    largest = np.array([MASK, 0, 0, 0], np.uint64)
     assert coins_module._TO_UNIT * float((1 << 53) - 1) < 1.0
-    with interpreted():
-        assert 0 <= compile_loop(uniform, (largest,))(largest) < 1
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 10, 3 << 30, (1 << 32) - 1, (1 << 31) + 1])
@@ -335,28 +328,6 @@ def actions_of(learner: Learner) -> list[int]:
     with interpreted():
         assert play(learner, Pool(losses), seed=1).actions.tolist() == compiled
     return [int(action) for action in compiled]
-
-
-def rich_names() -> set[str]:
-    return {kernel.__qualname__ for kernel in compiler._loops.values() if kernel.__qualname__.endswith("_nrt")}
-
-
-@pytest.mark.full
-def test_kernel_that_makes_arrays_works_too() -> None:
-    def act(state: Sums, rng: RngState) -> tuple[int, float]:
-        scores = np.zeros(3)
-        scores[int(4 * state.total[0]) % 3] = 1.0
-        return int(np.argmax(scores)), 1.0
-
-    before = rich_names()
-    assert len(set(actions_of(learner_of(act)))) == 3
-    assert len(rich_names() - before) == 1
-
-
-def test_kernel_without_arrays_has_no_nrt() -> None:
-    before = rich_names()
-    actions_of(FollowTheLeader())
-    assert rich_names() == before
 
 
 def test_kernel_may_not_call_through_module() -> None:

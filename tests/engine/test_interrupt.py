@@ -148,30 +148,32 @@ def test_ctrl_c_during_import_has_no_traceback(tmp_path: Path, run_python: Run) 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "tombola: stopped.\n")
 
 
+IN_PLACE_OF_MAIN = """
+import signal, sys, threading, time
+import tombola.cli.app
+from tombola.__main__ import main
+{work}
+tombola.cli.app.main = work
+main()
+"""
+
+
 @pytest.mark.parametrize("status", [130, 143])
 def test_stopped_command_waits_for_no_thread(status: int, run_python: Run) -> None:
     """Python itself would: here for ever, and a solver in that thread aborted the process with another status."""
-    script = f"""
-import sys, threading
-import tombola.cli.app
-from tombola.__main__ import main
-def stopped():
+    work = f"""
+def work():
     threading.Thread(target=threading.Event().wait).start()
     print("what was found")
     sys.exit({status})
-tombola.cli.app.main = stopped
-main()
 """
-    done = run_python("-c", script)
+    done = run_python("-c", IN_PLACE_OF_MAIN.format(work=work))
     assert (done.returncode, done.stdout, done.stderr) == (status, "what was found\n", "")
 
 
 def test_dropped_ctrl_c_is_raised_again(run_python: Run) -> None:
     """As an object is deleted; what is dropped there otherwise is told as ever."""
-    script = """
-import signal, sys, time
-import tombola.cli.app
-from tombola.__main__ import main
+    work = """
 class Pressed:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
@@ -187,10 +189,8 @@ def work():
     except KeyboardInterrupt:
         print("heard")
         sys.exit(130)
-tombola.cli.app.main = work
-main()
 """
-    done = run_python("-c", script)
+    done = run_python("-c", IN_PLACE_OF_MAIN.format(work=work))
     assert (done.returncode, done.stdout) == (130, "heard\n")
     assert "ValueError: told" in done.stderr
     assert "KeyboardInterrupt" not in done.stderr
