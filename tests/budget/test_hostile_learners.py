@@ -1,8 +1,8 @@
 """No learner can overspend, for all proposals and writes."""
 
 import math
-from contextlib import nullcontext
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
