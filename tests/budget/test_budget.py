@@ -18,10 +18,12 @@ from tombola.budget.tracker import (
     BudgetTracker,
     _cost_in_ticks,
     _to_ticks,
+    charge,
     new_tracker,
     update_affordable,
 )
 from tombola.errors import ParameterError, PoolError
+from tombola.feedback.budgeted import _make_decide
 from tombola.learners import EmpiricalLP
 from tombola.pool import Pool
 
@@ -99,6 +101,25 @@ def test_look_into_tracker_is_naive_one(m: int, seed: int, stop: Any, mixed: boo
             * generator.integers(0, 2, m)
         )
         tracker.reserved[:] = unit * np.floor(generator.random(m) * ((tracker.amounts - tracker.spent) / unit + 1))
+
+
+def test_learner_is_not_asked_after_strict_stop() -> None:
+    asked: list[Any] = []
+
+    def propose(state: Any, mix: Any) -> None:
+        asked.append(state)
+        mix[:] = 0.0, 1.0, 0.0
+
+    limits = Budget(3.0, worst=[2.0, 1.0, 0.0], null=2).resolve(3, 1)
+    tracker, _ = new_tracker(BudgetRun(limits, "strict"), 9)
+    decide, rng, actions = _make_decide(propose), np.ones(4, np.uint64), []
+    for _ in range(4):
+        update_affordable(tracker)
+        played, reserved = np.zeros(3), np.zeros(1)
+        actions.append(decide(None, np.zeros(3), rng, tracker, played, reserved)[0])
+        charge(tracker, played, reserved, limits.worst)
+    assert actions == [1, 1, 2, 2], "one unit is left, less than the most a play can cost"
+    assert len(asked) == 2
 
 
 def test_integer_costs_are_exact_in_ticks() -> None:

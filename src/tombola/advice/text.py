@@ -96,7 +96,7 @@ def _best_text(report: "CompareReport") -> str:
 def _advice_text(report: "CompareReport") -> str:
     advice = report.advice
     if advice.fixed_action:
-        difference = _difference(_negative(advice.gain), f"than a {RANDOM_ACTION}", report.units)
+        difference = _difference(advice.gain, f"than a {RANDOM_ACTION}", report.units, -1.0)
         return (
             f"Advice for a new list: play one fixed action. No learner is significantly better than a {RANDOM_ACTION}; "
             f"the best, {advice.learner}, has {difference}."
@@ -106,7 +106,7 @@ def _advice_text(report: "CompareReport") -> str:
     if advice.lead is not None and report.request.target is not None:  # a lead of costs
         lead = f": {format_estimate(advice.lead)} less regret than {advice.next}"
     elif advice.lead is not None:
-        lead = f": {_difference(_negative(advice.lead), f'than {advice.next}', report.units)}"
+        lead = f": {_difference(advice.lead, f'than {advice.next}', report.units, -1.0)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
     return f"Advice for a new list like this one: use {advice.learner}{tied}{lead}{reason}."
 
@@ -120,7 +120,7 @@ def _gain_text(report: "CompareReport") -> str:
     start = f"Over {plural(report.pool.rows, 'row')} {advice.learner} has"
     if advice.gain is None or advice.fixed_action:
         return f"{start} {regret}."
-    return f"{start} {_difference(_negative(advice.gain), f'than a {RANDOM_ACTION}', report.units)}, and {regret}."
+    return f"{start} {_difference(advice.gain, f'than a {RANDOM_ACTION}', report.units, -1.0)}, and {regret}."
 
 
 def _target_gain_text(report: "CompareReport") -> str:
@@ -279,16 +279,13 @@ def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
     return mean_loss.linear(-units.gap(1.0) if units.scores else units.gap(1.0), units.number(0.0))
 
 
-def _difference(losses: Estimate, than: str, units: Units) -> str:
-    """Return "3.0 ± 1.0 more total loss than ..."; for scores, "less total score"."""
-    change = "more" if (losses.value >= 0) != units.scores else "less"
-    size = losses if losses.value >= 0 else _negative(losses)
-    return f"{format_estimate(size.linear(units.gap(1.0)))} {change} total {units.quantity} {than}"
-
-
-def _negative(estimate: Estimate | None) -> Estimate:
-    assert estimate is not None
-    return Estimate(0.0 - estimate.value, -estimate.high, -estimate.low, estimate.repetitions)
+def _difference(losses: Estimate | None, than: str, units: Units, sign: float = 1.0) -> str:
+    """Return "3.0 ± 1.0 more total loss than ..."; for scores, "less total score"; `sign` -1 for a gain."""
+    assert losses is not None
+    difference = losses.linear(sign * units.gap(1.0))
+    change = "more" if (difference.value >= 0) != units.scores else "less"
+    size = difference if difference.value >= 0 else difference.linear(-1.0)
+    return f"{format_estimate(size)} {change} total {units.quantity} {than}"
 
 
 def _percent(share: float) -> str:
