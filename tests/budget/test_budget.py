@@ -66,6 +66,7 @@ def test_mix_cost_covers_exact_sum(k: int, seed: int) -> None:
         exact = sum(products) * unit
         most = exact * (1 + more) + (k * Fraction(5e-324) * unit if more else 0)
         assert math.ceil(exact) <= _cost_in_ticks(tracker, played, costs, 0) <= math.ceil(most)
+    assert _cost_in_ticks(tracker, np.full(k, 1e-200), np.full((k, 1), 1e-200), 0) >= 1.0, "products that underflow"
 
 
 def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, list[bool]]:
