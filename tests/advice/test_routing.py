@@ -205,10 +205,17 @@ def test_compare_command_takes_features(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_page_explains_the_router() -> None:
-    """Learning curve, rows won, importance and a tree in words."""
+    """Learning curve, capital, rows won, importance and a tree in words; under a budget cost against quality."""
     report = run_comparison(table(), request(learners=("FollowTheLeader",)), name="t", workers=1)
     page = compare_page(report, command="tombola compare t.csv")
-    for text in ("Learning curve of the router", "Twice the rows would bring", "In words",
+    for text in ("Capital of the guard", "Learning curve of the router", "Twice the rows would bring", "In words",
                  "side at most 0.5: small", "Features that matter", "orders lost."):  # fmt: skip
         assert text in page
     assert report.to_dict()["routing"]["explanation"]["importance"]["side"] > 0.2
+    report = run_comparison(
+        priced_table(300), request(amounts=(1000.0,), learners=("EmpiricalLP",)), name="t", workers=1
+    )  # fmt: skip
+    assert "RoutedLP chooses by features, on one order at several budgets" in compare_page(report, command="x")
+    costs = [one["cost"] for one in report.to_dict()["routing"]["quality"]]
+    assert len(costs) == 4
+    assert costs == sorted(costs)

@@ -86,19 +86,27 @@ def _linear(
 
 
 def _routing_pictures(report: CompareReport) -> list[CaptionedChart]:
-    """Return the charts of routing: rows won, learning curve."""
+    """Return the charts of routing: rows won, capital of the guard, learning curve."""
     routing = report.routing
     explained = None if routing is None else routing.explanation
     if routing is None or explained is None:
         return []
     won = Band("Routed, averaged", routing.rounds, *_statistics.mean_band(routing.won))
     floor = Line("promise", np.array([1.0, float(report.pool.rows)]), np.full(2, -routing.risk))
-    rows_won = _captioned(
-        f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
-        f"interval. The promise of the guard is the line at {-routing.risk:g}. {explained.won_text}",
-        _linear("Rows won by routing against the safe learner", "round", "rows won", [won], [floor]),
-    )
-    return [rows_won, *([_learning_curve(report, explained)] if explained.starts.size > 1 else [])]
+    capital = Band("capital", routing.rounds, *_statistics.mean_band(explained.capital))
+    pictures = [
+        _captioned(
+            f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
+            f"interval. The promise of the guard is the line at {-routing.risk:g}. {explained.won_text}",
+            _linear("Rows won by routing against the safe learner", "round", "rows won", [won], [floor]),
+        ),
+        _captioned(
+            f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has won. The router is "
+            "played with a probability in proportion to it, at most 1.",
+            _linear("Capital of the guard", "round", "rows", [capital]),
+        ),
+    ]
+    return [*pictures, *([_learning_curve(report, explained)] if explained.starts.size > 1 else [])]
 
 
 def _captioned(caption: str, chart: Chart) -> CaptionedChart:
@@ -266,13 +274,20 @@ def _budget_picture(report: CompareReport) -> list[CaptionedChart]:
     units = report.units
     value = _in_units(loss, units)
     best = Band("best mix", cost * report.pool.rows, value, value, value)
+    bands, routed = [best], () if report.routing is None else report.routing.quality
+    if len(routed) > 1:
+        spent, quality = (np.array(column) for column in zip(*sorted(routed), strict=True))
+        quality = _in_units(quality, units)
+        bands.append(Band("RoutedLP", spent, quality, quality, quality))
     points = _action_points(report, max_cost=_BUDGET_AXIS_MARGIN * float(best.x[-1]))
     names = join_names([_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and ")
     caption = f"Corners are fixed actions: {names}; between them two are mixed. Dots are single actions"
     if hidden := report.pool.k - len(points):
         caption += f"; {hidden} far more expensive {'one is' if hidden == 1 else 'ones are'} not drawn"
+    if len(routed) > 1:
+        caption += ". RoutedLP chooses by features, on one order at several budgets; the best mix is the line to beat"
     title, mean = f"Mean {units.quantity} of the best mix over the budget", f"mean {units.quantity}"
-    chart = _linear(title, "budget for all rows", mean, [best], _limit_lines(report, best), points)
+    chart = _linear(title, "budget for all rows", mean, bands, _limit_lines(report, best), points)
     return [_captioned(f"{caption}.", chart)]
 
 

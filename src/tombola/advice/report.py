@@ -228,8 +228,8 @@ class CompareReport:
             rows = [[one[key] for key in ("rank", "learner", "mean_loss", "regret", "above_first")] for one in cells]
             columns = ("rank", "learner", f"mean {self.quantity}", "regret", "above the first")
             tables.append(HtmlTable(columns, rows, f"{order} order"))
-        said = (summary.best, summary.advice, summary.gain, summary.precision)
-        return html_block(summary.table, [], tables, (*summary.remarks, *said, *summary.warnings, *self.notes))
+        answer = (summary.best, summary.advice, summary.gain, summary.precision)
+        return html_block(summary.table, [], tables, (*summary.remarks, *answer, *summary.warnings, *self.notes))
 
     def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON.

@@ -18,6 +18,7 @@ from tombola._formatting import format_estimate, format_number, plural
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
 from tombola.advice.text import interval_data, mean_in_units, mix_text
+from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.budget.target import target_regret
 from tombola.delay import RowDelays
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 _MIN_REPETITIONS, _MAX_REPETITIONS = 5, 10
 # Rounds at which the curve of rows won is drawn: enough for a smooth line.
 _CURVE_POINTS = 200
+# Budgets at which the curve of cost against loss is measured, as shares of the cost of the best fixed action.
+_QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
 class _RoutingRow(NamedTuple):
@@ -58,6 +61,7 @@ class Explanation:
     starts: training rows of the router in each block, shape (blocks,).
     curve: mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
+    capital: loss in rows that the guard may still risk, repetitions x points of `Routing.rounds`.
     won: loss of the safe learner minus that of routing (averaged over the guard's draws), shape (repetitions,).
     importance: features with the loss per row that each saves, the largest first.
     tree: a decision tree of two levels, one sentence per leaf.
@@ -66,6 +70,7 @@ class Explanation:
     starts: Floats
     curve: Floats
     twice: float
+    capital: Floats
     won: Floats
     importance: tuple[Importance, ...]
     tree: tuple[str, ...]
@@ -101,6 +106,7 @@ class Routing:
     rows: router and references.
     rounds, won: rounds of the curve, and rows won against the safe learner up to each, repetitions x rounds.
     risk: loss in rows that the guard lets routing cost on average.
+    quality: under a budget, cost and mean loss of routing at several budgets.
     """
 
     policy: str
@@ -118,6 +124,7 @@ class Routing:
     target: float | None = None
     explanation: Explanation | None = None
     units: Units = UNIT_LOSSES
+    quality: tuple[tuple[float, float], ...] = ()
 
     @cached_property
     def helps(self) -> bool:
@@ -203,7 +210,7 @@ class Routing:
     def to_dict(self) -> dict[str, Any]:
         """Return the result of routing as JSON data; losses are in [0, 1].
 
-        Keys: policy, fixed, features (their number), risk, sentence, detail, helps, repetitions, explanation;
+        Keys: policy, fixed, features (their number), risk, sentence, detail, helps, repetitions, quality, explanation;
         gain, share_of_gap, rows_worse, and mean_loss and cost by name in losses: dicts with value, low, high, or None.
         """
         return {
@@ -212,6 +219,7 @@ class Routing:
             "gain": interval_data(self.gain), "share_of_gap": interval_data(self.share_of_gap),
             "rows_worse": interval_data(self.against_safe),
             "repetitions": self.gain.repetitions, "explanation": self._explanation_data(),
+            "quality": [{"cost": cost, "mean_loss": loss} for cost, loss in self.quality],
             "losses": {
                 row.name: {"mean_loss": interval_data(row.mean_loss), "cost": interval_data(row.spent)}
                 for row in self.rows
@@ -261,6 +269,7 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     if request.has_budget:
+        columns["quality"] = np.array(_quality(table.pool, request, seeds[0][0]))
         return _budgeted_routing(table, request, columns)
     return replace(_full_routing(table.pool, request, columns), units=table.units)
 
@@ -273,6 +282,7 @@ def _full_run(pool: Pool, request: "CompareRequest", seed: Seed, *, delay: int |
         "averaged": trace.expected_loss, "realised": trace.loss, "safe": trace.safe_loss, "router": trace.router_loss,
         "fixed": float(trace.losses[:, pool.best].sum()), "oracle": float(trace.losses.min(axis=1).sum()),
         "won": won[_curve_rounds(pool.rows) - 1], "curve": block_means(trace),
+        "capital": trace.stakes.capital[_curve_rounds(pool.rows) - 1],
         # LinearIndex sees only the loss of the action it plays.
         **(
             {"index": LinearIndex().play(pool, order=request.orders[0], delay=delay, seed=seed).loss}
@@ -308,9 +318,21 @@ def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation
         lengths = np.diff(np.append(starts, pool.rows))
         twice = gain_of_twice_the_rows(starts, curve.mean(axis=0), lengths, pool.rows)
     return Explanation(
-        starts, curve, twice, runs["won"][:, -1], feature_importance(pool, router.models),
+        starts, curve, twice, runs["capital"], runs["won"][:, -1], feature_importance(pool, router.models),
         tree_in_words(pool),
     )  # fmt: skip
+
+
+def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[float, float]]:
+    """Return cost and mean loss of RoutedLP on one order, at `_QUALITY_SHARES`."""
+    null = request.budget(pool)
+    assert null is not None
+    whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())
+    found = []
+    for part in _QUALITY_SHARES if whole > 0 else ():
+        trace = RoutedLP().play(pool, budget=Budget(part * whole, null=null.null), order=request.orders[0], seed=seed)
+        found.append((trace.spent, trace.loss / pool.rows))
+    return found
 
 
 def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
@@ -343,7 +365,7 @@ def _budgeted_routing(table: "Table", request: "CompareRequest", runs: dict[str,
         ),
         np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0,
         float(request.amounts[0]) if request.amounts else None, len(pool.feature_names), request.target,
-        units=table.units,
+        units=table.units, quality=tuple((float(cost), float(loss)) for cost, loss in runs["quality"]),
     )  # fmt: skip
 
 
