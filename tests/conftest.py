@@ -7,11 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+import numpy as np
 import pytest
 
+from tombola import Learner
+from tombola._types import Floats, RngState
 from tombola.engine.compiler import compiled, interpreted
 
 SOURCE = Path(__file__).parent.parent / "src"
@@ -25,6 +29,38 @@ gc.set_threshold(20_000, 20, 50)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+class Sums(NamedTuple):
+    """Some numbers that change."""
+
+    total: Floats
+    other: Floats
+
+
+@dataclass(frozen=True)
+class Own(Learner):
+    """A correct learner with full feedback; variants differ in one thing each."""
+
+    feedback: ClassVar[Any] = "full"
+    learns: ClassVar[bool] = False
+
+    def init(self, actions: int, horizon: int) -> Sums:
+        return Sums(np.zeros(1), np.zeros(actions))
+
+    @staticmethod
+    def act(state: Any, rng: RngState) -> tuple[int, float]:
+        return int(4 * state.total[0]) % state.other.size, 1.0
+
+    @staticmethod
+    def observe(state: Any, losses: Floats) -> None:
+        state.total[0] += losses[0]
+
+
+def variant(name: str, base: Any = Own, **members: Any) -> Any:
+    """Return the class of a learner that differs from a correct one in these members; functions become kernels."""
+    kernels = {key: staticmethod(value) if callable(value) else value for key, value in members.items()}
+    return dataclass(frozen=True)(type(name, (base,), kernels))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 
-from tombola import Session, play
+from tombola import Session
 from tombola._play import resolve_budget
 from tombola._types import Floats, RngState
 from tombola.budget.budget import _MIN_AMOUNT, Balance, Budget, BudgetTerms, ResolvedBudget
@@ -243,24 +243,6 @@ def _valid(number: Any) -> float:
     return float(min(max(number, _MIN_AMOUNT), MOST)) if number > 0 else 0.0
 
 
-def overspent(number: int) -> bool:
-    """Play once through `play`, and tell whether more was spent, or is reserved, than there was.
-
-    A play in which the learner falls over has no trace.
-    """
-    group, mood = divmod(number, MOODS)
-    question = question_of(group)
-    players: list[Runner] = []
-    if mood == FRAGILE:
-        return False
-    with mock.patch.object(Runner, "play", _keeping(players)):
-        trace = play(
-            Hostile(mood), question.pool, "given", question.delay, budget=question.budget, stop=question.stop,
-            mixed=question.mixed, seed=number,
-        )  # fmt: skip
-    return is_over(question, trace.balance, players[0].state.log, trace.actions, trace.costs)
-
-
 class CompareRequest(NamedTuple):
     pool: Pool
     budget: Budget
@@ -350,29 +332,10 @@ def exceeds(played: Floats, paid: Floats, reserved: float, amount: float) -> boo
         if float((played * paid).sum()) + reserved < 0.999999 * amount:
             return False  # far from it: the sum of some hundred products is right to a part in a billion
     some = np.flatnonzero((played > 0.0) & (paid > 0.0))
-    cost = dyadic_sum(played.ravel()[some], paid.ravel()[some])
-    return cost + Fraction(reserved) > Fraction(amount)
+    products = zip(played.ravel()[some].tolist(), paid.ravel()[some].tolist(), strict=True)
+    return sum(Fraction(share) * Fraction(cost) for share, cost in products) + Fraction(reserved) > Fraction(amount)
 
 
-def dyadic_sum(first: Floats, second: Floats) -> Fraction:
-    """Return the exact sum of the products: every float is a whole number times a power of two."""
-    (a, i), (b, j) = np.frexp(first), np.frexp(second)
-    powers = (i + j).tolist()
-    least = min(powers, default=0)
-    whole = zip((a * 2.0**53).tolist(), (b * 2.0**53).tolist(), powers, strict=True)
-    total = sum((int(x) * int(y)) << (power - least) for x, y, power in whole)
-    return Fraction(total) * Fraction(2) ** (least - 106)
-
-
-def _keeping(players: list[Runner]) -> Any:
-    def play_on(self: Runner, *arguments: Any) -> None:
-        players.append(self)
-        _play(self, *arguments)
-
-    return play_on
-
-
-_play = Runner.play
 _steps: dict[Any, Any] = {}
 _step = Runner.compile
 
@@ -390,24 +353,19 @@ class Witness:
 
     def __init__(self, amounts: Floats, limits: ResolvedBudget) -> None:
         self.amounts = amounts.tolist()
-        self.worst = limits.worst.tolist()
-        self.paid: list[tuple[float, ...]] = []
+        self.worst = [[Fraction(cost) for cost in row] for row in limits.worst.tolist()]
+        self.paid = [Fraction(0)] * amounts.size
         self.open: dict[int, int] = {}
 
-    def is_over(self) -> bool:
-        """Tell, exactly, whether more has been paid, or may have to be, than there is."""
-        held = [*self.paid, *(self.worst[action] for action in self.open.values())]
-        return any(
-            sum(costs) >= 0.999999 * amount and sum(map(Fraction, costs)) > Fraction(amount)
-            for amount, costs in zip(self.amounts, zip(*held, strict=True), strict=False)
-        )
+    def pay(self, round: int, costs: list[float]) -> None:
+        del self.open[round]
+        self.paid = [paid + Fraction(cost) for paid, cost in zip(self.paid, costs, strict=True)]
 
     def is_wronged(self, balance: Balance) -> bool:
-        """Tell whether a balance says less than was paid, or is open, or more than there is."""
+        """Tell, exactly, whether a balance says less than was paid, or is open, or more than there is."""
         for j, (amount, spent, reserved) in enumerate(zip(self.amounts, balance.spent, balance.reserved, strict=True)):
-            paid = sum(Fraction(costs[j]) for costs in self.paid)
-            still = sum(Fraction(self.worst[action][j]) for action in self.open.values())
-            if Fraction(spent) < paid or Fraction(reserved) < still or Fraction(spent) + Fraction(reserved) > amount:
+            still = sum(self.worst[action][j] for action in self.open.values())
+            if spent < self.paid[j] or reserved < still or Fraction(spent) + Fraction(reserved) > amount:
                 return True
         return False
 
@@ -429,7 +387,7 @@ def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
     for _ in range(pool.rows):
         round_, action = live.act()
         witness.open[round_] = action
-        if witness.is_over():
+        if witness.is_wronged(live.balance()):
             return True
         while witness.open and rng.random() < share:
             round_, action = rng.choice(list(witness.open.items()))
@@ -440,8 +398,7 @@ def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
             news = observe_answer(live, round_, answer)
             if (action < pool.k and not news) or (rng.random() < 0.2 and observe_answer(live, round_, answer)):
                 return True
-            del witness.open[round_]
-            witness.paid.append(tuple(row[action].tolist()) if action < pool.k else (0.0,) * row.shape[1])
+            witness.pay(round_, row[action].tolist() if action < pool.k else [0.0] * row.shape[1])
     return witness.is_wronged(live.balance())
 
 

@@ -5,15 +5,15 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from conftest import Own, Sums, variant
 from tombola import Learner, MixedLearner, Pool, check_learner, checks, learners
 from tombola import classification as labels
 from tombola._types import Floats, RngState
-from tombola.checks import check_probabilities
 from tombola.errors import LearnerError, TombolaWarning
 from tombola.rng import uniform
 from twin_cases import BANDIT, BUDGETED, BUDGETED_BANDIT, FULL, OPTIMISTIC, SWITCHING, Case
@@ -56,32 +56,6 @@ def test_learners_of_tombola_pass_every_check(learner: Any, request: pytest.Fixt
     assert check_learner(learner) == [check.__name__ for check in checks.CHECKS]
 
 
-class Sums(NamedTuple):
-    """Some numbers that change."""
-
-    total: Floats
-    other: Floats
-
-
-@dataclass(frozen=True)
-class Own(Learner):
-    """A correct learner; the broken ones differ in one thing each."""
-
-    feedback: ClassVar[Any] = "full"
-    learns: ClassVar[bool] = False
-
-    def init(self, actions: int, horizon: int) -> Sums:
-        return Sums(np.zeros(1), np.zeros(actions))
-
-    @staticmethod
-    def act(state: Any, rng: RngState) -> tuple[int, float]:
-        return int(4 * state.total[0]) % state.other.size, 1.0
-
-    @staticmethod
-    def observe(state: Any, losses: Floats) -> None:
-        state.total[0] += losses[0]
-
-
 @dataclass(frozen=True)
 class OwnMix(MixedLearner):
     """A correct bandit learner: exponential weights of importance-weighted losses."""
@@ -112,41 +86,61 @@ def test_base_learners_below_pass_every_check() -> None:
     check_learner(OwnMix())
 
 
-def acting(name: str, act: Callable[..., Any]) -> Any:
-    """Return the class of a learner that differs from `Own` in its `act`."""
-    return dataclass(frozen=True)(type(name, (Own,), {"act": staticmethod(act)}))
+def overflow(state: Any, rng: RngState) -> tuple[int, float]:
+    """Count on 64 bits, which plain Python does not have."""
+    large = int(state.total[0]) + 4611686018427387904
+    return (1 if large * 4 > 0 and state.other.size > 1 else 0), 1.0
 
 
-Hidden = acting("Hidden", lambda state, rng: (int(np.random.random() * state.other.size), math.nan))  # has no seed
-Boasting = acting("Boasting", lambda state, rng: (int(uniform(rng) * state.other.size), 1.0))  # is random, says sure
-Skewed = acting("Skewed", lambda state, rng: (1 if uniform(rng) < 2 / 3 and state.other.size > 1 else 0, 0.5))
-Wavering = acting("Wavering", lambda state, rng: (0, 1.0 - 1e-9 * uniform(rng)))  # another probability each time
-Outside = acting("Outside", lambda state, rng: (int(4 * state.total[0]) % 3, 1.0))  # knows three actions, always
-Negative = acting("Negative", lambda state, rng: (-1, 1.0))
-Impossible = acting("Impossible", lambda state, rng: (0, 0.0))
-Dividing = acting("Dividing", lambda state, rng: (int(0.0 / float(state.total[0])) if state.other.size > 3 else 0, 1.0))
-Fractional = acting("Fractional", lambda state, rng: (1.5, 1.0))
+def by_last_probability(state: Any, action: int, probability: float, loss: float) -> None:
+    """Divide by the last probability in the place of the ticket's."""
+    state.total[action] += loss / state.other[action]
 
 
-@dataclass(frozen=True)
-class Stubborn(Own):
-    """Claims to learn, and does not."""
-
-    learns: ClassVar[bool] = True
+def thin_mix(state: Any, mix: Floats) -> None:
+    for action in range(mix.size):
+        mix[action] = 0.9 / mix.size
 
 
-class Melting(Own):
-    """Not a dataclass of its own, so anything can be set."""
+def negative_mix(state: Any, mix: Floats) -> None:
+    for action in range(mix.size):
+        mix[action] = 0.0
+    mix[0] = -0.5
+    mix[mix.size - 1] += 1.5
 
 
-@dataclass(frozen=True)
-class Unsure(Own):
-    feedback: ClassVar[Any] = "some"
+def nan_mix(state: Any, mix: Floats) -> None:
+    for action in range(mix.size):
+        mix[action] = math.nan
 
 
-class Swallowing(Own):
-    def __init__(self, **anything: Any) -> None:
-        pass
+def assign_number(state: Any, losses: Floats) -> None:
+    state.total += losses[0]
+
+
+Hidden = variant("Hidden", act=lambda state, rng: (int(np.random.random() * state.other.size), math.nan))  # has no seed
+Boasting = variant(
+    "Boasting", act=lambda state, rng: (int(uniform(rng) * state.other.size), 1.0)
+)  # is random, says sure
+Skewed = variant("Skewed", act=lambda state, rng: (1 if uniform(rng) < 2 / 3 and state.other.size > 1 else 0, 0.5))
+Wavering = variant("Wavering", act=lambda state, rng: (0, 1.0 - 1e-9 * uniform(rng)))  # another probability each time
+Outside = variant("Outside", act=lambda state, rng: (int(4 * state.total[0]) % 3, 1.0))  # knows three actions, always
+Negative = variant("Negative", act=lambda state, rng: (-1, 1.0))
+Impossible = variant("Impossible", act=lambda state, rng: (0, 0.0))
+Dividing = variant(
+    "Dividing", act=lambda state, rng: (int(0.0 / float(state.total[0])) if state.other.size > 3 else 0, 1.0)
+)
+Fractional = variant("Fractional", act=lambda state, rng: (1.5, 1.0))
+Overflowing = variant("Overflowing", act=overflow)
+Stubborn = variant("Stubborn", learns=True)  # claims to learn, and does not
+Unsure = variant("Unsure", feedback="some")
+Melting = type("Melting", (Own,), {})  # not a dataclass of its own, so anything can be set
+Swallowing = type("Swallowing", (Own,), {"__init__": lambda self, **anything: None})
+Adding = variant("Adding", observe=assign_number)
+Forgetful = variant("Forgetful", OwnMix, observe=by_last_probability)
+Thin, Below, Void = (
+    variant(name, OwnMix, mix=mix) for name, mix in (("Thin", thin_mix), ("Below", negative_mix), ("Void", nan_mix))
+)
 
 
 COUNT = itertools.count()
@@ -158,16 +152,6 @@ class Counting(Own):
 
     def init(self, actions: int, horizon: int) -> Sums:
         return Sums(np.full(1, next(COUNT) / 4), np.zeros(actions))
-
-
-@dataclass(frozen=True)
-class Overflowing(Own):
-    """Counts on 64 bits, which plain Python does not have."""
-
-    @staticmethod
-    def act(state: Any, rng: RngState) -> tuple[int, float]:
-        large = int(state.total[0]) + 4611686018427387904
-        return (1 if large * 4 > 0 and state.other.size > 1 else 0), 1.0
 
 
 @dataclass(frozen=True)
@@ -218,47 +202,6 @@ class Peeking(Own):
         pass
 
 
-@dataclass(frozen=True)
-class Forgetful(OwnMix):
-    """Divides by the last probability in the place of the ticket's."""
-
-    @staticmethod
-    def observe(state: Any, action: int, probability: float, loss: float) -> None:
-        state.total[action] += loss / state.other[action]
-
-
-@dataclass(frozen=True)
-class Thin(OwnMix):
-    """A mix that sums to 0.9."""
-
-    @staticmethod
-    def mix(state: Any, mix: Floats) -> None:
-        for action in range(mix.size):
-            mix[action] = 0.9 / mix.size
-
-
-@dataclass(frozen=True)
-class Below(OwnMix):
-    """A mix with a negative entry that sums to 1."""
-
-    @staticmethod
-    def mix(state: Any, mix: Floats) -> None:
-        for action in range(mix.size):
-            mix[action] = 0.0
-        mix[0] = -0.5
-        mix[mix.size - 1] += 1.5
-
-
-@dataclass(frozen=True)
-class Void(OwnMix):
-    """A mix of NaN."""
-
-    @staticmethod
-    def mix(state: Any, mix: Floats) -> None:
-        for action in range(mix.size):
-            mix[action] = math.nan
-
-
 BROKEN: list[tuple[Callable[[], Learner], Any]] = [
     (Melting, checks.check_frozen_dataclass),
     (Unsure, checks.check_frozen_dataclass),
@@ -272,11 +215,13 @@ BROKEN: list[tuple[Callable[[], Learner], Any]] = [
     (Boasting, checks.check_probabilities),
     (Skewed, checks.check_probabilities),
     (Wavering, checks.check_probabilities),
+    (Fractional, checks.check_probabilities),
     (Forgetful, checks.check_late_feedback),
     (Outside, checks.check_degenerate_pools),
     (Negative, checks.check_degenerate_pools),
     (Impossible, checks.check_degenerate_pools),
     (Dividing, checks.check_degenerate_pools),
+    (Adding, checks.check_degenerate_pools),
     (Thin, checks.check_mixes),
     (Below, checks.check_mixes),
     (Void, checks.check_mixes),
@@ -294,41 +239,3 @@ def test_check_rejects_broken_learner(make: Any, check: Any, one_sentence: Calla
 
 def test_every_check_has_broken_learner() -> None:
     assert {check for _, check in BROKEN} == set(checks.CHECKS)
-
-
-def test_action_out_of_range_is_rejected_in_plain_python() -> None:
-    with pytest.raises(
-        LearnerError, match=r"^Outside\.act: expected an action that is a whole number from 0 to 0, got"
-    ):
-        check_learner(Outside())
-
-
-class Total(NamedTuple):
-    total: float
-
-
-@dataclass(frozen=True)
-class Adds(Learner):
-    feedback: ClassVar = "bandit"
-
-    def init(self, actions: int, horizon: int) -> Total:
-        return Total(0.0)
-
-    @staticmethod
-    def act(state: Total, rng: RngState) -> tuple[int, float]:
-        return 0, 1.0
-
-    @staticmethod
-    def observe(state: Any, action: int, loss: float, probability: float) -> None:
-        state.total += loss
-
-
-def test_assignment_to_state_number_is_explained() -> None:
-    with pytest.raises(LearnerError, match=r"an assignment to one of them; keep .* write state.total\[0\] \+= loss"):
-        check_learner(Adds())
-
-
-@pytest.mark.usefixtures("short_work")
-def test_fractional_action_is_rejected() -> None:
-    with pytest.raises(LearnerError, match=r"expected an action that is a whole number from 0 to 2, got 1\.5"):
-        check_probabilities(Fractional())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naive import bandit as naive_bandit
 from naive import full as naive_full
-from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Learner, Pool, play
+from tombola import UCB1, FixedAction, FollowTheLeader, Learner, Pool, play
 from tombola._types import Floats
 from tombola.delay import RowDelays, resolve_delays
 from tombola.errors import DelayError
@@ -104,23 +104,6 @@ def test_naive_loop_detects_shifted_feedback() -> None:
         for wrong in (2, 4):
             with pytest.raises(AssertionError):
                 naive_play(kind(K, T), table, trace, [wrong] * T, full=learner.feedback == "full")
-
-
-@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), UCB1(), Exp3()], ids=repr)
-@pytest.mark.parametrize("delay", [0, 1, 5, T])
-def test_constant_delay_equals_delay_per_round(learner: Learner, delay: int) -> None:
-    pool = Pool(table_of(4))
-    one, array, function = (play(learner, pool, delay=d, seed=1) for d in (delay, np.full(T, delay), lambda _: delay))
-    for other in (array, function):
-        assert np.array_equal(one.actions, other.actions)
-        assert np.array_equal(one.probabilities, other.probabilities)
-
-
-def test_missing_feedback_keeps_first_choice() -> None:
-    trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=20, seed=0)
-    assert trace.actions.tolist() == [0] * 20
-    trace = play(FollowTheLeader(), Pool([[1.0, 0.0]] * 20), delay=18, seed=0)
-    assert trace.actions.tolist() == [0] * 19 + [1]
 
 
 def test_delays_of_rows_travel_with_their_rows() -> None:

@@ -33,50 +33,32 @@ def test_same_seed_gives_same_pool(name: str) -> None:
         make(10, seed=-1)
 
 
-def test_dear_language_models_are_better() -> None:
+def test_each_pool_shows_what_it_is_for() -> None:
     pool = demo.language_models(seed=0)
-    assert (np.diff(pool.means) < 0).all()
-    assert pool.costs is not None
-    assert (np.diff(pool.costs.mean(axis=0)[:, 0]) > 0).all()
-
-
-def test_no_solver_is_best_everywhere() -> None:
+    assert (np.diff(pool.means) < 0).all(), "dear models are better"
+    assert (np.diff(np.asarray(pool.costs).mean(axis=0)[:, 0]) > 0).all()
     pool = demo.solvers(seed=0)
-    winners = np.bincount(np.argmin(pool.losses, axis=1), minlength=pool.k)
-    assert winners.min() > 0.05 * pool.rows
+    assert np.bincount(np.argmin(pool.losses, axis=1)).min() > 0.05 * pool.rows, "no solver is best everywhere"
     assert pool.losses.min(axis=1).mean() < 0.5 * pool.means.min()
-
-
-def test_best_model_of_evaluation_is_last() -> None:
     pool = demo.evaluation(seed=0)
     assert pool.actions[pool.best] == "v6"
     assert np.corrcoef(pool.losses.T).min() > 0.15
-
-
-def test_outcomes_of_calls_come_late() -> None:
-    pool, delays, notes, *_ = demo.call_list(seed=0)
-    assert pool.actions[pool.best] == "evening call"
-    assert delays is not None
-    assert delays.shape == (pool.rows,)
-    assert 100 < delays.mean() < 140
-    assert notes
-
-
-def test_models_on_one_gpu_are_close() -> None:
     means = np.sort(demo.gpu_models(seed=0).means)
-    assert 0.01 < means[1] - means[0] < 0.05
+    assert 0.01 < means[1] - means[0] < 0.05, "models on one GPU are close"
+    calls = demo.call_list(seed=0)
+    assert calls.pool.actions[calls.pool.best] == "evening call"
+    assert 100 < np.mean(np.asarray(calls.delays)) < 140, "outcomes come late"
 
 
 def test_digits() -> None:
     pool = demo.digits()
+    costs = np.asarray(pool.costs)
     assert (pool.rows, pool.k) == (1797, 8)
     assert set(np.unique(pool.losses)) == {0.0, 1.0}
     assert pool.actions[pool.best] in ("neighbours", "support vectors")
-    assert pool.means[pool.best] < 0.02
-    assert pool.means.max() > 0.2
-    assert pool.costs is not None
-    assert pool.costs[0, :, 0].min() > 0
-    assert (pool.costs == pool.costs[0]).all()
+    assert pool.means[pool.best] < 0.02 < 0.2 < pool.means.max()
+    assert (costs == costs[0]).all()
+    assert costs.min() > 0
     assert demo.digits() is pool
 
 

@@ -72,21 +72,17 @@ def test_given_and_array_orders() -> None:
         assert str(as_order_model(order)) == "given"
     pool = Pool([[0.1], [0.2], [0.3]])
     assert play(FixedAction(0), pool, order=[2, 0, 1], seed=0).losses.tolist() == [0.3, 0.1, 0.2]
-
-
-@pytest.mark.parametrize("word", ["random", "iid", "given"])
-def test_three_words_are_their_own_model(word: Any) -> None:
-    assert str(as_order_model(word)) == word
-    assert play(FixedAction(0), Pool([[0.1], [0.2]]), order=word, seed=0).order_model.name == word
+    for word in ("random", "iid", "given"):
+        assert str(play(FixedAction(0), pool, order=word, seed=0).order_model) == word
 
 
 @pytest.mark.parametrize(
     ("order", "says"),
     [
-        ([0, 1, 1], "row 1 2 times and row 2 never"),
-        ([0, 0, 0], "row 0 3 times and row 1 never"),
-        ([0, 1, 3], "got row 3"),
-        ([-1, 1, 2], "got row -1"),
+        ([0, 1, 1], "no row 2"),
+        ([0, 0, 0], "no row 1"),
+        ([0, 1, 3], "no row 2"),
+        ([-1, 1, 2], "no row 0"),
         ([0, 1], "each of the 3 rows"),
         ([0, 1, 2, 2], "each of the 3 rows"),
         ([], "each of the 3 rows"),

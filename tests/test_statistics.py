@@ -35,11 +35,6 @@ def test_mean_interval_is_students() -> None:
     assert mean(values[:1]) == Estimate(float(values[0]), -math.inf, math.inf, 1)
 
 
-def test_additional_repetitions() -> None:
-    assert Estimate(0.0, -1.0, 1.0, 10).additional_repetitions(half_width=2.0) == 0
-    assert Estimate(0.0, -1.0, 1.0, 10).additional_repetitions(half_width=0.1) == 990
-
-
 @pytest.mark.parametrize(("values", "half_width"), [([1.0, 2.0], 0), ([1.0], 1)])
 def test_additional_repetitions_rejects(values: list[float], half_width: float, one_sentence: Any) -> None:
     with pytest.raises(ParameterError) as caught:

@@ -26,10 +26,7 @@ _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY
 
 
 def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
-    """Write a file as `atomic_writer` does; text is encoded as UTF-8.
-
-    inputs: files, or folders of files, that must not be overwritten; FileError if `path` is one of them.
-    """
+    """Write a file as `atomic_writer` does; text is encoded as UTF-8."""
     with atomic_writer(path, *inputs) as file:
         file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
 
@@ -108,13 +105,7 @@ def file_type_text(mode: int) -> str:
 
 
 def check_output_path(out: PathLike | None, *inputs: PathLike) -> None:
-    """Raise FileError early if `out` cannot be written, or is an input.
-
-    The message starts with "--out".
-
-    out: value of the option --out; None passes.
-    inputs: files, or folders of files, that must not be overwritten.
-    """
+    """Raise FileError early if `out`, the value of --out, cannot be written, or is an input; None passes."""
     try:
         if out is not None:
             _resolve_target(out, *inputs)

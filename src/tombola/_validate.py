@@ -45,7 +45,6 @@ def real(
 ) -> float:
     """Return `value` as a finite float within limits; raise ParameterError otherwise.
 
-    owner, name: function or class of the user, and its parameter, for the message.
     above, least: exclusive and inclusive lower limit.
     most, below: inclusive and exclusive upper limit.
     example: value that the message suggests; None: one inside of the limits.
@@ -75,8 +74,6 @@ def integer_array(owner: str, name: str, values: Any) -> Integers:
 
     Raises ParameterError if the numbers are not of an integer type; floats such as 1.0 are rejected.
 
-    owner, name: function or class of the user, and its parameter, for the message.
-
     >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
     """
@@ -87,10 +84,7 @@ def integer_array(owner: str, name: str, values: Any) -> Integers:
 
 
 def not_text(owner: str, name: str, values: Any) -> None:
-    """Raise ParameterError if `values` is a text instead of a list of names.
-
-    owner, name: function or class of the user, and its parameter, for the message.
-    """
+    """Raise ParameterError if `values` is a text instead of a list of names."""
     if isinstance(values, str | bytes):
         raise ParameterError(f"{owner}: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
 
@@ -108,8 +102,6 @@ def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
     """Return a new SeedSequence, so that spawning twice gives the same streams.
 
     Raises ParameterError for a seed that is neither an integer of 0 or more nor a SeedSequence.
-
-    owner: function or class of the user, for the message.
     """
     if isinstance(seed, np.random.SeedSequence):
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)

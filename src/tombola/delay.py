@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola import _validate
+from tombola._formatting import truncate
 from tombola._types import Integers, Order
-from tombola.errors import DelayError, ParameterError
+from tombola.errors import DelayError
 
 # Delay of feedback in rounds: one for all rounds, one per round, or a function of the round (from 1).
 DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
@@ -71,32 +71,22 @@ def rounds_due(delays: int | Integers, horizon: int) -> list[list[int]]:
 
 
 def resolve_delays(delay: DelayLike, horizon: int) -> int | Integers:
-    """Return one delay for all rounds, or the delay of every round.
-
-    delay: one number for all rounds, one per round, or a function of the round (from 1).
+    """Return one delay for all rounds, or the delay of every round, as `round_delays`.
 
     >>> resolve_delays(3, 10), resolve_delays(lambda t: t % 2, 4).tolist()
     (3, [1, 0, 1, 0])
     """
-    if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
-        try:
-            return min(_validate.integer("delay", "delay", int(delay), least=0), horizon)
-        except ParameterError as error:
-            raise DelayError(str(error)) from None
+    if isinstance(delay, int | np.integer) and not isinstance(delay, bool) and delay >= 0:
+        return min(int(delay), horizon)
     values = [delay(t) for t in range(1, horizon + 1)] if callable(delay) else delay
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths
         array = np.zeros((0, 0))
-    if array.shape != (horizon,) or array.dtype.kind not in "iu":
+    if array.shape != (horizon,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise DelayError(
-            f"delay must be a whole number, or one whole number for each of the {horizon} rounds, got {array.dtype} of "
-            f"shape {array.shape}; write for example delay=10."
-        )
-    if (array < 0).any():
-        raise DelayError(
-            f"delay must be 0 or more, got {int(array.min())} in round {int(np.argmin(array)) + 1}; "
-            "write 0 for feedback at once."
+            f"delay must be a whole number of 0 or more, or one for each of the {horizon} rounds, got "
+            f"{truncate(repr(values))}; write for example delay=10."
         )
     capped: Integers = np.minimum(array, horizon).astype(np.int64)
     return capped

@@ -20,10 +20,7 @@ Every message is one sentence with four parts: owner, expected, got; fix.
 
 
 class TombolaError(ValueError):
-    """Base class of the errors of tombola: invalid input. It is also a ValueError.
-
-    The message is one sentence: owner, expected value, value given, and fix.
-    """
+    """Base class of the errors of tombola: invalid input. It is also a ValueError."""
 
 
 class PoolError(TombolaError):
@@ -31,10 +28,7 @@ class PoolError(TombolaError):
 
 
 class OrderError(TombolaError):
-    """Raised for an order that does not draw every row once, or is not random.
-
-    The latter means that rows fail a test of random order, in a command with statements that hold in random order only.
-    """
+    """Raised for an order that does not draw every row once, or fails a test of random order."""
 
 
 class DelayError(TombolaError):
@@ -50,32 +44,22 @@ class LearnerError(TombolaError):
 
 
 class SessionError(TombolaError):
-    """Raised for an invalid operation on a session.
-
-    Examples are `Session.act` after the last round, and a file that is not a session.
-    """
+    """Raised for an invalid operation on a session, or a file that is not a session."""
 
 
 class FeedbackError(SessionError):
-    """Raised for feedback of an unknown ticket, or of the wrong kind.
+    """Raised for feedback of an unknown ticket, or of the wrong kind; the session is not changed.
 
-    A ticket is the record of one action issued by a session. An example of the wrong kind is one loss where the learner
-    needs those of all actions. The session is not changed.
+    An example of the wrong kind is one loss where the learner needs those of all actions.
     """
 
 
 class ConflictError(FeedbackError):
-    """Raised for feedback or requests that contradict recorded ones.
-
-    Examples are another outcome of an answered ticket (an issued action), and an outcome of a cancelled one.
-    """
+    """Raised for feedback or requests that contradict recorded ones, such as another outcome of a ticket."""
 
 
 class ExhaustedError(SessionError):
-    """Raised for a request for tickets when all rows are issued.
-
-    A ticket is the record of one action issued by a session, for one row.
-    """
+    """Raised for a request for tickets when all rows are issued."""
 
 
 class TableError(TombolaError):
@@ -83,10 +67,7 @@ class TableError(TombolaError):
 
 
 class FileError(TombolaError, OSError):
-    """Raised for a file that cannot be written or read, or would replace an input.
-
-    A missing input raises FileNotFoundError instead.
-    """
+    """Raised for a file that cannot be written or read (unless it is missing), or would replace an input."""
 
 
 class TombolaWarning(UserWarning):

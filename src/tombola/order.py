@@ -110,8 +110,7 @@ ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (Random
 def as_order_model(order: OrderLike) -> OrderModel:
     """Return the input model of a name or of an array of row indices.
 
-    Raises OrderError for an unknown name. Row indices are checked later, when the order is drawn; None counts as an
-    empty array, which is rejected then.
+    Raises OrderError for an unknown name. Row indices are checked later, when the order is drawn.
 
     >>> as_order_model("random").exchangeable, str(as_order_model([1, 0]))
     (True, 'given')
@@ -131,9 +130,7 @@ def as_order_model(order: OrderLike) -> OrderModel:
 def draw_order(order: OrderLike, rows: int, rng: RngState) -> Order:
     """Return the row index, from 0, of every round of an input model, shape (rows,).
 
-    Raises OrderError for an unknown name, and for an array that does not have every row once; None is such an array.
-
-    order: "random", "iid" or "given", an `OrderModel`, or an array with the row of each round.
+    Raises OrderError for an unknown name, and for an array that does not have every row once.
 
     >>> from tombola.rng import new_rng
     >>> rng = new_rng(np.random.SeedSequence(0))
@@ -163,14 +160,10 @@ def _permutation(order: Any, rows: int) -> Order:
             f"order must list each of the {rows} rows once, as whole numbers, got {array.dtype} of shape "
             f"{array.shape}; write for example order=np.arange({rows})."
         )
-    if array.min() < 0 or array.max() >= rows:
-        outside = int(array.min()) if array.min() < 0 else int(array.max())
-        raise OrderError(f"order must list the rows 0..{rows - 1}, got row {outside}; count rows from 0.")
-    counts = np.bincount(array.astype(np.int64), minlength=rows)
-    if (counts != 1).any():
-        repeated, missing = int(np.argmax(counts > 1)), int(np.argmax(counts == 0))
+    missing = np.setdiff1d(np.arange(rows), array)  # as many entries as rows: another one is repeated, or outside
+    if missing.size:
         raise OrderError(
-            f"order must list every row once, got row {repeated} {int(counts[repeated])} times and row {missing} "
-            "never; use order='iid' to draw with replacement."
+            f"order must list every row from 0 to {rows - 1} once, got no row {missing[0]}; use order='iid' to draw "
+            "with replacement."
         )
     return array.astype(np.uint32)

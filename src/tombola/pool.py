@@ -1,7 +1,7 @@
 """Pool: a fixed table of losses, one row per round and one column per action."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -147,7 +147,7 @@ class Pool:
     def _check_features(self, features: Any) -> Rows:
         array = _array("features", features)
         table = _frozen(array[:, None] if array.ndim == 1 else array, "features", dimensions=2)
-        if table.shape[0] != self.rows or table.shape[1] == 0:
+        if table.shape[0] != self.rows:
             raise PoolError(
                 f"Pool: features must have a row of numbers for each of the {self.rows} rows, got shape {array.shape}; "
                 "write features as an array of shape (rows, features)."
@@ -177,14 +177,6 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
         if kind not in (None, table.kind):
             raise PoolError(f"Pool: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out.")
         return table.pool
-    several = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else [given]
-    learner = next(iter(several), None)
-    # A frame may have a column of this name.
-    if hasattr(learner, "feedback") and not is_frame(learner):
-        raise PoolError(
-            f"Pool: expected a pool, got the learner {type(learner).__name__}; swap the arguments: "
-            "play(learner, pool), compare(pool, learners)."
-        )
     # Frames come first: those of polars have `rows`, too.
     if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
         return Pool(given, kind=kind)
@@ -196,7 +188,7 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
         return given
     raise PoolError(
         f"Pool: expected a pool, or an array of losses with a column for each action, got {type(given).__name__}; "
-        "write tombola.Pool(losses), or tombola.read_table(...).pool."
+        "write tombola.Pool(losses), and play(learner, pool), but compare(pool, learners)."
     )
 
 
@@ -243,11 +235,6 @@ def _array(name: str, values: Any) -> NDArray[Any]:
 
 def _table(name: str, values: Any) -> Rows:
     table = _frozen(_array(name, values), name, dimensions=2)
-    if table.shape[0] == 0 or table.shape[1] == 0:
-        raise PoolError(
-            f"Pool: {name} must have at least one row and one action, got shape {table.shape}; "
-            "write for example Pool([[0.0, 1.0]])."
-        )
     if table.shape[0] >= 1 << 32:
         raise PoolError(f"Pool: {name} may have at most 4,294,967,295 rows, got {table.shape[0]}; split the table.")
     return table
@@ -255,10 +242,10 @@ def _table(name: str, values: Any) -> Rows:
 
 def _frozen(array: NDArray[Any], name: str, *, dimensions: int) -> Rows:
     """Return a read-only view; numbers other than float32 become float64."""
-    if array.ndim != dimensions:
+    if array.ndim != dimensions or 0 in array.shape:
         raise PoolError(
-            f"Pool: {name} must have {dimensions} dimensions (rows x actions{' x resources' * (dimensions == 3)}), "
-            f"got {array.ndim}; reshape the array."
+            f"Pool: {name} must have {dimensions} dimensions (rows x actions{' x resources' * (dimensions == 3)}) of "
+            f"at least 1, got shape {array.shape}; write for example Pool([[0.0, 1.0]])."
         )
     if array.dtype not in (np.float32, np.float64):
         if array.dtype.kind not in "biuf":

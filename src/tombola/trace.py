@@ -24,9 +24,6 @@ from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel
 from tombola.pool import Pool
 
-# Rows per NumPy call: a call takes less than 0.1 s, so that Ctrl-C is handled soon, between two calls.
-_ROWS_PER_STEP = 1 << 21
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
@@ -217,8 +214,4 @@ def best_action_losses(pool: Pool, order: Order) -> Floats:
     >>> best_action_losses(Pool([[1, 0], [1, 0], [0, 1]]), np.array([2, 0, 1], np.uint32)).tolist()
     [1.0, 0.0, 0.0]
     """
-    losses = np.empty(order.size)
-    for start in range(0, order.size, _ROWS_PER_STEP):
-        piece = order[start : start + _ROWS_PER_STEP]
-        losses[start : start + piece.size] = pool.losses[piece, pool.best]
-    return losses
+    return np.asarray(pool.losses[order, pool.best], np.float64)

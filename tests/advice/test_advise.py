@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.advice.advise import Advice, advise
-from tombola.advice.default_learners import MEAN_RANKS
+from tombola.advice.advise import advise
 from tombola.runs import Cell, Entry, Runs
 
 
@@ -24,82 +23,58 @@ def runs(**losses: Any) -> Runs:
 NOISE = np.random.default_rng(0).normal(0, 1, 40)
 
 
-def test_best_learner_and_lead() -> None:
-    found = advise(runs(UCB1=50 + NOISE, KLUCB=20 + NOISE, Exp3=30 + NOISE), "bandit", random_action_loss=60.0)
-    assert (found.learner, found.next, found.tied, found.fixed_action) == ("KLUCB", "Exp3", (), False)
-    assert found.lead is not None
-    assert found.lead.value == pytest.approx(10)
-    assert found.gain is not None
-    assert found.gain.value == pytest.approx(40 - NOISE.mean())
+CENTRED = NOISE - NOISE.mean()
+OTHER = NOISE[::-1] - NOISE[::-1].mean() + NOISE.mean()
+WILD = 30 * NOISE
+# Losses, loss of a random fixed action, and the advice: learner, tied ones, next, whether a fixed action is as good.
+CASES: dict[str, tuple[dict[str, Any], float | None, tuple[Any, ...]]] = {
+    **{
+        f"smallest regret: {best}": (
+            {name: (20 if name == best else 40) + NOISE for name in ("Exp3", "UCB1")},
+            60.0,
+            (best, (), "Exp3" if best == "UCB1" else "UCB1", False),
+        )
+        for best in ("Exp3", "UCB1")
+    },
+    "tie, broken by mean rank": (
+        {"SuccessiveElimination": 20 + NOISE, "Thrifty": 20.01 + NOISE[::-1], "UCB1": 90 + NOISE},
+        None,
+        ("Thrifty", ("SuccessiveElimination",), "UCB1", False),
+    ),
+    "orders differ by 30, learners by 1, in pairs": (
+        {"KLUCB": 100 + WILD, "UCB1": 101 + WILD + 0.1 * NOISE[::-1]}, None, ("KLUCB", (), "UCB1", False)
+    ),
+    "random fixed action is better": ({"KLUCB": 20 + NOISE}, 19.0, ("KLUCB", (), "", True)),
+    "random fixed action is as good": ({"KLUCB": 20 + NOISE}, 20.0, ("KLUCB", (), "", True)),
+    "random fixed action is worse": ({"KLUCB": 20 + NOISE}, 21.0, ("KLUCB", (), "", False)),
+    "FrugalUCB is tied and ranks better, but is not significantly better than a random fixed action": (
+        {"UCB1": 20 + NOISE / 10, "FrugalUCB": 20 + 6 * NOISE}, 21.0, ("UCB1", ("FrugalUCB",), "", False)
+    ),
+    "one repetition ties all": ({"KLUCB": [20.0], "UCB1": [90.0]}, 1.0, ("KLUCB", ("UCB1",), "", False)),
+    "the next is tied with the best, but behind the chosen one": (
+        {"UCB1": 20 + 9 * NOISE, "Thrifty": 20.1 + OTHER, "UCB2": 20.6 + OTHER},
+        None,
+        ("Thrifty", ("UCB1",), "UCB2", False),
+    ),
+    "a better one that differs significantly is not tied": (
+        {"UCB1": 20 + 9 * CENTRED, "Exp3": 20.1 + CENTRED, "Thrifty": 20.7 + CENTRED},
+        None,
+        ("Thrifty", ("UCB1",), "", False),
+    ),
+    "a fixed action, and the best learner here, not elsewhere": (
+        {"Exp3": 20 + NOISE, "Thrifty": 20.05 + NOISE[::-1]}, 20.0, ("Exp3", ("Thrifty",), "", True)
+    ),
+}  # fmt: skip
 
 
-def test_advice_follows_runs() -> None:
-    """The same learners with permuted losses: a constant advice per setting fails here."""
-    names = ("ThompsonSampling", "UCB1", "Exp3")
-    for best in names:
-        losses = {name: (20 if name == best else 40) + NOISE for name in names}
-        assert advise(runs(**losses), "bandit").learner == best
-
-
-def test_tie_is_broken_by_mean_rank() -> None:
-    ranks = sorted(MEAN_RANKS["bandit"], key=lambda name: MEAN_RANKS["bandit"][name])
-    good, bad = ranks[0], ranks[-1]
-    other = NOISE[::-1] + 0.01
-    third = "Exp3" if "UCB1" in (good, bad) else "UCB1"
-    found = advise(runs(**{bad: 20 + NOISE, good: 20 + other, third: 90 + NOISE}), "bandit")
-    assert (found.learner, found.tied) == (good, (bad,))
-
-
-def test_differences_are_paired() -> None:
-    """Orders differ by 30 between repetitions, learners by 1: the pairs decide."""
-    wild = 30 * NOISE
-    found = advise(runs(KLUCB=100 + wild, UCB1=101 + wild + 0.1 * NOISE[::-1]), "bandit")
-    assert (found.learner, found.tied, found.next) == ("KLUCB", (), "UCB1")
-
-
-def test_random_fixed_action_is_threshold() -> None:
-    assert advise(runs(KLUCB=20 + NOISE), "bandit", random_action_loss=19.0).fixed_action
-    assert advise(runs(KLUCB=20 + NOISE), "bandit", random_action_loss=20.0).fixed_action
-    assert not advise(runs(KLUCB=20 + NOISE), "bandit", random_action_loss=21.0).fixed_action
-    assert not advise(runs(KLUCB=20 + NOISE), "bandit").fixed_action, "under a budget there is no random fixed action"
-
-
-def test_useful_learner_beats_better_ranked_one() -> None:
-    """FrugalUCB ranks better and is tied, but only UCB1 is significantly below the random fixed action."""
-    wide = 20 + 6 * NOISE
-    found = advise(runs(UCB1=20 + NOISE / 10, FrugalUCB=wide), "bandit", random_action_loss=21.0)
-    assert not found.fixed_action
-    assert found.learner == "UCB1"
-
-
-def test_one_repetition_ties_all() -> None:
-    found = advise(runs(KLUCB=[20.0], UCB1=[90.0]), "bandit", random_action_loss=1.0)
-    assert found.tied
-    assert not found.fixed_action
-
-
-def test_reason_is_empty_for_unlisted_learner() -> None:
-    found = advise(runs(KLUCB=20 + NOISE), "bandit", random_action_loss=30.0)
-    assert isinstance(found, Advice)
-    assert found.reason == ""
-
-
-def test_next_is_not_tied() -> None:
-    """Thrifty ranks better elsewhere and is tied with the best; UCB2 is tied with the best too, but behind Thrifty."""
-    other = NOISE[::-1] - NOISE[::-1].mean() + NOISE.mean()
-    found = advise(runs(UCB1=20 + 9 * NOISE, Thrifty=20.1 + other, UCB2=20.6 + other), "bandit")
-    assert (found.learner, found.tied, found.next) == ("Thrifty", ("UCB1",), "UCB2")
-
-
-def test_better_learner_is_not_tied() -> None:
-    """Thrifty is tied with the best; Exp3, between them, differs from it significantly."""
-    noise = NOISE - NOISE.mean()
-    found = advise(runs(UCB1=20 + 9 * noise, Exp3=20.1 + noise, Thrifty=20.7 + noise), "bandit")
-    assert (found.learner, found.tied) == ("Thrifty", ("UCB1",))
-
-
-def test_fixed_action_names_best_learner() -> None:
-    """Not the one that ranks best elsewhere, which may be the last one here."""
-    found = advise(runs(Exp3=20 + NOISE, Thrifty=20.05 + NOISE[::-1]), "bandit", random_action_loss=20.0)
-    assert found.fixed_action
-    assert found.learner == "Exp3"
+@pytest.mark.parametrize("case", CASES)
+def test_advice(case: str) -> None:
+    losses, random_action_loss, expected = CASES[case]
+    found = advise(runs(**losses), "bandit", random_action_loss)
+    assert (found.learner, found.tied, found.next, found.fixed_action) == expected
+    means = {name: float(np.mean(values)) for name, values in losses.items()}
+    assert (found.gain is None) == (random_action_loss is None)
+    if found.gain is not None and random_action_loss is not None:
+        assert found.gain.value == pytest.approx(random_action_loss - means[found.learner])
+    if found.lead is not None:
+        assert found.lead.value == pytest.approx(means[found.next] - means[found.learner])

@@ -29,64 +29,82 @@ def ridge_only() -> Iterator[None]:
         yield
 
 
-def table(rows: int = 300, *, useful: bool = True, costs: bool = False, seed: int = 0) -> Table:
-    """Two actions; the side decides which one is right, and the feature is the side or noise."""
-    rng = np.random.default_rng(seed)
+def table(rows: int = 300, *, useful: bool = True, prices: tuple[float, float] | None = None) -> Table:
+    """Two actions; the side decides which one is right, and the feature is the side or noise.
+
+    With prices of 1 and 10, the expensive action is right on all rows, the cheap one on one side.
+    """
+    rng = np.random.default_rng(0)
     side = rng.integers(0, 2, rows)
     wrong = rng.random(rows) < 0.1
     losses = np.stack([side ^ wrong, 1 - (side ^ wrong)], axis=1).astype(float)
     losses[: rows // 5] = (0.0, 1.0)  # the first action is the best fixed one
+    if prices == DEAR:
+        losses = np.stack([side, 0 * side], axis=1).astype(float)
     features = (side if useful else rng.random(rows)).astype(float)
-    prices = np.tile([1.0, 2.0], (rows, 1)) if costs else None
-    return Table(Pool(losses, ["small", "large"], costs=prices, features=features, feature_names=["side"]), None, [])
+    costs = None if prices is None else np.tile(prices, (rows, 1))
+    return Table(Pool(losses, ["small", "large"], costs=costs, features=features, feature_names=["side"]), None, [])
 
 
-def priced_table(rows: int, *, useful: bool = True) -> Table:
-    """The expensive action is right on all rows, the cheap one on one side."""
-    rng = np.random.default_rng(0)
-    side = rng.integers(0, 2, rows)
-    losses, prices = np.stack([side, 0 * side], axis=1), np.tile([1.0, 10.0], (rows, 1))
-    features = side if useful else rng.random(rows)
-    pool = Pool(losses, ["small", "large"], costs=prices, features=features, feature_names=["side"])
-    return Table(pool, None, [])
+PRICED, DEAR = (1.0, 2.0), (1.0, 10.0)
 
 
-def request(feedback: str = "full", **others: Any) -> CompareRequest:
-    return CompareRequest(Conditions(feedback, others.pop("delay", 0)), repetitions=5, **others)
+def request(feedback: str = "full", delay: int = 0, price: float = 0.0, **others: Any) -> CompareRequest:
+    return CompareRequest(Conditions(feedback, delay, price), repetitions=5, **others)
 
 
 @cache
-def routed(feedback: str = "full", delay: int = 0) -> Routing:
+def routed(feedback: str = "full") -> Routing:
     """Return routing on the table with a useful feature, once for all tests."""
-    return run_routing(table(), request(feedback, delay=delay))
+    return run_routing(table(), request(feedback))
 
 
-def test_useful_features_are_recommended() -> None:
-    routing = routed()
-    assert routing.helps
-    assert routing.sentence.startswith("Route by features: on this list 0.")
-    assert "less loss a row than always small" in routing.sentence
-    assert "on average over the guard's draws at most 3 rows worse than not routing" in routing.sentence
-    assert "averaged over the guard's draws 0." in routing.detail
-    assert ", realised 0." in routing.detail
+GUARD = "on average over the guard's draws"
+ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
+    "no limit": (
+        {}, {}, ("Route by features: on this list 0.", "less loss a row than always small",
+                 f"{GUARD} at most 3 rows worse than not routing"),
+        ("Features do not help here: small.",),
+    ),
+    # With delay the promise is about the mean over orders too (Theorem C3').
+    "delay": ({}, {"delay": 7}, (f"{GUARD} and over orders at most 3 rows",), ("Features do not help here: small.",)),
+    "budget": (
+        {"prices": PRICED}, {"amounts": (450.0,)},
+        ("less than the best fixed mix at the same cost, known in advance",),
+        ("Features do not help here: the best fixed mix at the same cost (",),
+    ),
+    "target": (
+        {"prices": DEAR, "rows": 900}, {"target": 0.1},
+        ("(target 0.1) for", "% less than the cheapest fixed mix that reaches the target"),
+        ("Features do not help here: the cheapest fixed mix that reaches the target",),
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("useful", [True, False])
-def test_target_is_reached_for_less(useful: bool) -> None:
-    routing = run_routing(priced_table(900, useful=useful), request(target=0.1))
+@pytest.mark.parametrize("case", ANSWERS)
+def test_useful_features_are_recommended_and_noise_is_not(case: str, useful: bool) -> None:
+    given, asked, recommended, rejected = ANSWERS[case]
+    routing = run_routing(table(useful=useful, **given), request(**asked))
     assert routing.helps is useful
-    if useful:
-        assert "(target 0.1) for" in routing.sentence
-        assert "% less than the cheapest fixed mix that reaches the target" in routing.sentence
-    else:
-        assert routing.sentence.startswith("Features do not help here: the cheapest fixed mix that reaches the target")
-    assert "aimed at, not guaranteed" in routing.detail
+    assert all(text in routing.sentence for text in (recommended if useful else rejected))
     assert 0.0 < routing.share_of_gap.value < 1.0 or not useful
+    if case == "budget":
+        spent = routing.rows[0].spent
+        assert spent is not None
+        assert spent.value <= 450.0
+    elif case == "target":
+        assert "aimed at, not guaranteed" in routing.detail
+    else:
+        assert "averaged over the guard's draws 0." in routing.detail
+        assert ", realised 0." in routing.detail
+        assert routing.against_safe is not None
+        assert routing.against_safe.value <= 3.0
 
 
 def test_share_under_budget_is_of_best_choice_within_it() -> None:
     """The oracle keeps to the budget too: with half of the money it cannot play the right action on every row."""
-    one = table(900, costs=True)
+    one = table(900, prices=PRICED)
     asked = request(amounts=(900.0,))
     routing = run_routing(one, asked)
     budget = asked.budget(one.pool)
@@ -95,11 +113,6 @@ def test_share_under_budget_is_of_best_choice_within_it() -> None:
     assert best > np.asarray(one.pool.losses).min(axis=1).mean() + 0.1
     routed = routing.rows[0].mean_loss.value
     assert routing.share_of_gap.value == pytest.approx((mix - routed) / (mix - best))
-
-
-def test_bandit_feedback_adds_index() -> None:
-    assert "LinearIndex, bandit feedback" in [row.name for row in routed("bandit").rows]
-    assert "LinearIndex, bandit feedback" not in [row.name for row in routed().rows]
 
 
 def test_figures_are_those_of_traces() -> None:
@@ -116,31 +129,6 @@ def test_figures_are_those_of_traces() -> None:
     assert routing.won[:, -1].tolist() == pytest.approx(ends)
 
 
-def test_noise_is_not_recommended() -> None:
-    routing = run_routing(table(useful=False), request())
-    assert not routing.helps
-    assert routing.sentence == "Features do not help here: small."
-    assert routing.against_safe is not None
-    assert routing.against_safe.value <= 3.0
-
-
-def test_budget_compares_with_best_fixed_mix() -> None:
-    routing = run_routing(table(costs=True), request(amounts=(450.0,)))
-    assert routing.helps
-    assert "less than the best fixed mix at the same cost, known in advance" in routing.sentence
-    spent = next(row.spent for row in routing.rows if row.name == "RoutedLP")
-    assert spent is not None
-    assert spent.value <= 450.0
-    useless = run_routing(table(useful=False, costs=True), request(amounts=(450.0,)))
-    assert useless.sentence.startswith("Features do not help here: the best fixed mix at the same cost (")
-
-
-def test_delay_states_mean_over_orders() -> None:
-    """With delay the promise is about the mean over orders too (Theorem C3')."""
-    assert "on average over the guard's draws and over orders at most 3 rows" in routed(delay=7).sentence
-    assert routed().gain.value > routed(delay=7).gain.value
-
-
 def test_rows_with_delays_of_their_own_are_routed() -> None:
     """The reserve of rows in flight bounds every order, so the answer does not average over orders."""
     routing = run_routing(table()._replace(delays=np.arange(300) % 30), request(feedback="bandit"))
@@ -148,6 +136,7 @@ def test_rows_with_delays_of_their_own_are_routed() -> None:
     assert routing.explanation is not None
     assert routing.explanation.starts.size == 0
     assert [row.name for row in routing.rows] == [row.name for row in routed("bandit").rows]
+    assert {row.name for row in routing.rows} - {row.name for row in routed().rows} == {"LinearIndex, bandit feedback"}
     assert 0 < routing.gain.value < routed("bandit").gain.value
 
 
@@ -157,18 +146,22 @@ def test_rows_with_delays_of_their_own_are_routed() -> None:
         ({"amounts": (450.0,)}, np.arange(300), "before the next one"),
         ({"amounts": (450.0,), "delay": 3}, None, "before the next one"),
         ({"amounts": (1.0, 2.0)}, None, "one budget only"),
+        ({"price": 2.0}, None, "routing ignores the switching price"),
     ],
 )
 def test_conditions_without_routing_are_noted(options: dict[str, Any], delays: Any, reason: str) -> None:
-    given = table(costs=True)._replace(delays=delays)
+    given = table(prices=PRICED)._replace(delays=delays)
     assert reason in (skip_reason(given, request(**options)) or "")
     assert skip_reason(table(), request()) is None
 
 
-def test_switching_price_is_noted_in_report() -> None:
-    report = run_comparison(table(60), CompareRequest(Conditions("full", 0, 2.0), ("Uniform",), repetitions=2))
-    assert report.routing is None
-    assert "features are not used: routing ignores the switching price" in report.notes
+def test_routing_needs_features_and_their_use() -> None:
+    given = table(60)
+    without = run_comparison(given._replace(pool=Pool(given.pool.losses)), request(learners=("Uniform",)))
+    assert without.to_dict()["routing"] is without.routing is None
+    unused = run_comparison(given, request(learners=("Uniform",), price=2.0))
+    assert unused.routing is None
+    assert "features are not used: routing ignores the switching price" in unused.notes
 
 
 def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,11 +181,6 @@ def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str])
     assert note in report.notes
 
 
-def test_tables_without_features_have_no_routing() -> None:
-    report = run_comparison(table(60)._replace(pool=Pool(table(60).pool.losses)), request(learners=("Uniform",)))
-    assert report.to_dict()["routing"] is report.routing is None
-
-
 def test_repetitions_are_bounded() -> None:
     """More would take minutes, fewer have no interval to decide by."""
     for asked, played in ((1, _MIN_REPETITIONS), (8, 8), (40, _MAX_REPETITIONS)):
@@ -204,11 +192,8 @@ def test_compare_command_takes_features(tmp_path: Path, capsys: pytest.CaptureFi
     from tombola.cli.app import app
 
     pool = table().pool
-    lines = [
-        f"{int(a)},{int(b)},{f:g}" for (a, b), f in zip(pool.losses, np.ravel(np.asarray(pool.features)), strict=True)
-    ]
-    path = tmp_path / "t.csv"
-    path.write_text("small_loss,large_loss,side\n" + "\n".join(lines) + "\n")
+    path, cells = tmp_path / "t.csv", np.column_stack([pool.losses, np.asarray(pool.features)])
+    np.savetxt(path, cells, "%g", ",", header="small_loss,large_loss,side", comments="")
     app(
         ["compare", str(path), "--features", "side", "--feedback", "full", "--repetitions", "2", "--json", "--fresh",
          "--learners", "FollowTheLeader"],

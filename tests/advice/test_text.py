@@ -9,9 +9,9 @@ import pytest
 
 from tombola import Pool
 from tombola.advice import CompareReport, CompareRequest, Conditions, run_comparison
-from tombola.advice.text import _learner_text, order_test_text
+from tombola.advice.text import order_test_text
 from tombola.confidence import check_order
-from tombola.learners import FollowTheLeader, Thrifty
+from tombola.learners import FollowTheLeader
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
 
@@ -40,13 +40,6 @@ def test_summary_of_clear_table() -> None:
     )
     assert f"expected regret at most {FollowTheLeader().bound(2, 120):.4g} (" in summary.precision
     assert summary.warnings == ()
-
-
-def test_best_action_is_in_unit_of_table() -> None:
-    table = Table(Pool([[0.2, 0.5]] * 20), None, [], "scores", "accuracy", (0.0, 100.0))
-    report = run_comparison(table, CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2))
-    assert "read as scores (accuracy): higher is better." in report.summary.table
-    assert "0, mean accuracy 80; next: 1, -30. Learners" in report.summary.best
 
 
 def test_equal_actions_give_fixed_action() -> None:
@@ -102,10 +95,6 @@ def test_learner_from_file_has_no_session_command(tmp_path: Path) -> None:
     assert report.summary.command == ""
 
 
-def test_learner_text_keeps_other_parameters() -> None:
-    assert _learner_text(Thrifty(price=3.0)) == "Thrifty(price=3.0)"
-
-
 def test_order_test_text() -> None:
     drifting = np.repeat([[0.0, 0.5], [1.0, 0.5]], 200, axis=0)
     text = order_test_text(check_order(drifting, 0.01, seed=1), ("rising", "flat"), 0.01)
@@ -130,3 +119,7 @@ def test_headline_names_an_action_in_another_unit(tmp_path: Path) -> None:
     path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
     report = run_comparison(read_table(path, kind="scores"), CompareRequest(Conditions(), repetitions=1), name="t")
     assert report.summary.table == "t: 30 rows, 2 actions without b, read as scores: higher is better."
+    table = Table(Pool([[0.2, 0.5]] * 20), None, [], "scores", "accuracy", (0.0, 100.0))
+    report = run_comparison(table, CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2))
+    assert "read as scores (accuracy): higher is better." in report.summary.table
+    assert "0, mean accuracy 80; next: 1, -30. Learners" in report.summary.best

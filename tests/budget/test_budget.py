@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from tombola import play
-from tombola.budget.budget import _AMOUNT_BITS, Balance, Budget, BudgetRun, ticks_per_unit
+from tombola.budget.budget import _AMOUNT_BITS, Budget, BudgetRun, ticks_per_unit
 from tombola.budget.optimum import _best_mix_many_resources, _pivot, best_mix, best_mix_one_resource, optimum
 from tombola.budget.tracker import (
     CLOSED,
@@ -23,7 +22,7 @@ from tombola.budget.tracker import (
     new_tracker,
     update_affordable,
 )
-from tombola.errors import ParameterError, PoolError, TombolaError
+from tombola.errors import ParameterError, PoolError
 from tombola.feedback.budgeted import _make_decide
 from tombola.learners import EmpiricalLP
 from tombola.pool import Pool
@@ -48,36 +47,26 @@ def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> No
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1))
 def test_mix_cost_covers_exact_sum(k: int, seed: int) -> None:
-    """In exact fractions: free is free, one whole action costs what it costs, and a mix at most its slack more."""
+    """In exact fractions: free is free, one whole action costs what it costs, and a mix at most its slack more.
+
+    A whole action with dust of another is a mix, though the sum of their costs is rounded to that of the first.
+    """
     generator = np.random.default_rng(seed)
     costs = generator.random((k, 1)) * 10.0 ** generator.integers(-320, 300)
     costs[generator.random(k) < 0.3] = 0.0
     costs[0] = 0.0
-    tracker, _ = new_tracker(
-        BudgetRun(Budget(max(1e-300, 3 * costs.max()), worst=1.0, null=0).resolve(k, 1), mixed=True), 9
-    )
-    whole = np.eye(k)[generator.integers(k)]
+    limits = Budget(max(1e-300, 3 * costs.max()), worst=1.0, null=0).resolve(k, 1)
+    tracker, _ = new_tracker(BudgetRun(limits, mixed=True), 9)
+    whole, unit = np.eye(k)[generator.integers(k)], Fraction(float(tracker.unit_ticks[0]))
     mix = np.where(generator.random(k) < 0.5, generator.dirichlet(np.full(k, 0.1)), 0.0)
-    dusty = np.where(costs[:, 0] == 0.0, mix, whole)
-    for played, slack in ((whole, 0.0), (dusty, 0.0), (mix, 3 * tracker.slack), (np.full(k, 1 / k), 3 * tracker.slack)):
+    free_dust, dust = np.where(costs[:, 0] == 0.0, mix, whole), np.where(whole == 0.0, 1e-17, whole)
+    slack = Fraction(3 * tracker.slack)
+    for played, more in ((whole, 0), (free_dust, 0), (dust, slack), (mix, slack), (np.full(k, 1 / k), slack)):
         products = [Fraction(p) * Fraction(c) for p, c in zip(played.tolist(), costs[:, 0].tolist(), strict=True)]
-        exact = sum(products) * Fraction(float(tracker.unit_ticks[0]))
-        most = exact * (1 + Fraction(slack)) + (
-            k * Fraction(5e-324) * Fraction(float(tracker.unit_ticks[0])) if slack else 0
-        )
+        exact = sum(products) * unit
+        most = exact * (1 + more) + (k * Fraction(5e-324) * unit if more else 0)
         assert math.ceil(exact) <= _cost_in_ticks(tracker, played, costs, 0) <= math.ceil(most)
-
-
-@pytest.mark.parametrize("k", [4, 8])
-def test_mix_cost_adds_one_ulp_per_action(k: int) -> None:
-    """Here nothing is rounded, and two units are a tick; what is free, or all of one action, costs no more."""
-    tracker, _ = new_tracker(BudgetRun(Budget(1.0, worst=1.0, null=0).resolve(k, 1), mixed=True), 9)
-    costs = np.append(0.0, np.ones(k - 1))[:, None]
-    for shares in ([0.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.25, 0.25]):
-        mix = np.append(shares, np.zeros(k - 3))
-        assert _cost_in_ticks(tracker, mix, costs, 0) == (2.0**51 + k / 2) * float(mix @ costs[:, 0])
-        assert _cost_in_ticks(tracker, mix, 0.0 * costs, 0) == 0.0
-    assert [_cost_in_ticks(tracker, whole, costs, 0) for whole in np.eye(k)] == [0.0] + [2.0**51] * (k - 1)
+    assert _cost_in_ticks(tracker, np.full(k, 1e-200), np.full((k, 1), 1e-200), 0) >= 1.0, "products that underflow"
 
 
 def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, list[bool]]:
@@ -115,15 +104,7 @@ def test_look_into_tracker_is_naive_one(m: int, seed: int, stop: Any, mixed: boo
         tracker.reserved[:] = unit * np.floor(generator.random(m) * ((tracker.amounts - tracker.spent) / unit + 1))
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-def test_with_nothing_left_only_what_is_free_fits(mixed: bool) -> None:
-    tracker, _ = new_tracker(BudgetRun(Budget(3.0, worst=[2.0, 1.0, 0.0]).resolve(3, 1), mixed=mixed), 9)
-    tracker.spent[:] = tracker.amounts
-    update_affordable(tracker)
-    assert tracker.fits.tolist() == [0.0, 0.0, 1.0]
-
-
-def test_strict_tracker_closes_and_stops() -> None:
+def test_learner_is_not_asked_after_strict_stop() -> None:
     asked: list[Any] = []
 
     def propose(state: Any, mix: Any) -> None:
@@ -132,29 +113,22 @@ def test_strict_tracker_closes_and_stops() -> None:
 
     limits = Budget(3.0, worst=[2.0, 1.0, 0.0], null=2).resolve(3, 1)
     tracker, _ = new_tracker(BudgetRun(limits, "strict"), 9)
-    decide, mix, rng = _make_decide(propose), np.zeros(3), np.ones(4, np.uint64)
-    flights = [(np.zeros(3), np.zeros(1)) for _ in range(4)]
-    actions = []
-    for played, reserved in flights[:3]:
+    decide, rng, actions = _make_decide(propose), np.ones(4, np.uint64), []
+    for _ in range(4):
         update_affordable(tracker)
-        actions.append(decide(None, mix, rng, tracker, played, reserved)[0])
-    assert actions == [1, 1, 2], "two units are reserved, and one is less than the most a play can cost"
-    assert len(asked) == 3
-    for played, reserved in flights[:2]:
+        played, reserved = np.zeros(3), np.zeros(1)
+        actions.append(decide(None, np.zeros(3), rng, tracker, played, reserved)[0])
         charge(tracker, played, reserved, limits.worst)
-    update_affordable(tracker)
-    assert decide(None, mix, rng, tracker, *flights[3])[0] == 2
-    assert len(asked) == 3
+    assert actions == [1, 1, 2, 2], "one unit is left, less than the most a play can cost"
+    assert len(asked) == 2
 
 
 def test_integer_costs_are_exact_in_ticks() -> None:
     pool = Pool.from_rewards([[0.0, 1.0]] * 30, costs=[[0.0, 1.0]] * 30)
-    trace = play(EmpiricalLP(), pool, budget=Budget(29.0), seed=0)
-    assert trace.balance == Balance((29.0,), (29.0,), (0.0,)) or trace.balance.left[0] <= 1
+    assert play(EmpiricalLP(), pool, budget=Budget(29.0), seed=0).balance.left[0] <= 1
     tenths = Pool.from_rewards([[0.0, 1.0]] * 200, costs=[[0.0, 0.1]] * 200)
     spent = play(EmpiricalLP(), tenths, budget=Budget(10.0), seed=0)
     assert spent.plays[1] in (98, 99), "a hundred floats 0.1 add up to more than 10"
-    assert 100 * Fraction(0.1) > 10
 
 
 def test_resources_share_the_common_scale() -> None:
@@ -176,22 +150,6 @@ def test_resources_share_the_common_scale() -> None:
     assert rate * 50 == pytest.approx(float((limits.amounts * tracker.scale)[1]))
 
 
-def test_warm_start_keeps_the_value() -> None:
-    generator = np.random.default_rng(1)
-    rewards, costs = generator.random(12), generator.random((12, 4))
-    costs[0] = 0
-    basis, reached = None, 0
-    for _ in range(40):
-        rewards, costs[1:] = rewards + 0.1 * generator.random(12), costs[1:] + 0.1 * generator.random((11, 4))
-        reached += basis is not None and _pivot(rewards, costs / 0.3, np.ones(4), basis) is not None
-        mix, basis = best_mix(rewards, costs, np.full(4, 0.3), basis)
-        right: Any = linprog(-rewards, A_ub=costs.T, b_ub=np.full(4, 0.3), A_eq=np.ones((1, 12)), b_eq=[1.0])
-        assert rewards @ mix == pytest.approx(-right.fun, abs=1e-7)
-        again, _ = best_mix(rewards, costs, np.full(4, 0.3), basis)
-        assert again == pytest.approx(mix, abs=1e-9)
-    assert reached > 20, "pivots lead there most of the time"
-
-
 def test_pivots_from_similar_basis_are_optimal() -> None:
     """Against the program solved afresh, in a walk of 400 steps through programs, every second one with ties."""
     generator, reached = np.random.default_rng(0), 0
@@ -206,6 +164,8 @@ def test_pivots_from_similar_basis_are_optimal() -> None:
             rewards = np.clip(rewards + 0.05 * generator.normal(size=k), 0, 1)
             costs, rates = costs * generator.uniform(0.9, 1.1, (k, m)), rates * generator.uniform(0.96, 1.04, m)
             afresh, other = _best_mix_many_resources(rewards, costs, rates, None)
+            warm, _ = best_mix(rewards, costs, rates, basis)
+            assert rewards @ warm == pytest.approx(rewards @ afresh, abs=1e-7)
             found = _pivot(rewards, costs / rates, np.ones(m), basis)
             if found is None:
                 basis = other
@@ -218,15 +178,9 @@ def test_pivots_from_similar_basis_are_optimal() -> None:
     assert reached > 350
 
 
-def test_one_resource_agrees_with_highs() -> None:
-    generator = np.random.default_rng(2)
-    rewards, costs = generator.random(400), generator.random(400)
-    for rate in (0.001, 0.01, 0.3, 5.0):
-        costs[7] = 0
-        direct = best_mix_one_resource(rewards, costs, rate)
-        assert np.count_nonzero(direct) <= 2
-        solved, _ = _best_mix_many_resources(rewards, costs[:, None], np.array([rate]), None)
-        assert rewards @ direct == pytest.approx(rewards @ solved, abs=1e-7)
+def test_smallest_amount_and_listed_null_action_are_accepted() -> None:
+    assert Budget(float(np.finfo(float).tiny)).per_resource.size == Budget(0.0).per_resource.size == 1
+    assert Budget(10.0, worst=1.0, null=0, prices=[None, 0.5]).resolve(2, 1).worst.tolist() == [[0.0], [0.5]]
 
 
 def test_optimum_of_pool_with_added_null_action() -> None:
@@ -250,6 +204,9 @@ TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: Budget(math.inf),
         lambda: Budget([]),
         lambda: Budget("much"),  # type: ignore[arg-type]
+        lambda: Budget(1e-310),
+        lambda: Budget([1.0, 5e-324]),
+        lambda: Budget(1.0, worst=1e-310),
         lambda: Budget(1.0, worst=-1.0),
         lambda: Budget(1.0, worst="much"),
         lambda: Budget(1.0, null=True),
@@ -264,6 +221,7 @@ TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
         lambda: play(EmpiricalLP(), GOOD, budget=Budget(1.0), stop="soft", seed=0),  # type: ignore[arg-type]
         lambda: play(EmpiricalLP(), Pool([[0.0]]), budget=Budget(1.0), seed=0),
         lambda: Budget(1.0).resolve(2, 1),
+        lambda: Budget(10.0, worst=1.0, null=0, prices=[0.5, None]).resolve(2, 1),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, -1.0]]),
         lambda: Pool([[0.0, 1.0]], costs=[[0.0, math.nan]]),
         lambda: best_mix_one_resource(np.ones(2), np.ones(2), 0.5),
@@ -271,9 +229,8 @@ TARGET_PENALTY = Pool.from_rewards([[0.0, 1.0]] * 3, costs=[[1.0, 1.0]] * 3)
     ],
 )
 def test_bad_input_is_rejected(wrong: Any, one_sentence: Any) -> None:
-    with pytest.raises(TombolaError) as caught:
+    with pytest.raises((ParameterError, PoolError)) as caught:
         wrong()
-    assert isinstance(caught.value, ParameterError | PoolError)
     one_sentence(caught.value)
 
 
@@ -302,10 +259,3 @@ def test_strict_stops_and_fits_continues() -> None:
     assert strict.balance.left[0] < 8 or strict.balance.spent[0] <= 30
     assert fits.balance.left[0] < 1 + 1e-9 or fits.plays[0] <= 3
     assert fits.reward > strict.reward
-
-
-def test_too_costly_action_is_named() -> None:
-    costs = np.array([[[0.0], [0.5], [0.75]]])
-    with pytest.raises(ParameterError, match=r"got 0\.5 for action 2, resource 0, which once costs 0\.75"):
-        Budget(5.0, worst=[0.0, 0.5, 0.5]).resolve(3, 1, costs)
-    assert Budget(5.0, worst=[0.0, 0.5, 0.75]).resolve(3, 1, costs).worst.tolist() == [[0.0], [0.5], [0.75]]

@@ -1,6 +1,7 @@
 """A target, the mirror image of a budget: the least cost for a mean loss, against an exact solver and a naive twin."""
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from tombola.advice.text import _price_text
 from tombola.budget import Budget, optimum
 from tombola.budget.optimum import UnreachableError, best_mix, dual_prices, target_as_budget
 from tombola.budget.target import TargetRegret, target_regret
-from tombola.cli.session import start, status
+from tombola.cli.session import start
 from tombola.errors import ParameterError
+from tombola.feedback import BudgetedFeedback
 from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
 from tombola.paper.exact import random_order
 from tombola.persistence import SessionFile
@@ -179,23 +181,16 @@ def test_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
     assert Session.load(tmp_path / "s.json").balance == session.balance
 
 
-@pytest.mark.full
-def test_live_run_aims(tmp_path: Path, capsys: Any) -> None:
+@pytest.mark.usefixtures("plainly")
+def test_session_start_takes_target(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("\n".join(map(str, range(40))))
-    out = tmp_path / "my.run"
-    start(
-        tmp_path / "ids.txt", "small,large", out, seed=1, budget=[90.0], target=0.25, worst=["small=1,large=4"]
-    )  # fmt: skip
-    with SessionFile.open(out) as run:
-        for one in run.next(10):
-            known = {"small": (0.5, 1.0), "large": (0.0, 4.0)}.get(one.action)
-            if known is not None:
-                run.record(one.round, loss=known[0], cost=known[1])
-    capsys.readouterr()
-    status(out)
-    assert "target 0.25 over all rows" in " ".join(capsys.readouterr().out.split())
+    begin = partial(start, tmp_path / "ids.txt", "small,large", tmp_path / "my.run", losses=True, seed=1, target=0.25)
     with pytest.raises(ParameterError, match="--target: expected a budget with it"):
-        start(tmp_path / "ids.txt", "small,large", tmp_path / "other.run", seed=1, target=0.25)
+        begin()
+    begin(budget=[90.0], worst=["small=1,large=4"])
+    with SessionFile.open(tmp_path / "my.run") as run:
+        assert isinstance(run.feedback_model, BudgetedFeedback)
+        assert run.feedback_model.limits.target == 0.25
 
 
 @pytest.mark.parametrize(
@@ -259,11 +254,3 @@ def least(losses: Any, costs: Any, amounts: Any) -> float:
 
 def price_of(pool: Pool, budget: Budget) -> str:
     return _price_text(pool, budget, optimum(pool, budget))
-
-
-def test_price_of_one_loss_less() -> None:
-    """At a corner: the price of one loss less, not of one loss more; none where no mix has less."""
-    pool = Pool([[0.5, 0.25, 1.0]] * 8, costs=[[0.0, 3.0, 2.0]] * 8)
-    assert price_of(pool, Budget(target=0.5, null="add")).startswith("One row better (by 1 loss) costs 12; a target")
-    assert price_of(pool, Budget(target=0.25, null="add")).startswith("No mix reaches a target a tenth stricter")
-    assert "nothing" in price_of(pool, Budget(1e308, null="add"))

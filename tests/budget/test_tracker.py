@@ -13,7 +13,6 @@ from tombola.budget.tracker import (
     draw_and_reserve,
     mask_unaffordable,
     new_tracker,
-    remaining,
     update_affordable,
 )
 from tombola.learners import PrimalDual
@@ -50,13 +49,6 @@ def test_fluid_mix_at_limit_is_scaled() -> None:
     draw_and_reserve(tracker, mix, np.zeros(4, np.uint64), played, np.zeros(1))
     assert played.tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-9)
     assert played[2] > 0.0
-
-
-def test_balance_before_first_play() -> None:
-    """In the common scale, in which the amount is the rate times the horizon."""
-    limits = Budget(5.0, worst=[1.0, 0.0], null=1).resolve(2, 1)
-    tracker, rate = new_tracker(BudgetRun(limits), 20)
-    assert remaining(tracker).tolist() == pytest.approx([rate * 20])
 
 
 def test_single_round_cost_is_recorded() -> None:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -17,7 +17,6 @@ from conftest import SOURCE
 from pools import pool_with_costs
 from tombola import Budget, Session, play
 from tombola._types import Floats
-from tombola.budget.budget import BudgetRun
 from tombola.classification import ERM, Halfplanes, LabelLearner, LabelledPool, Rectangles, Stumps
 from tombola.confidence import (
     BernsteinSequence,
@@ -33,9 +32,6 @@ from tombola.confidence import (
 from tombola.confidence.permutation_test import permutation_test
 from tombola.engine import compiler
 from tombola.engine.compiler import compiled, interpreted
-from tombola.engine.runner import Runner
-from tombola.feedback import make_feedback_model
-from tombola.feedback.base import make_choose
 from tombola.learners import UCB1, Exp3, FollowTheLeader, Hedge, PrimalDual, Simulation, ThriftyLP
 from tombola.learners.budgeted.base import BudgetedBase
 from tombola.learners.reductions.optimistic import _compile_simulation
@@ -80,55 +76,6 @@ def live(learner: Any) -> Any:
             session.observe(ticket, **given, cost=None if budget is None else costs[cell].tolist())
     runner = session._live.runner
     return [session.tickets, session.outcomes, runner.memory, runner.rng]
-
-
-def kernels_of(learner: Any) -> Any:
-    """Alternate choose and observe: shorter to compile than a session, above all than the tracker of a budget."""
-    budget = budget_of(learner)
-    terms = None if budget is None else BudgetRun(budget.resolve(3, 1, horizon=ROWS), "fits")
-    model = make_feedback_model(learner, ROWS, actions=3, budget_run=terms)
-    rng, kernels = np.arange(1, 5, dtype=np.uint64), learner.kernels(3, ROWS)
-    runner = Runner(learner, model, rng)
-    arguments = (runner.memory, rng, np.zeros(3), LOSSES, np.array(POOL.costs))
-    bound = {"view": runner.view, "choose": make_choose(kernels), "observe": kernels.observe}
-    compiler.compile_loop(ALTERNATE[learner.feedback], arguments, **bound)(*arguments)
-    return [runner.memory, rng, arguments[2]]
-
-
-if TYPE_CHECKING:  # bound by `compile_loop`
-    view: Any
-    choose: Any
-    observe: Any
-
-
-def _alternate_full(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
-    for t in range(losses.shape[0]):
-        choose(view(memory), mix, rng)
-        observe(view(memory), t + 1, losses[t])
-
-
-def _alternate_bandit(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
-    for t in range(losses.shape[0]):
-        a, probability = choose(view(memory), mix, rng)
-        observe(view(memory), a, probability, losses[t, a])
-
-
-def _alternate_budgeted(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
-    for t in range(losses.shape[0]):
-        choose(view(memory), mix, rng)
-        observe(view(memory), t + 1, mix, losses[t], costs[t])
-
-
-def _alternate_budgeted_bandit(memory: Any, rng: Any, mix: Any, losses: Any, costs: Any) -> None:
-    for t in range(losses.shape[0]):
-        a, probability = choose(view(memory), mix, rng)
-        observe(view(memory), t + 1, a, probability, losses[t, a], costs[t, a])
-
-
-ALTERNATE = {
-    "full": _alternate_full, "bandit": _alternate_bandit,
-    "budgeted": _alternate_budgeted, "budgeted-bandit": _alternate_budgeted_bandit,
-}  # fmt: skip
 
 
 def live_labels() -> Any:
@@ -206,7 +153,6 @@ def race_with_history() -> Any:
 ROUTED = Routed(models=(Trees(3, trees=4), Ridge()))
 # One learner of each class: parameters are numbers in the state, not other kernels.
 LEARNERS = {type(case.learner).__name__: case.learner for case in ALL[::-1]}
-PLANNING = [one for one in LEARNERS.values() if one.plans and not isinstance(one, BudgetedBase)]
 # Loops differ by feedback model, and by whether the learner mixes or plans.
 PLAYED = [FollowTheLeader(), Hedge(), UCB1(), Exp3(), Simulation(FollowTheLeader()), PrimalDual(), ThriftyLP()]
 LABELS = [ERM(Stumps(2), "random"), ERM(Rectangles()), ERM(Halfplanes())]
@@ -217,9 +163,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "blocks": {"question": "ranks", "blocks": True},
 }  # fmt: skip
 CASES: dict[str, Callable[[], Any]] = {
-    # A reduction without its plan does not act.
-    **{f"learner {name}": partial(live if one in PLANNING else kernels_of, one) for name, one in LEARNERS.items()},
-    **{f"session {learner!r}": partial(live, learner) for learner in [*PLAYED[:4], PrimalDual()]},
+    **{f"learner {name}": partial(live, learner) for name, learner in LEARNERS.items()},
     **{f"play {learner!r}": partial(played, learner) for learner in [*PLAYED, *LABELS]},
     "session labels": live_labels,
     "session Routed": partial(live_policy, ROUTED),
@@ -261,7 +205,7 @@ def bits(value: Any) -> Any:
 # Compiling all cases takes minutes: in every run one of each kind of loop, the others in full runs.
 EVERY_RUN = {
     "learner UCB1", "learner Exp3", "learner FollowTheLeader", "learner Hedge", "learner UCB2", "learner Thrifty",
-    "session UCB1(scale=2.0)", "play Exp3(rate=None)", "learner Simulation", "session LinearIndex",
+    "play Exp3(rate=None)", "learner Simulation", "session LinearIndex",
     "Betting", "race best", "race gate", "iid order",
 }  # fmt: skip
 

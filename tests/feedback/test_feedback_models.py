@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,25 +35,6 @@ from tombola.rng import uniform
 BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")
 
 
-class AlwaysDue(EmpiricalLP):
-    """Wants to plan, and plans nothing."""
-
-    @staticmethod
-    def needs_plan(state: Any, fits: Floats) -> bool:
-        return True
-
-    def plan(self, *shown: Any, **named: Any) -> None:
-        pass
-
-
-@pytest.mark.usefixtures("plainly")
-def test_budgeted_learner_that_stays_due_raises() -> None:
-    with pytest.raises(LearnerError, match="needs to plan"):
-        play(AlwaysDue(), instances.three_actions(16, seed=0), budget=Budget(8.0), seed=0)
-    with pytest.raises(LearnerError, match="needs to plan"):
-        Session(AlwaysDue(), 2, 10, budget=BUDGET, seed=0).act()
-
-
 def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
     """Return a session of every setting, a ticket of it that is not the last one, and what may be told of it."""
     found: list[tuple[Session, tuple[float, ...], dict[str, Any]]] = [
@@ -66,7 +48,7 @@ def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
     return [(session, first, outcome) for (session, _, outcome), (first, _) in zip(found, tickets, strict=True)]
 
 
-def test_forged_ticket_is_rejected(one_sentence: Callable[[object], str]) -> None:
+def test_forged_ticket_and_other_feedback_are_rejected(one_sentence: Callable[[object], str]) -> None:
     for session, ticket, outcome in in_every_setting():
         before = session._live.runner.memory.tobytes() if session._live.runner else None
         probabilities: tuple[Any, ...] = (ticket.probability / 2, math.nan, "1")
@@ -80,63 +62,41 @@ def test_forged_ticket_is_rejected(one_sentence: Callable[[object], str]) -> Non
             with pytest.raises(FeedbackError, match="give back the ticket itself") as caught:
                 session.observe(forged, **outcome)
             one_sentence(caught.value)
-            assert session.answered == 0
-        assert before is None or session._live.runner.memory.tobytes() == before
-        assert session.observe(Ticket(*ticket), **outcome), "a copy of the ticket is the ticket"
-        assert not session.observe(ticket, **outcome)
-
-
-@pytest.mark.usefixtures("plainly")
-def test_ticket_with_numpy_numbers_is_equal() -> None:
-    for session, ticket, outcome in in_every_setting():
-        again = Ticket(np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.probability))  # type: ignore[arg-type]
-        assert session.observe(again, **outcome)
-        assert not session.observe(ticket, **outcome)
-
-
-@pytest.mark.usefixtures("plainly")
-def test_outcome_of_other_feedback_is_rejected() -> None:
-    for session, ticket, outcome in in_every_setting():
         other = {"loss": 1} if "label" in outcome else {"label": 1}
         for given in (other, {**outcome, **other}, {**outcome, "reward": 1}, {**outcome, "loss": [[0.5]]}):
             with pytest.raises(FeedbackError):
                 session.observe(ticket, **given)
-            assert session.answered == 0
+        assert session.answered == 0
+        assert before is None or session._live.runner.memory.tobytes() == before
+        numbers: Any = (np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.probability))
+        assert session.observe(Ticket(*numbers), **outcome), "an equal ticket is the ticket"
+        assert not session.observe(Ticket(*ticket), **outcome)
 
 
 class Fails(Thresholds):
-    """Thresholds whose searcher fails on the first label, and keeps what it is shown."""
+    """Thresholds whose searcher fails on the first label."""
 
     def online_erm(self, *given: Any) -> Any:
-        class OnlineERM:
-            rows: ClassVar[list[Floats]] = []
+        learned: list[float] = []
 
-            def learn(self, row: Floats, label: int, weight: float) -> None:
-                self.rows.append(row)
-                if len(self.rows) == 1:
-                    raise MemoryError
+        def learn(row: Floats, label: int, weight: float) -> None:
+            learned.append(float(row[0]))
+            if len(learned) == 1:
+                raise MemoryError
 
-            def predict(self, row: Floats, rng: RngState) -> int:
-                self.rows.append(row)
-                return 0
-
-        return OnlineERM()
+        return SimpleNamespace(learn=learn, predict=lambda row, rng: len(learned) % 2)
 
 
 @pytest.mark.usefixtures("plainly")
 def test_failed_label_stays_pending() -> None:
     session = Session(ERM(Fails()), horizon=10, seed=0)
     tickets = [session.act(0.25), session.act(0.75)]
-    rows = session._live.act.__closure__
-    assert rows is not None
-    kept = next(c.cell_contents for c in rows if hasattr(c.cell_contents, "predict"))._erm.rows
-    kept.clear()
     with pytest.raises(MemoryError):
         session.observe(tickets[0], label=1)
     assert session.pending == tickets
     assert session.observe(tickets[1], label=1)
     assert session.observe(tickets[0], label=1)
-    assert [row.tolist() for row in kept] == [[0.25], [0.75], [0.25]]
+    assert session.act(0.5).action == 1, "three calls of learn"
 
 
 @pytest.mark.usefixtures("plainly")
@@ -145,14 +105,6 @@ def test_row_delays_with_labels() -> None:
     by_row = play(ERM(Thresholds()), pool, order="given", delay=RowDelays(np.array([0, 3, 0, 0, 9, 0])), seed=0)
     by_round = play(ERM(Thresholds()), pool, order="given", delay=[0, 3, 0, 0, 9, 0], seed=0)
     assert by_row.actions.tolist() == by_round.actions.tolist()
-
-
-@pytest.mark.usefixtures("plainly")
-def test_exact_with_budgets_and_labels() -> None:
-    """Thresholds on two points: right twice if the lower one, which is a 0, comes first, else wrong twice."""
-    pool = Pool([[1.0, 0.0]] * 3, costs=[[0.0, 1.0]] * 3)
-    assert exact.random_order(EmpiricalLP(), pool, budget=Budget(1.0)) >= -1e-9
-    assert exact.random_order(ERM(Thresholds()), LabelledPool([1, 2], [0, 1])) == 1.0
 
 
 @pytest.mark.usefixtures("plainly")
@@ -187,16 +139,6 @@ def test_comparator_under_budget_is_best_mix() -> None:
     trace = play(EmpiricalLP(), instances.three_actions(64, seed=0), budget=Budget(32.0), seed=0)
     assert trace.comparator_losses == pytest.approx(np.full(64, 1 - (0.4 * 4 / 7 + 0.9 * 3 / 7)), abs=0.02)
     assert math.isclose(trace.regret, trace.comparator_reward - trace.reward)
-
-
-@dataclass(frozen=True)
-class Lowest(FollowTheLeader):
-    feedback: ClassVar[Any] = 3
-
-
-def test_unknown_feedback_is_rejected() -> None:
-    with pytest.raises(LearnerError, match="Lowest: expected a learner"):
-        play(Lowest(), Pool([[0.0]]), seed=0)
 
 
 class Guess:

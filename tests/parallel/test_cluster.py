@@ -103,35 +103,12 @@ def test_error_on_worker_is_raised_here(client: Client) -> None:
         list(cluster_map(client, divmod, [(1, 1), (1, 0)]))
 
 
-OWN = """
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
-import numpy as np
-from tombola import Learner
-
-class State(NamedTuple):
-    last: np.ndarray
-
-@dataclass(frozen=True)
-class Third(Learner):
-    feedback: ClassVar = "bandit"
-    def init(self, actions, horizon):
-        return State(np.zeros(1))
-    @staticmethod
-    def act(state, rng):
-        return 2, 1.0
-    @staticmethod
-    def observe(state, action, loss, probability):
-        state.last[0] = loss
-"""
-
-
 @pytest.mark.usefixtures("client")
 def test_command_line_on_cluster_prints_same(
     cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOMBOLA_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "third.py").write_text(OWN)
+    (tmp_path / "third.py").write_text("from tombola import UCB1\n\n\nclass Third(UCB1): ...\n")
     np.savetxt(tmp_path / "t.csv", LOSSES, delimiter=",", header="a,b,c", comments="")
     command = [
         "compare", str(tmp_path / "t.csv"), "--losses", "--learners", f"FollowTheLeader,{tmp_path}/third.py:Third",

@@ -1,18 +1,18 @@
 """HTML page of a CompareReport."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_estimate, format_number, join_names, plural
+from tombola._formatting import format_number, join_names, plural
 from tombola._types import Floats
-from tombola.advice.report import CompareReport, RankingRow
+from tombola.advice.report import CompareReport
 from tombola.advice.routing import Explanation
 from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
-from tombola.readers.units import UNIT_LOSSES, Units
+from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.evidence_page import CaptionedChart
 from tombola.report.page import draw_for_page, render
@@ -26,13 +26,17 @@ _MAX_NAME_LENGTH = 26
 _BUDGET_AXIS_MARGIN = 1.25
 
 
-class _ActionMean(NamedTuple):
-    """Mean of an action, with the 95 % interval it would have as a sample."""
+class _Bar(NamedTuple):
+    """Mean of an action, with the 95 % interval it would have as a sample, as a bar of the page.
+
+    left, width, dot: start and length of the interval, and place of the mean, in per cent of the axis.
+    """
 
     action: str
-    value: float
-    low: float
-    high: float
+    text: str
+    left: float
+    width: float
+    dot: float
 
 
 def compare_page(report: CompareReport, *, command: str) -> str:
@@ -41,36 +45,22 @@ def compare_page(report: CompareReport, *, command: str) -> str:
     command: command line that made the page, which it shows.
     """
     pictures = _charts(report)
-    means = _action_means(report.pool, report.units)
+    bars, limits = _mean_bars(report.pool, report.units)
     return render(
         "compare.html",
         title=f"Comparison of learners on {report.name}",
         lead=_lead(report),
         report=report,
         facts=_facts(report),
-        rankings={order: [ranking_cells(row, report) for row in rows] for order, rows in report.rankings.items()},
+        rankings={order: [report.ranking_cells(row) for row in rows] for order, rows in report.rankings.items()},
         regret_definition=regret_definition(report),
         routing=_routing_cells(report),
         explained=None if report.routing is None else report.routing.explanation,
         pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
-        bars=_mean_bars(means, report.units),
-        ticks=[f"{end:.3g}" for end in _axis_limits(means, report.units)],
+        bars=bars,
+        ticks=[f"{end:.3g}" for end in limits],
         command=command,
     )
-
-
-def ranking_cells(row: RankingRow, report: CompareReport) -> dict[str, str]:
-    """Return the fields of a ranking row by name, as text in the unit of the table."""
-    scale = report.regret_scale
-    return {
-        "rank": "" if row.rank is None else str(row.rank),
-        "learner": row.learner,
-        "mean_loss": f"{report.units.number(row.mean_loss):.4f}",
-        "regret": format_estimate(row.regret.linear(scale)),
-        "switches": f"{row.switches:,.0f}",
-        "spent": ", ".join(format_number(cost) for cost in row.spent),
-        "above_first": "" if row.above_first is None else format_estimate(row.above_first.linear(scale)),
-    }
 
 
 def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
@@ -284,8 +274,7 @@ def _budget_picture(report: CompareReport) -> list[CaptionedChart]:
     units = report.units
     value = _in_units(loss, units)
     best = Band("best mix", cost * report.pool.rows, value, value, value)
-    routed = () if report.routing is None else report.routing.quality
-    bands = [best]
+    bands, routed = [best], () if report.routing is None else report.routing.quality
     if len(routed) > 1:
         spent, quality = (np.array(column) for column in zip(*sorted(routed), strict=True))
         quality = _in_units(quality, units)
@@ -328,38 +317,22 @@ def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _action_means(pool: Pool, units: Units = UNIT_LOSSES) -> list[_ActionMean]:
-    """Return the mean of every action in the unit of the table, the best first."""
+def _mean_bars(pool: Pool, units: Units) -> tuple[list[_Bar], tuple[float, float]]:
+    """Return the means of all actions as bars, the best first, and the ends of the axis in the unit of the table."""
     means = []
-    for action, name in enumerate(pool.actions):  # a column at a time: a mapped table may not fit into memory
+    for action in range(pool.k):  # a column at a time: a mapped table may not fit into memory
         estimate = _statistics.mean(np.asarray(pool.losses[:, action], np.float64))
         low, high = (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)  # one row has no interval
         ends = units.interval(max(0.0, low), min(1.0, high))
-        means.append(_ActionMean(name, units.number(float(pool.means[action])), *ends))
-    return sorted(means, key=lambda mean: mean.value, reverse=units.scores)
-
-
-def _axis_limits(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> tuple[float, float]:
-    """Return the ends of the axis: slightly beyond all intervals, within the range.
-
-    >>> _axis_limits([_ActionMean("a", 0.5, 0.4, 0.6)])
-    (0.39, 0.61)
-    """
-    low, high = min(mean.low for mean in means), max(mean.high for mean in means)
+        means.append((units.number(float(pool.means[action])), *ends, pool.actions[action]))
+    low, high = min(mean[1] for mean in means), max(mean[2] for mean in means)
     margin = max(0.05 * (high - low), units.gap(0.005))
-    return max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
-
-
-def _mean_bars(means: list[_ActionMean], units: Units = UNIT_LOSSES) -> list[dict[str, Any]]:
-    """Return the means as bars of the page; places are in per cent of a common axis."""
-    low, high = _axis_limits(means, units)
-    scale = 100 / (high - low)
+    low, high = max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
     bars = []
-    for mean in means:
-        left, dot, right = (scale * (min(max(x, low), high) - low) for x in (mean.low, mean.value, mean.high))
-        places = {"left": round(left, 2), "width": round(right - left, 2), "dot": round(dot, 2)}
-        bars.append({"action": mean.action, "text": f"{mean.value:.4f}", **places})
-    return bars
+    for value, start, end, name in sorted(means, key=lambda mean: mean[0], reverse=units.scores):
+        dot, left, right = (100 * (min(max(x, low), high) - low) / (high - low) for x in (value, start, end))
+        bars.append(_Bar(name, f"{value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2)))
+    return bars, (low, high)
 
 
 def _shorten(name: str) -> str:

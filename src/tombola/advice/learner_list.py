@@ -47,35 +47,28 @@ def parse_learner_text(text: str) -> Learner:
 
 
 def _load_learner(path: Path, call: str, text: str) -> Learner:
-    name = call.partition("(")[0]
+    """Return the learner of a call as text, with a class in a file; parameters are literals, never evaluated."""
+    try:
+        node: Any = ast.parse(call.strip(), mode="eval").body
+        parameters = {}
+        if isinstance(node, ast.Call) and not node.args:
+            parameters = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+            node = node.func
+        name: str = node.id
+    except (AttributeError, SyntaxError, ValueError):
+        raise ParameterError(
+            f"--learners: expected NAME or NAME(parameter=1), got {call!r}; write one of these."
+        ) from None
     learner_class = getattr(_load_module(path), name, None)
     if not (isinstance(learner_class, type) and issubclass(learner_class, Learner)):
         raise ParameterError(
             f"--learners: expected a subclass of Learner called {name!r} in {path}, got none; "
             "write FILE.py:NAME, with the name of the class."
         )
-    parameters = _parse_parameters(call)
     try:
         return learner_class(**parameters)
     except TypeError as error:
         raise ParameterError(f"--learners: {text!r} cannot be made ({error}); write its parameters by name.") from None
-
-
-def _parse_parameters(call: str) -> dict[str, Any]:
-    """Return the keyword arguments of a call as text; only literals, never evaluated.
-
-    >>> _parse_parameters("MyLearner(rate=2)"), _parse_parameters("MyLearner")
-    ({'rate': 2}, {})
-    """
-    try:
-        node = ast.parse(call.strip(), mode="eval").body
-        if isinstance(node, ast.Name):
-            return {}
-        if isinstance(node, ast.Call) and not node.args:
-            return {str(word.arg): ast.literal_eval(word.value) for word in node.keywords if word.arg}
-    except (SyntaxError, ValueError):
-        pass
-    raise ParameterError(f"--learners: expected NAME or NAME(parameter=1), got {call!r}; write one of these.")
 
 
 def _load_module(path: Path) -> Any:

@@ -12,7 +12,7 @@ from tombola._statistics import Estimate
 from tombola.advice.advise import Advice, advise, total_losses
 from tombola.advice.request import CompareRequest
 from tombola.advice.routing import Routing, run_routing, skip_reason
-from tombola.advice.text import RANDOM_ACTION, Summary, order_test_text, summarise
+from tombola.advice.text import RANDOM_ACTION, Summary, interval_data, order_test_text, summarise
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import Optimum, optimum
 from tombola.confidence import OrderVerdict, check_order
@@ -138,6 +138,19 @@ class CompareReport:
         random_action = RankingRow(None, RANDOM_ACTION, loss, exact, 0.0, (), gains[0] if place else None)
         return (*rows[:place], random_action, *rows[place:])
 
+    def ranking_cells(self, row: RankingRow) -> dict[str, str]:
+        """Return the fields of a ranking row by name, as text in the unit of the table."""
+        scale = self.regret_scale
+        return {
+            "rank": "" if row.rank is None else str(row.rank),
+            "learner": row.learner,
+            "mean_loss": f"{self.units.number(row.mean_loss):.4f}",
+            "regret": format_estimate(row.regret.linear(scale)),
+            "switches": f"{row.switches:,.0f}",
+            "spent": ", ".join(format_number(cost) for cost in row.spent),
+            "above_first": "" if row.above_first is None else format_estimate(row.above_first.linear(scale)),
+        }
+
     @property
     def quantity(self) -> str:
         """The word for the numbers of the table, such as accuracy or loss."""
@@ -211,28 +224,12 @@ class CompareReport:
         summary = self.summary
         tables = []
         for order, ranking in self.rankings.items():
-            rows = [
-                (
-                    "" if row.rank is None else str(row.rank),
-                    row.learner,
-                    format_number(self.units.number(row.mean_loss)),
-                    format_estimate(row.regret.linear(self.regret_scale)),
-                    "" if row.above_first is None else format_estimate(row.above_first.linear(self.regret_scale)),
-                )
-                for row in ranking
-            ]
+            cells = [self.ranking_cells(row) for row in ranking]
+            rows = [[one[key] for key in ("rank", "learner", "mean_loss", "regret", "above_first")] for one in cells]
             columns = ("rank", "learner", f"mean {self.quantity}", "regret", "above the first")
-            tables.append(HtmlTable(columns, rows, f"{order} order", total=len(rows)))
-        sentences = (
-            *summary.remarks,
-            summary.best,
-            summary.advice,
-            summary.gain,
-            summary.precision,
-            *summary.warnings,
-            *self.notes,
-        )
-        return html_block(summary.table, [], tables, sentences)
+            tables.append(HtmlTable(columns, rows, f"{order} order"))
+        answer = (summary.best, summary.advice, summary.gain, summary.precision)
+        return html_block(summary.table, [], tables, (*summary.remarks, *answer, *summary.warnings, *self.notes))
 
     def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON.
@@ -269,10 +266,10 @@ class CompareReport:
                 "learner": None if advice.fixed_action else advice.learner,
                 "fixed_action": advice.fixed_action,
                 "tied": list(advice.tied),
-                "regret": _interval(advice.regret),
+                "regret": interval_data(advice.regret),
                 "next": advice.next or None,
-                "lead_over_next": _interval(advice.lead),
-                "gain_over_random_fixed_action": _interval(advice.gain),
+                "lead_over_next": interval_data(advice.lead),
+                "gain_over_random_fixed_action": interval_data(advice.gain),
                 "bound": self.bound,
             },
             "best_mix": self._mix_data(),
@@ -330,14 +327,7 @@ def run_comparison(
 def _row_data(row: RankingRow) -> _Json:
     return {
         **row._asdict(),
-        "regret": _interval(row.regret),
+        "regret": interval_data(row.regret),
         "spent": list(row.spent),
-        "above_first": _interval(row.above_first),
+        "above_first": interval_data(row.above_first),
     }
-
-
-def _interval(estimate: Estimate | None) -> _Json | None:
-    if estimate is None:
-        return None
-    finite = math.isfinite(estimate.half_width)
-    return {"value": estimate.value, "low": estimate.low if finite else None, "high": estimate.high if finite else None}

@@ -17,7 +17,7 @@ from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, plural
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
-from tombola.advice.text import mean_in_units, mix_text
+from tombola.advice.text import interval_data, mean_in_units, mix_text
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.budget.target import target_regret
@@ -216,10 +216,14 @@ class Routing:
         return {
             "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
             "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,
-            "gain": _data(self.gain), "share_of_gap": _data(self.share_of_gap), "rows_worse": _data(self.against_safe),
+            "gain": interval_data(self.gain), "share_of_gap": interval_data(self.share_of_gap),
+            "rows_worse": interval_data(self.against_safe),
             "repetitions": self.gain.repetitions, "explanation": self._explanation_data(),
             "quality": [{"cost": cost, "mean_loss": loss} for cost, loss in self.quality],
-            "losses": {row.name: {"mean_loss": _data(row.mean_loss), "cost": _data(row.spent)} for row in self.rows},
+            "losses": {
+                row.name: {"mean_loss": interval_data(row.mean_loss), "cost": interval_data(row.spent)}
+                for row in self.rows
+            },
         }  # fmt: skip
 
     def _explanation_data(self) -> dict[str, Any] | None:
@@ -367,7 +371,3 @@ def _budgeted_routing(table: "Table", request: "CompareRequest", runs: dict[str,
 
 def _curve_rounds(rows: int) -> Any:
     return np.unique(np.linspace(1, rows, min(rows, _CURVE_POINTS)).astype(np.int64))
-
-
-def _data(estimate: Estimate | None) -> dict[str, float] | None:
-    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}

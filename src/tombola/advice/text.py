@@ -1,5 +1,6 @@
 """Sentences of a report: best action, advised learner, precision, warnings."""
 
+import math
 import shlex
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from tombola._formatting import format_estimate, format_number, join_names, opti
 from tombola._statistics import Estimate
 from tombola.bounds.references import bound_source
 from tombola.budget.budget import Budget
-from tombola.budget.optimum import Optimum, UnreachableError, optimum
+from tombola.budget.optimum import Optimum, optimum
 from tombola.confidence import OrderVerdict
 from tombola.engine.loop import LOSS, SPENT
 from tombola.learners import BudgetedBase
@@ -79,8 +80,8 @@ def _best_text(report: "CompareReport") -> str:
     pool, units, budget, best = report.pool, report.units, report.budget, report.best_mix
     if budget is not None and best is not None:
         which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
-        price = _price_text(pool, budget, best, units)
-        return f"{which} (exact): {mix_text(pool, best, units)}. {price} Learners are for new lists."
+        price = "" if budget.target is not None else f" {_price_text(pool, budget, best, units)}"
+        return f"{which} (exact): {mix_text(pool, best, units)}.{price} Learners are for new lists."
     loss = float(pool.means[pool.best])
     text = (
         f"Best action in this table (exact): {pool.actions[pool.best]}, mean {units.quantity} {units.number(loss):.4g}"
@@ -95,7 +96,7 @@ def _best_text(report: "CompareReport") -> str:
 def _advice_text(report: "CompareReport") -> str:
     advice = report.advice
     if advice.fixed_action:
-        difference = _difference(_negative(advice.gain), f"than a {RANDOM_ACTION}", report.units)
+        difference = _difference(advice.gain, f"than a {RANDOM_ACTION}", report.units, -1.0)
         return (
             f"Advice for a new list: play one fixed action. No learner is significantly better than a {RANDOM_ACTION}; "
             f"the best, {advice.learner}, has {difference}."
@@ -105,7 +106,7 @@ def _advice_text(report: "CompareReport") -> str:
     if advice.lead is not None and report.request.target is not None:  # a lead of costs
         lead = f": {format_estimate(advice.lead)} less regret than {advice.next}"
     elif advice.lead is not None:
-        lead = f": {_difference(_negative(advice.lead), f'than {advice.next}', report.units)}"
+        lead = f": {_difference(advice.lead, f'than {advice.next}', report.units, -1.0)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
     return f"Advice for a new list like this one: use {advice.learner}{tied}{lead}{reason}."
 
@@ -119,7 +120,7 @@ def _gain_text(report: "CompareReport") -> str:
     start = f"Over {plural(report.pool.rows, 'row')} {advice.learner} has"
     if advice.gain is None or advice.fixed_action:
         return f"{start} {regret}."
-    return f"{start} {_difference(_negative(advice.gain), f'than a {RANDOM_ACTION}', report.units)}, and {regret}."
+    return f"{start} {_difference(advice.gain, f'than a {RANDOM_ACTION}', report.units, -1.0)}, and {regret}."
 
 
 def _target_gain_text(report: "CompareReport") -> str:
@@ -231,7 +232,7 @@ def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
 
 
 def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
-    """Describe the value of a tenth more budget, or a stricter target's cost.
+    """Describe the value of a tenth more budget.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
     >>> _price_text(pool, Budget(5.0, null="add"), optimum(pool, Budget(5.0, null="add")))
@@ -239,8 +240,6 @@ def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_L
     >>> _price_text(pool, Budget(50.0, null="add"), optimum(pool, Budget(50.0, null="add")))
     'More budget saves nothing: the best action is affordable on every row.'
     """
-    if budget.target is not None:
-        return _target_price_text(pool, budget, best, units)
     parts, amounts, change = [], budget.per_resource, "more" if units.scores else "less"
     for resource, amount in enumerate(amounts):
         of_resource = f" of resource {resource + 1}" if amounts.size > 1 else ""
@@ -267,43 +266,12 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
     return saved if saved > _LP_TOLERANCE * pool.rows else 0.0
 
 
-def _target_price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
-    """Describe the cost of one row better, and of a target that is a tenth stricter.
-
-    >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
-    >>> for target in (0.3, 0.1, 0.7):
-    ...     budget = Budget(target=target, null="add")
-    ...     print(_target_price_text(pool, budget, optimum(pool, budget)))
-    One row better (by 1 loss) costs 1.4; a target a tenth stricter (0.27) costs 0.42 more.
-    No mix reaches a target a tenth stricter (0.09).
-    A target a tenth stricter (0.63) costs nothing more.
-    """
-    assert budget.target is not None
-    if budget.target == 0:
-        return "No target is stricter."
-    stricter = 0.9 * budget.target
-    name = f"a target a tenth stricter ({format_number(units.number(stricter))})"
-    one_less, more = (_extra_cost(pool, budget, best, target) for target in (budget.target - 1 / pool.rows, stricter))
-    row = f"one row better (by {format_number(units.gap(1.0))} {units.quantity})"
-    parts = [f"{row} costs {format_number(one_less)}"] if one_less else []
-    if more is None:
-        within = " within the budget" if budget.amounts is not None else ""
-        parts.append(f"no mix reaches {name}{within}")
-    else:
-        parts.append(f"{name} costs {format_number(more) if more > 0 else 'nothing'} more")
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> float | None:
-    """Return the extra cost of a stricter target; None if no mix reaches it."""
-    if target < 0:
+def interval_data(estimate: Estimate | None) -> dict[str, float | None] | None:
+    """Return an estimate as JSON data: value, low and high; an infinite interval is None."""
+    if estimate is None:
         return None
-    try:
-        cost = optimum(pool, replace(budget, target=target)).cost[0]
-    except UnreachableError:
-        return None
-    return pool.rows * max(0.0, float(cost - best.cost[0]))
+    finite = math.isfinite(estimate.half_width)
+    return {"value": estimate.value, "low": estimate.low if finite else None, "high": estimate.high if finite else None}
 
 
 def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
@@ -311,16 +279,13 @@ def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:
     return mean_loss.linear(-units.gap(1.0) if units.scores else units.gap(1.0), units.number(0.0))
 
 
-def _difference(losses: Estimate, than: str, units: Units) -> str:
-    """Return "3.0 ± 1.0 more total loss than ..."; for scores, "less total score"."""
-    change = "more" if (losses.value >= 0) != units.scores else "less"
-    size = losses if losses.value >= 0 else _negative(losses)
-    return f"{format_estimate(size.linear(units.gap(1.0)))} {change} total {units.quantity} {than}"
-
-
-def _negative(estimate: Estimate | None) -> Estimate:
-    assert estimate is not None
-    return Estimate(0.0 - estimate.value, -estimate.high, -estimate.low, estimate.repetitions)
+def _difference(losses: Estimate | None, than: str, units: Units, sign: float = 1.0) -> str:
+    """Return "3.0 ± 1.0 more total loss than ..."; for scores, "less total score"; `sign` -1 for a gain."""
+    assert losses is not None
+    difference = losses.linear(sign * units.gap(1.0))
+    change = "more" if (difference.value >= 0) != units.scores else "less"
+    size = difference if difference.value >= 0 else difference.linear(-1.0)
+    return f"{format_estimate(size)} {change} total {units.quantity} {than}"
 
 
 def _percent(share: float) -> str:

@@ -212,15 +212,10 @@ class Budget:
 
     def _null(self, worst: Floats) -> int:
         free = np.flatnonzero((worst == 0).all(axis=1))
-        if free.size == 0 and self.null is None:
+        if free.size == 0 or (self.null is not None and self.null not in free):
             raise ParameterError(
-                "Budget: there must be an action that costs nothing, for when the budget is used up, got none; "
-                "write Budget(..., null='add')."
-            )
-        if self.null is not None and self.null not in free:
-            raise ParameterError(
-                f"Budget: null must be one of the {worst.shape[0]} actions and cost nothing, got {self.null}; "
-                "write null='add'."
+                f"Budget: null must be one of the {worst.shape[0]} actions that costs nothing, for when the budget is "
+                f"used up, got {'none' if self.null is None else self.null}; write Budget(..., null='add')."
             )
         return int(free[0]) if self.null is None else int(self.null)
 
@@ -260,8 +255,6 @@ class ResolvedBudget(NamedTuple):
 class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
-    stop: "fits" plays every action whose worst cost still fits; "strict" (the paper) plays only the null action once
-        less than one largest cost of a resource is left.
     mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
     comparator: mean loss per round of the best fixed mix within the budget, NaN if unknown.
     """
@@ -315,10 +308,7 @@ NO_BALANCE = Balance((), (), ())
 
 
 def ticks_per_unit(amounts: Floats) -> Floats:
-    """Return the ticks per cost unit of each resource, shape (resources,).
-
-    A tick is a small unit of cost; sums of whole ticks are exact. There are 2^n ticks per unit, so that the amount in
-    ticks is an integer of 52 bits; 1 for an amount of 0.
+    """Return the ticks per cost unit of each resource, a power of two, shape (resources,); 1 for an amount of 0.
 
     >>> ticks_per_unit(np.array([1.0, 0.0])).tolist() == [2.0**51, 1.0]
     True
@@ -340,14 +330,9 @@ def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
         array = np.array(values, dtype=np.float64)  # a copy: the argument may change
     except (OverflowError, TypeError, ValueError):
         array = np.full(1, math.nan)
-    if not (np.isfinite(array) & (array >= 0)).all():
+    if not ((array == 0) | (np.isfinite(array) & (array >= _MIN_AMOUNT))).all():
         raise ParameterError(
-            f"Budget: {name} must be finite numbers, 0 or more, got {values if shown is None else shown!r}; "
-            f"write for example {name}=10.0."
-        )
-    if ((array > 0) & (array < _MIN_AMOUNT)).any():
-        raise ParameterError(
-            f"Budget: {name} must be 0 or at least {_MIN_AMOUNT:g}, got {array[array > 0].min():g}; count in smaller "
-            "units."
+            f"Budget: {name} must be finite numbers, 0 or more, none between 0 and {_MIN_AMOUNT:g}, got "
+            f"{values if shown is None else shown!r}; write for example {name}=10.0."
         )
     return array

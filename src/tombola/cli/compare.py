@@ -149,8 +149,6 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
 
 def _show_rankings(report: "CompareReport") -> None:
     """Print the learners from the best to the worst in every order, within 80 columns."""
-    from tombola.advice.comparison_page import ranking_cells
-
     for order, rows in report.rankings.items():
         costs = ("costs",) if rows[0].spent else ()
         table = new_table("", f"{order} order", f"mean\n{report.quantity}", "regret", "switches", *costs, "above first")
@@ -158,7 +156,7 @@ def _show_rankings(report: "CompareReport") -> None:
         for column in (table.columns[0], *table.columns[2:]):
             column.justify = "right"
         for row in rows:
-            cells = ranking_cells(row, report)
+            cells = report.ranking_cells(row)
             spent = (cells["spent"],) if costs else ()
             table.add_row(
                 cells["rank"], escape_control(cells["learner"]), cells["mean_loss"], cells["regret"], cells["switches"],

@@ -56,16 +56,8 @@ def feedback_type(learner: Any) -> type[FeedbackModel]:
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))
     if isinstance(learner, type) or kind is None or not issubclass(kind, FeedbackModel):
-        raise LearnerError(_not_a_learner(learner))
+        raise LearnerError(
+            f"{learner!r:.80}: expected a learner with feedback one of {', '.join(map(repr, FEEDBACK_MODELS))}, got "
+            f"{type(learner).__name__}; write for example UCB1(), with parentheses and without quotes."
+        )
     return kind
-
-
-def _not_a_learner(given: Any) -> str:
-    if isinstance(given, type):
-        return f"{given.__name__}: expected a learner, got its class; write {given.__name__}()."
-    if isinstance(given, str):
-        return f"{given!r}: expected a learner, got a name; write tombola.{given}(), without quotes."
-    return (
-        f"{type(given).__name__}: expected a learner with feedback one of {', '.join(map(repr, FEEDBACK_MODELS))}, got "
-        f"{given!r}; write for example UCB1()."
-    )

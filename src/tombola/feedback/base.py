@@ -60,10 +60,7 @@ class LiveKernels(NamedTuple):
     decision: Callable[[Floats, int], list[float]] | None = None
 
     def learn(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> None:
-        """Observe a valid outcome of a pending ticket; raise FeedbackError otherwise.
-
-        Parameters as of `observe`.
-        """
+        """Observe a valid outcome of a pending ticket, as `observe`; raise FeedbackError otherwise."""
         if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
                 f"learn: expected the outcome of a pending round, got {outcome} for round {round}; encode it first."
@@ -81,8 +78,7 @@ EMPTY_CELLS = np.zeros((1, 1))
 class StepRunner:
     """Play a learner one round at a time, for a caller that stores the plays.
 
-    Built by `FeedbackModel.step_runner`. `act` returns an action, and `learn` passes its outcome to the learner, then
-    or later; `plan` is optional. `played` is the number of rounds played so far.
+    Built by `FeedbackModel.step_runner`. `played` is the number of rounds played so far.
     """
 
     def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
@@ -94,8 +90,7 @@ class StepRunner:
     def act(self, played: int) -> tuple[int, float]:
         """Return the next action, from 0, and its probability; plan first if needed.
 
-        `played` is the number of rounds played so far. Raises LearnerError for a learner that returns an invalid
-        action, or that still needs to plan after 100 plans.
+        Raises LearnerError for an invalid action, and for a learner that still needs to plan after 100 plans.
         """
         self._cells[0, ROUNDS] = 0.0
         try:
@@ -113,10 +108,7 @@ class StepRunner:
             self.runner.plan(played)
 
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
-        """Pass the encoded outcome of a play to the learner, in any order.
-
-        Call it once per play. Raises FeedbackError if the outcome is not valid. `round` counts from 1.
-        """
+        """Pass the encoded outcome of a play to the learner, once per play, in any order of rounds (from 1)."""
         self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
 
@@ -183,18 +175,11 @@ class FeedbackModel(ABC):
         return self.actions
 
     def balance(self, workspace: Any) -> Balance:
-        """Return amounts, spending and reservations in cost units; empty without a budget.
-
-        workspace: of the play, built by the method `workspace`.
-        """
+        """Return amounts, spending and reservations in cost units; empty without a budget."""
         return NO_BALANCE
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
-        """Return the costs of an outcome as they are encoded, in cost units.
-
-        One float per resource, of the action played or, with full feedback, of each listed action in turn; empty
-        without a budget. Raises FeedbackError for a wrong shape, for a cost below 0, above its worst cost or other than
-        its price, for a missing cost without a price, and for any cost without a budget.
+        """Return the costs of an outcome as `encode` does; FeedbackError if they are not valid.
 
         owner: name of the function that the user called, for the error message.
         cost: as the user gave it; None for the known prices.
@@ -204,16 +189,11 @@ class FeedbackModel(ABC):
         return ()
 
     def init(self, learner: Any) -> Any:
-        """Return the state of a learner before the first round, a named tuple.
-
-        ParameterError for a loss target that the learner does not support.
-        """
+        """Return the state of a learner before the first round, a named tuple."""
         return learner.init(actions=self.actions, horizon=self.horizon)
 
     def workspace(self, ring: int) -> Any:
         """Return new scratch arrays of the kernels, a named tuple private to the model.
-
-        Under a budget it also holds the budget tracker, nothing spent.
 
         ring: largest number of plays without feedback at any time, the size of ring buffers.
         """
@@ -244,20 +224,14 @@ class FeedbackModel(ABC):
         return StepRunner(self.live_kernels(learner, rng), self.outcome_width)
 
     def encode_features(self, given: Any) -> Any:
-        """Return the validated features of a row, as `LiveKernels.act` takes them.
-
-        `given` is as passed to `Session.act`. The base class is for learners without features: it always raises
-        FeedbackError.
-        """
+        """Return the validated features given to `Session.act`; FeedbackError for learners without features."""
         raise FeedbackError(f"Session.act: expected no features, got {given!r}; write act().")
 
     @abstractmethod
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         """Return the feedback of a round as `outcome_width` floats, the encoded outcome.
 
-        Bandit feedback: the loss. Full feedback: the loss of each action. Under a budget, costs follow: one per
-            resource, with full feedback for each action in turn. An added null action is left out. Labels: label and
-            weight. FeedbackError if it is not valid.
+        Raises FeedbackError if it is not valid. The class docstring of each model has the layout.
 
         round: from 1, for error messages.
         given: the keyword arguments of `Session.observe` by name; None stands for a missing one.
@@ -268,19 +242,12 @@ class FeedbackModel(ABC):
         """Return keyword arguments of `Session.observe` that encode to this outcome."""
 
     def validate(self, action: int, outcome: EncodedOutcome) -> EncodedOutcome:
-        """Check an encoded outcome, such as one from a file, and return it.
-
-        Raises FeedbackError if it is not valid, for example a loss outside [0, 1]. `action` is the action played.
-        """
+        """Return an encoded outcome, such as one from a file; FeedbackError if it is not valid."""
         return self.encode(0, action, self.to_observe_kwargs(outcome))
 
     @abstractmethod
     def decode(self, outcome: EncodedOutcome) -> Any:
-        """Return an encoded outcome in the form of `Session.outcomes`.
-
-        Bandit feedback: the loss. Full feedback: a tuple, the loss of each action. Under a budget: a pair of that
-            and the tuple of costs. Labels: the pair (label, weight).
-        """
+        """Return an encoded outcome in the form of `Session.outcomes`, which documents it."""
 
     @abstractmethod
     def loss(self, action: int, outcome: EncodedOutcome) -> float:
@@ -290,10 +257,7 @@ class FeedbackModel(ABC):
         """
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
-        """Return the cost of an action, per resource, in cost units.
-
-        Parameters as of `loss`.
-        """
+        """Return the cost of an action, per resource, in cost units; parameters as of `loss`."""
         return ()
 
     @abstractmethod
@@ -307,12 +271,9 @@ class FeedbackModel(ABC):
 
 
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
-    """Return the loss or reward that a user gave, unchecked, and its name.
+    """Return the loss or reward that a user gave, unchecked, and its name, "loss" or "reward".
 
-    Its name is "loss" or "reward". Raises FeedbackError unless exactly one of the two is given, and for arguments
-    other than these and `others`.
-
-    given: the keyword arguments of `Session.observe` by name; None stands for a missing one.
+    Raises FeedbackError unless exactly one of the two is given, and for arguments other than these and `others`.
     """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
@@ -331,10 +292,7 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
 
 
 def copy_into(target: Floats, given: Any) -> bool:
-    """Copy numbers into an array; return False if they do not fit.
-
-    They fit if they convert to floats of the same shape; else nothing is changed.
-    """
+    """Copy numbers into an array; return False, and change nothing, unless they are floats of the same shape."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
