@@ -11,15 +11,11 @@ _NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "lab
 # Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
 
-# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold losses.
+# Names, in lower case, of arrays in an NPZ archive and of columns in a long table; delays are in rounds.
 LOSSES = ("losses", "loss")
-# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold scores.
 SCORES = ("scores", "score", "rewards", "reward")
-# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold costs.
 COSTS = ("costs", "cost")
-# Names, in lower case, of arrays in an NPZ archive and of columns that hold delays, in rounds.
 DELAYS = ("delays", "delay")
-# Names, in lower case, of arrays and columns that are read as ids of rows: those in common use.
 IDS = ("ids", "id", "row", "row_id", "instance_id")
 # Names of a column of actions. Each of these alone marks a long table: every line has one action.
 ACTION = ("action", "logged_action", "chosen_action")
@@ -170,11 +166,7 @@ def is_summary_name(name: str) -> bool:
 
 
 def summary_functions(name: str) -> tuple[str, ...]:
-    """Return the functions of the other columns that the words of a name state.
-
-    >>> summary_functions("mean score"), summary_functions("Max"), summary_functions("gpt")
-    (('mean',), ('largest',), ())
-    """
+    """Return the functions of other columns that a name states; ("mean",) for "mean score"."""
     words = {*_words(name)}
     return tuple(function for function, stated in _SUMMARIES.items() if words & stated)
 

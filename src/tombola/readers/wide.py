@@ -8,7 +8,7 @@ import numpy as np
 from tombola._formatting import join_names, option_text, plural
 from tombola.errors import TableError
 from tombola.readers.columns import PERCENT, Column, Columns, has_result_word, notation_notes
-from tombola.readers.costs import AS_REQUESTED, detected_costs, requested_costs
+from tombola.readers.costs import AS_REQUESTED, columns_of, detected_costs, match_costs, requested_costs
 from tombola.readers.derived import summary_columns, without_summary_row
 from tombola.readers.features import possible_features
 from tombola.readers.names import (
@@ -21,7 +21,7 @@ from tombola.readers.names import (
     is_id_name,
     without_kind_word,
 )
-from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
+from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.readers.units import actions_option, check_percent_cells
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
@@ -56,8 +56,8 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     ids = table.find(options.ids, "ids") if options.ids is not None else find_ids(table, free, ignored)
     delay = next((c for c in free if c.name.lower() in DELAYS), None)
     delay = delay if options.delay is None else table.find(options.delay, "delay")
-    costs = requested_costs(table, options)
-    taken = {*ignored, *costs.columns}
+    requested = requested_costs(table, options)
+    taken = {*ignored, *columns_of(table, requested)}
     free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
     if options.actions is None:
         actions, questions, other_units = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
@@ -66,15 +66,14 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         actions, names = [table.by_name[name] for name in selected], list(selected)
         questions, name_notes, other_units = [], [], []
         ignored.update({c.name: NOT_SELECTED for c in free})
-    assigned = (
-        costs.match_to_actions(table, names, actions)
-        if costs.columns
-        else detected_costs(table, options, names, ignored)
-    )
-    for name in assigned.columns:
+    costs = match_costs(table, requested, names, [action.name for action in actions])
+    if options.costs is None:
+        costs = detected_costs(table, names, ignored)
+    cost_columns = columns_of(table, costs)
+    for name in cost_columns:
         ignored.pop(name, None)
 
-    values = np.column_stack([table.numeric(action).numbers for action in actions])
+    values = table.matrix(actions)
     check_percent_cells(table, actions, options.range)
     if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
         raise logged_table_error(table.source, "every row has one filled cell")
@@ -85,12 +84,13 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
             "last; leave it out if it sums up the others, rename it if not."
         )
     kind, unit = direction_of([action.name for action in actions])
-    used = [*actions, *(table.by_name[name] for name in assigned.columns)]
+    pairs = [f"{column} for {name}" for columns in costs.values() for name, column in columns.items()]
     notes = [
         f"a wide table: {plural(table.rows, 'row')}, {plural(len(names), 'action')} ({join_names(names)})",
         *([f"ids from column {ids.name!r}"] if ids else []),
         *([f"delays from column {delay.name!r}"] if delay else []),
-        *name_notes, *assigned.notes(), *row_notes, *_ignored_notes(ignored), *questions, *notation_notes(used),
+        *name_notes, *([f"costs from columns {join_names(pairs)}"] if pairs else []), *row_notes,
+        *_ignored_notes(ignored), *questions, *notation_notes([*actions, *cost_columns.values()]),
     ]  # fmt: skip
     return ParsedTable(
         source=table.source,
@@ -98,7 +98,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         values=values,
         actions=tuple(names),
         ids=labels,
-        costs=assigned.values(table),
+        costs=stack_costs([table.matrix([table.by_name[name] for name in one.values()]) for one in costs.values()]),
         delays=table.numeric(delay).numbers if delay else None,
         notes=notes,
         first_missing=_first_missing(table, actions),
