@@ -66,13 +66,9 @@ def feature_columns(
 
 
 def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> _Encoded:
-    """Encode columns as numbers: categories one-hot, free text as reduced TF-IDF.
+    """Encode columns as numbers: categories one-hot, free text (`texts`) as reduced TF-IDF.
 
-    Returns values, shape (rows, features), with names and notes. The notes state categories, missing values and the
-    encoding of text.
-
-    plain: columns of numbers or categories.
-    texts: columns of free text.
+    Returns values, shape (rows, features), with names and notes.
 
     >>> import numpy as np
     >>> size = Column("size", np.array([3.0, np.nan, 5.0, 4.0]))
@@ -93,12 +89,7 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
 def features_of_list(
     listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
 ) -> _Encoded:  # fmt: skip
-    """Encode columns of a work list, named or matched by patterns such as size_*.
-
-    Returns values, names and notes, as `encode_features`.
-
-    features, text: columns of numbers or categories, and columns of free text.
-    """
+    """Encode columns of a work list, named or matched by patterns, as `encode_features`."""
     table = columns_from_rows(source, listed.columns, listed.cells)
     options = ReadOptions(ids=listed.id_column, features=features, text=text)
     plain, texts = feature_columns(table, options, {listed.id_column} if "*" in features else ())
@@ -106,27 +97,15 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return ignored numeric columns that vary and are named like none of the roles.
+    """Return ignored numeric columns that vary, and are not named like outcomes, ids or summaries."""
+    numeric = [table.by_name[name] for name in ignored if table.by_name[name].first_invalid is None]
+    varying = [c.name for c in numeric if np.fmin.reduce(c.numbers) < np.fmax.reduce(c.numbers)]
+    return tuple(name for name in varying if not (_is_outcome_name(name) or is_id_name(name) or is_summary_name(name)))
 
-    The roles are outcomes, ids and summaries.
-    """
-    found = []
-    for name in ignored:
-        column = table.by_name[name]
-        known = column.numbers[~np.isnan(column.numbers)]
-        outcome = classify_name(name) in ("loss", "score", "cost", "date") or (
-            classify_name(name) == "label" and not is_group_name(name)
-        )
-        varies = known.size > 0 and float(known.min()) < float(known.max())
-        if (
-            column.first_invalid is None
-            and varies
-            and not outcome
-            and not is_id_name(name)
-            and not is_summary_name(name)
-        ):
-            found.append(name)
-    return tuple(found)
+
+def _is_outcome_name(name: str) -> bool:
+    name_class = classify_name(name)
+    return name_class in ("loss", "score", "cost", "date") or (name_class == "label" and not is_group_name(name))
 
 
 def _matching(table: Columns, patterns: Sequence[str], option: str, excluded: Collection[str]) -> dict[str, Column]:
@@ -179,7 +158,7 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
             f"{table.source}: expected scikit-learn, which encodes the text of {column.name!r}, found none; "
             "write pip install 'tombola[context]'."
         ) from None
-    cells = column.texts if column.texts is not None else column.labels
+    cells = column.labels
     hashing: Any = HashingVectorizer(n_features=_TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
     counts = hashing.transform(cells)
     dimensions = min(_TEXT_DIMENSIONS, len(cells) - 1)
@@ -195,9 +174,7 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
 
 
 def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
-    """Return a column of a long table with one cell per row.
-
-    TableError if the lines of a row have different cells.
+    """Return a column of a long table with one cell per row; TableError if the lines of a row differ.
 
     lines: row number, from 0, of each line.
     """
@@ -207,8 +184,9 @@ def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
         one, other = cells[line], cells[first[row]]
         if one != other and not (one != one and other != other):  # NaN is unequal to itself
             raise TableError(
-                f"{table.source}: expected the column {column.name!r} to be the same in all lines of a row, got "
-                f"{one!r} after {other!r} in {table.place(line)}; leave it out if it depends on the action."
+                f"{table.source}: expected one {column.name} for each row, the column {column.name!r} to be the same "
+                f"in all lines of a row, got {one!r} after {other!r} in {table.place(line)}; leave it out if it "
+                "depends on the action."
             )
     texts = None if column.texts is None else [column.texts[line] for line in first]
     return column._replace(numbers=column.numbers[first], texts=texts)

@@ -8,6 +8,7 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, notation_notes
+from tombola.readers.features import one_per_row
 from tombola.readers.names import (
     ACTION,
     COSTS,
@@ -19,6 +20,7 @@ from tombola.readers.names import (
     WEAK_ACTION,
     classify_name,
     direction_of,
+    value_names,
 )
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.readers.units import check_percent_cells
@@ -48,11 +50,8 @@ def read_long(
 ) -> tuple[ParsedTable, Integers]:
     """Parse a long table; return it, and the row number, from 0, of each line.
 
-    Rows and actions keep the order of their first lines. Raises TableError for a log of chosen actions, with one action
-    per row.
-
-    action: the column that names the action of each line.
-    average: average repeated lines of a row and action, which otherwise raise TableError.
+    Rows and actions keep the order of their first lines. Raises TableError for a log, with one action per row, and for
+    repeated lines of a row and action, unless `average`.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
@@ -64,7 +63,7 @@ def read_long(
     if len(row_names) == table.rows:
         raise logged_table_error(table.source, evidence)
     _check_size(table, len(row_names), names)
-    value = _value_column(table, options, {ids.name, action.name})
+    value = table.numeric(_value_column(table, options, {ids.name, action.name}))
     check_percent_cells(table, [value], options.range)
     kind, unit = direction_of([value.name])
     cells = (rows, columns, (len(row_names), len(names)))
@@ -88,7 +87,7 @@ def read_long(
         actions=tuple(names),
         ids=tuple(row_names),
         costs=costs,
-        delays=_delays(table, delay, rows, len(row_names)),
+        delays=one_per_row(table, table.numeric(delay), rows).numbers if delay else None,
         notes=notes,
         unit=unit,
     ).select_actions(options.actions)
@@ -129,8 +128,8 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
 
 def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Column:
     if options.value is not None:
-        return table.numeric(table.find(options.value, "value"))
-    names = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[options.kind]
+        return table.find(options.value, "value")
+    names = value_names(options.kind)
     rest = [column for column in table.columns if column.name not in taken]
     value = _named(table, names) or next((column for column in rest if _is_value(column)), None)
     if value is None and len(rest) == 1 and options.kind is not None:
@@ -141,7 +140,7 @@ def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Colu
             f"name it with {option_text('value', 'NAME')}, and write {option_text('kind', 'losses')} or "
             f"{option_text('kind', 'scores')}."
         )
-    return table.numeric(value)
+    return value
 
 
 def _is_value(column: Column) -> bool:
@@ -165,21 +164,6 @@ def _pivot(
     sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
     means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
     return means
-
-
-def _delays(table: Columns, delay: Column | None, rows: Integers, count: int) -> Floats | None:
-    if delay is None:
-        return None
-    numbers = table.numeric(delay).numbers
-    delays = np.full(count, np.nan)
-    delays[rows] = numbers
-    other = ~((delays[rows] == numbers) | (np.isnan(delays[rows]) & np.isnan(numbers)))
-    if other.any():
-        raise TableError(
-            f"{table.source}: expected one delay for each row, got another one for the same row in "
-            f"{table.place(int(np.argmax(other)))}; give all lines of a row the same delay."
-        )
-    return delays
 
 
 def _first_missing(values: Floats, rows: Sequence[str], names: Sequence[str]) -> str | None:

@@ -97,6 +97,11 @@ def classify_name(name: str) -> _NameClass:
     return next((kind for kind, words in classes if ends & words), "plain")
 
 
+def value_names(kind: Kind | None) -> tuple[str, ...]:
+    """Return the names of values of a direction, or of both, that long tables and archives use."""
+    return {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[kind]
+
+
 def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
     """Return the direction and the unit that all of these column names state.
 

@@ -15,7 +15,7 @@ from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
-from tombola.readers.names import ACTION, COSTS, DELAYS, LOSSES, PROBABILITY, SCORES, direction_of, matching
+from tombola.readers.names import ACTION, COSTS, DELAYS, PROBABILITY, direction_of, matching, value_names
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 
 # Errors that NumPy raises for damaged files.
@@ -34,7 +34,7 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             _check_members(archive)
-            ignored = {name for pattern in options.ignore for name in _matching_arrays(path, archive.files, pattern)}
+            ignored = _matching_arrays(path, archive.files, options.ignore, "ignore")
             names = [name for name in archive.files if name not in ignored]
             roles = _assign_roles(path, names, options)
             used = {name for found in roles.values() for name in found}
@@ -52,7 +52,8 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     kind, unit = direction_of([value_name])
     ids, id_notes = _ids(source, arrays["ids"], options)
     labels = _labels(source, "actions", arrays["actions"][0]) if arrays["actions"] else None
-    costs = [_numeric(source, name, array, (2, 3)) for name, array in zip(roles["costs"], arrays["costs"], strict=True)]
+    costs = [_numeric(source, name, array, 2, 3) for name, array in zip(roles["costs"], arrays["costs"], strict=True)]
+    delays = [_numeric(source, "delays", array, 1).astype(np.float64) for array in arrays["delays"]]
     unused = sorted({*names} - used)
     notes = [
         f"an archive: values from array {value_name!r}", *id_notes,
@@ -68,7 +69,7 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
         ids=ids,
         # A single array may have a third axis for the resources already.
         costs=costs[0] if len(costs) == 1 else stack_costs(costs),
-        delays=_vector(source, "delays", arrays["delays"][0]) if arrays["delays"] else None,
+        delays=delays[0] if delays else None,
         notes=notes,
         unit=unit,
         ignored=dict.fromkeys(unused, "not an array of a table"),
@@ -82,16 +83,16 @@ def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) ->
     """Add arrays of shape (rows,) or (rows, features) as features; note missing ones."""
     rows, parts, names = len(parsed.values), [], []
     for name, array in arrays.items():
-        table = array[:, None] if array.ndim == 1 else array
-        if table.ndim != 2 or len(table) != rows or table.dtype.kind not in "biuf":
+        table = _numeric(parsed.source, f"features {name!r}", array, 1, 2).astype(np.float64).reshape(len(array), -1)
+        if len(table) != rows:
             raise TableError(
-                f"{parsed.source}: features must be numbers for each of the {rows} rows, got {array.dtype} of shape "
-                f"{array.shape} in {name!r}; give an array of shape (rows, features)."
+                f"{parsed.source}: features must be numbers for each of the {rows} rows, got {len(table)} in {name!r}; "
+                "give an array of shape (rows, features)."
             )
         # An infinite feature has no order among the others that a median could replace: it counts as missing.
-        parts.append(np.where(np.isinf(table), np.nan, table) if table.dtype.kind == "f" else table)
+        parts.append(np.where(np.isinf(table), np.nan, table))
         names += [name] if table.shape[1] == 1 else [f"{name}:{column}" for column in range(table.shape[1])]
-    features: Floats = np.concatenate(parts, axis=1).astype(np.float64)
+    features: Floats = np.concatenate(parts, axis=1)
     missing = int(np.isnan(features).sum())
     notes = [f"features from array {join_names([*arrays])}"]
     if missing:
@@ -135,41 +136,50 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     return parsed.select_actions(options.actions)
 
 
-def _matching_arrays(path: Path, names: Sequence[str], pattern: str, option: str = "ignore") -> list[str]:
-    found = matching(names, pattern)
-    if not found:
-        raise TableError(
-            f"{path}: expected an array called {pattern!r} as {option_text(option)} states, got {join_names(names)}; "
-            "name one of those."
-        )
-    return found
+def _matching_arrays(path: Path, names: Sequence[str], patterns: Sequence[str], option: str) -> list[str]:
+    """Return the names that match one of the patterns, each once; TableError if a pattern matches none."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        if not (matched := matching(names, pattern)):
+            raise TableError(
+                f"{path}: expected an array called {pattern!r} as {option_text(option)} states, got "
+                f"{join_names(names) or 'none'}; name one of those."
+            )
+        found |= dict.fromkeys(matched)
+    return list(found)
 
 
 def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[str, list[str]]:
     """Return the names of the arrays for each role."""
-    usual = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[options.kind]
-    values = [options.value] if options.value is not None else [name for name in usual if name in names][:1]
+
+    def chosen(requested: Sequence[str | None], usual: Sequence[str]) -> list[str]:
+        return [name for name in requested if name is not None] or [name for name in usual if name in names][:1]
+
+    usual = value_names(options.kind)
+    roles = {
+        "values": chosen([options.value], usual),
+        "costs": chosen(options.resources, COSTS if options.costs is None else ()),
+        "delays": chosen([options.delay], DELAYS),
+        "ids": chosen([options.ids], ["ids"]),
+        "actions": chosen([], ["actions"]),
+    }
     evidence = next((name for name in (*ACTION, *PROBABILITY) if name in names), None)
-    if not values and evidence is not None:
+    if not roles["values"] and evidence is not None:
         raise logged_table_error(str(path), f"it has an array {evidence!r}")
-    costs = list(options.resources) or ([name for name in COSTS if name in names][:1] if options.costs is None else [])
-    delay = [options.delay] if options.delay is not None else [name for name in DELAYS if name in names][:1]
-    ids = [options.ids] if options.ids is not None else [name for name in ("ids",) if name in names]
-    for name in [*(values or [usual[0]]), *costs, *delay, *ids]:
+    roles["values"] = roles["values"] or [usual[0]]
+    taken = [name for found in roles.values() for name in found]
+    for name in taken:
         if name not in names:
             got = join_names(names) or "none"
             raise TableError(f"{path}: expected an array called {name!r}, got {got}; save it under that name.")
-    actions = [name for name in ("actions",) if name in names]
-    features = list(
-        dict.fromkeys(one for p in options.features for one in _matching_arrays(path, names, p, "features"))
-    )
-    both = next((name for name in features if name in {*values, *costs, *delay, *ids, *actions}), None)
-    if both is not None or options.text:
+    features = _matching_arrays(path, names, options.features, "features")
+    both = next((name for name in (*features, *options.text) if name in taken or name in options.text), None)
+    if both is not None:
         raise TableError(
-            f"{path}: expected arrays without another role as {option_text('features')}, got "
-            f"{both or options.text[0]!r}; name arrays of numbers that are nothing else."
+            f"{path}: expected arrays without another role as {option_text('features')}, got {both!r}; name arrays of "
+            "numbers that are nothing else."
         )
-    return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions, "features": features}
+    return {**roles, "features": features}
 
 
 def _check_members(archive: Any) -> None:
@@ -214,26 +224,14 @@ def _labels(source: str, name: str, array: NDArray[Any]) -> tuple[str, ...]:
         ) from None
 
 
-def _numeric(source: str, name: str, values: Any, dimensions: tuple[int, ...] = (2,)) -> NDArray[Any]:
+def _numeric(source: str, name: str, values: Any, *dimensions: int) -> NDArray[Any]:
+    """Return numbers as an array of one of the dimensions, by default rows x actions."""
     try:
         array: NDArray[Any] = values if isinstance(values, np.ndarray) else np.asarray(values)
+        got = f"{array.dtype} of shape {array.shape}"
     except ValueError:
-        raise TableError(
-            f"{source}: {name} must be numbers, rows x actions, got rows of different lengths; give every row one "
-            "number an action."
-        ) from None
-    if array.ndim not in dimensions or array.size == 0 or array.dtype.kind not in "biuf":
-        raise TableError(
-            f"{source}: {name} must be numbers, rows x actions, got {array.dtype} of shape {array.shape}; "
-            "give such an array."
-        )
+        array, got = np.zeros(0), "rows of different lengths"
+    if array.ndim not in (dimensions or (2,)) or array.size == 0 or array.dtype.kind not in "biuf":
+        shape = "one for each row" if 1 in dimensions else "rows x actions"
+        raise TableError(f"{source}: {name} must be numbers, {shape}, got {got}; give such an array.")
     return array
-
-
-def _vector(source: str, name: str, values: NDArray[Any]) -> Floats:
-    if values.ndim != 1 or values.dtype.kind not in "biuf":
-        raise TableError(
-            f"{source}: {name} must be a number for each row, got {values.dtype} of shape {values.shape}; "
-            "give such an array."
-        )
-    return values.astype(np.float64)
