@@ -6,7 +6,7 @@ Theorem C1 allows that. Missing numbers stay NaN: the models replace them by med
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
 from tombola.readers.names import classify_name, is_group_name, is_id_name, is_summary_name, matching
-from tombola.readers.options import ReadOptions
+from tombola.readers.options import EncodedFeatures, ReadOptions
 
 if TYPE_CHECKING:
     from tombola.readers.cells import RowList
@@ -29,14 +29,6 @@ _MIN_LEVEL_ROWS = 5
 _MAX_LEVEL_SHARE = 0.5
 # Hash buckets of words and word pairs, and dimensions kept by the truncated SVD.
 _TEXT_BUCKETS, _TEXT_DIMENSIONS = 1 << 16, 32
-
-
-class _Encoded(NamedTuple):
-    """Encoded features: an array, a name for each of its columns, and notes."""
-
-    values: Floats
-    names: tuple[str, ...]
-    notes: list[str]
 
 
 def feature_columns(
@@ -65,7 +57,7 @@ def feature_columns(
     return plain, texts
 
 
-def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> _Encoded:
+def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> EncodedFeatures:
     """Encode columns as numbers: categories one-hot, free text (`texts`) as reduced TF-IDF.
 
     Returns values, shape (rows, features), with names and notes.
@@ -80,7 +72,7 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
     parts += [_encode_text(table, column) for column in texts]
     names = tuple(name for part in parts for name in part.names)
     used = [column.name for column in (*plain, *texts)]
-    return _Encoded(
+    return EncodedFeatures(
         np.column_stack([part.values for part in parts]), names,
         [f"features: {join_names(used)}", *(note for part in parts for note in part.notes)],
     )  # fmt: skip
@@ -88,7 +80,7 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
 
 def features_of_list(
     listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
-) -> _Encoded:  # fmt: skip
+) -> EncodedFeatures:  # fmt: skip
     """Encode columns of a work list, named or matched by patterns, as `encode_features`."""
     table = columns_from_rows(source, listed.columns, listed.cells)
     options = ReadOptions(ids=listed.id_column, features=features, text=text)
@@ -113,7 +105,7 @@ def _matching(table: Columns, patterns: Sequence[str], option: str, excluded: Co
     return {name: table.by_name[name] for name in names if name not in excluded}
 
 
-def _encode_column(table: Columns, column: Column) -> _Encoded:
+def _encode_column(table: Columns, column: Column) -> EncodedFeatures:
     if column.first_invalid is not None and column.n_numbers < len(column.numbers) / 2:
         return _encode_category(table, column)
     numbers = table.numeric(column).numbers
@@ -125,10 +117,10 @@ def _encode_column(table: Columns, column: Column) -> _Encoded:
         )
     share = f"{missing:,} of {len(numbers):,} values missing"
     notes = [f"feature {column.name!r}: {share}; models use the median of the rows seen"] if missing else []
-    return _Encoded(numbers[:, None], (column.name,), notes)
+    return EncodedFeatures(numbers[:, None], (column.name,), notes)
 
 
-def _encode_category(table: Columns, column: Column) -> _Encoded:
+def _encode_category(table: Columns, column: Column) -> EncodedFeatures:
     """One-hot encode the frequent levels; a missing cell is a level of its own."""
     cells = ["(missing)" if cell.strip().lower() in MISSING else cell for cell in column.texts or ()]
     counts = Counter(cells)
@@ -145,10 +137,10 @@ def _encode_category(table: Columns, column: Column) -> _Encoded:
     note = f"feature {column.name!r}: {len(counts)} categories, one column each for {len(kept)}"
     if "(missing)" in counts:
         note += f"; {counts['(missing)']:,} of {len(cells):,} values missing, a category of its own"
-    return _Encoded(values, tuple(f"{column.name}={level}" for level in kept), [note])
+    return EncodedFeatures(values, tuple(f"{column.name}={level}" for level in kept), [note])
 
 
-def _encode_text(table: Columns, column: Column) -> _Encoded:
+def _encode_text(table: Columns, column: Column) -> EncodedFeatures:
     """Encode free text: hashed words and word pairs, TF-IDF, truncated SVD."""
     try:
         from sklearn.decomposition import TruncatedSVD
@@ -170,7 +162,7 @@ def _encode_text(table: Columns, column: Column) -> _Encoded:
     length = np.log1p(np.array([len(cell) for cell in cells], np.float64))
     names = (*(f"{column.name}:{i}" for i in range(dimensions)), f"{column.name}:length")
     note = f"text {column.name!r}: TF-IDF of hashed words and word pairs, {dimensions} dimensions by truncated SVD"
-    return _Encoded(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
+    return EncodedFeatures(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
 
 
 def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:

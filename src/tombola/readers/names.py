@@ -10,6 +10,8 @@ from typing import Literal, TypeAlias
 _NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
 # Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
+# Both directions, in the order in which messages offer them.
+KINDS: tuple[Kind, Kind] = ("scores", "losses")
 
 # Names, in lower case, of arrays in an NPZ archive and of columns in a long table; delays are in rounds.
 LOSSES = ("losses", "loss")

@@ -114,6 +114,11 @@ class Units(NamedTuple):
         # Twelve digits hide the rounding of the conversion to a loss and back.
         return ", ".join(f"{self.number(loss):.12g}" for loss in several)
 
+    @property
+    def worst_text(self) -> str:
+        """The worst value with its quantity, such as "score 0"."""
+        return f"{self.quantity} {self.number(1.0):g}"
+
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """Convert an interval of losses to table units, the smaller number first."""
         ends = self.number(low), self.number(high)
@@ -161,11 +166,9 @@ def parse_range(text: str) -> tuple[float, float]:
 
 
 def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple[float, float] | None) -> None:
-    """Raise TableError if cells in percent do not fit the range or the other actions.
+    """Raise TableError if cells in percent do not fit the range (`limits`, if given) or the other actions.
 
     67% is read as 0.67, which is wrong beside scores from 0 to 10, and in a range from 0 to 100.
-
-    limits: the smallest and the largest possible value; None if not given.
     """
     percent = [column for column in actions if PERCENT in column.notations]
     if not percent:

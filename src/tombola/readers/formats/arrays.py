@@ -16,7 +16,7 @@ from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
 from tombola.readers.names import ACTION, COSTS, DELAYS, PROBABILITY, direction_of, matching, value_names
-from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.readers.options import EncodedFeatures, ParsedTable, ReadOptions, logged_table_error, stack_costs
 
 # Errors that NumPy raises for damaged files.
 _READ_ERRORS = (
@@ -98,7 +98,7 @@ def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) ->
     if missing:
         share = f"{missing:,} of {features.size:,} values missing or infinite"
         notes.append(f"features: {share}; models use the median of the rows seen")
-    return parsed._replace(features=features, feature_names=tuple(names), notes=[*parsed.notes, *notes])
+    return parsed.with_features(EncodedFeatures(features, tuple(names), notes))
 
 
 def read_npy(path: Path, options: ReadOptions) -> ParsedTable:

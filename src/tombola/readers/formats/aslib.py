@@ -9,7 +9,6 @@ solutions, the numbers are read unchanged, as scores if description.txt has `max
 
 import csv
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +16,11 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, check_unique_names, parse_column
+from tombola.readers.columns import Column, Columns, check_unique_names, parse_column, parse_number
 from tombola.readers.features import encode_features, feature_columns
 from tombola.readers.formats.delimited import text_lines
 from tombola.readers.long import read_long
-from tombola.readers.options import ParsedTable, ReadOptions
+from tombola.readers.options import EncodedFeatures, ParsedTable, ReadOptions
 
 # File of an ASlib scenario with the results of the algorithms; a folder with it is a scenario.
 RUNS = "algorithm_runs.arff"
@@ -90,7 +89,7 @@ def _add_features(parsed: ParsedTable, path: Path, options: ReadOptions) -> Pars
     notes = [*encoded.notes]
     if len(known) < len(values):
         notes.append(f"{len(values) - len(known):,} of {len(values):,} instances have no features")
-    return parsed._replace(features=values, feature_names=encoded.names, notes=[*parsed.notes, *notes])
+    return parsed.with_features(EncodedFeatures(values, encoded.names, notes))
 
 
 def _description(path: Path) -> dict[str, list[str]]:
@@ -110,11 +109,8 @@ def _description(path: Path) -> dict[str, list[str]]:
 
 def _cutoff(folder: Path, about: dict[str, list[str]]) -> float:
     text = next(iter(about.get("algorithm_cutoff_time", [])), "?")
-    try:
-        cutoff = float(text)
-    except ValueError:
-        cutoff = 0.0
-    if not (np.isfinite(cutoff) and cutoff > 0):
+    cutoff = parse_number(text)
+    if not cutoff > 0:
         raise TableError(
             f"{folder}: expected algorithm_cutoff_time: SECONDS in description.txt, got {text!r}; "
             "write the cutoff of the runs there."
@@ -130,41 +126,29 @@ def _par1(table: Columns, runs: Column, cutoff: float) -> Floats:
 
 def _read_arff(path: Path, expected: str = _RUN_ATTRIBUTES, least: int = 4, lines_name: str = "runs") -> Columns:
     names: list[str] = []
-    lines = text_lines(path)
-    above = 0
-    for above, line in enumerate(lines, 1):  # noqa: B007 - the line numbers of the rows go on from here
-        attribute = _ATTRIBUTE.match(line.strip())
-        if attribute is not None:
+    rows, numbers, in_data = [], [], False
+    for number, line in enumerate(text_lines(path), 1):
+        if in_data and line.strip() and not line.lstrip().startswith("%"):
+            rows.append(_arff_row(path, number, line.strip(), len(names)))
+            numbers.append(number)
+        elif (attribute := _ATTRIBUTE.match(line.strip())) is not None:
             names.append(attribute[1].strip("'\""))
-        if line.strip().lower() == "@data":
-            break
+        in_data = in_data or line.strip().lower() == "@data"
     check_unique_names(str(path), names)
-    rows, numbers = _rows(path, lines, len(names), above)
     if len(names) < least or not rows:
         raise TableError(
             f"{path}: {expected}, and {lines_name} below @data, got "
             f"{len(names)} attributes and {len(rows)} {lines_name}; check the file."
         )
-    cells = zip(*rows, strict=True)
-    columns = [parse_column(name, column, keep_texts=True) for name, column in zip(names, cells, strict=True)]
+    columns = [parse_column(name, cells, keep_texts=True) for name, *cells in zip(names, *rows, strict=True)]
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64))
 
 
-def _rows(path: Path, lines: Iterator[str], width: int, above: int) -> tuple[list[list[str]], list[int]]:
-    rows, numbers = [], []
-    for number, line in enumerate(lines, above + 1):
-        if not line.strip() or line.lstrip().startswith("%"):
-            continue
-        try:
-            row = next(csv.reader([line.strip()], quotechar="'", escapechar="\\", skipinitialspace=True))
-        except csv.Error as error:
-            raise TableError(
-                f"{path}: expected a run in line {number}, got something else ({error}); repair it."
-            ) from None
-        if len(row) != width:
-            raise TableError(
-                f"{path}: expected {width} values as declared, got {len(row)} in line {number}; repair it."
-            )
-        rows.append([cell.strip().strip('"') for cell in row])
-        numbers.append(number)
-    return rows, numbers
+def _arff_row(path: Path, number: int, line: str, width: int) -> list[str]:
+    try:
+        row = next(csv.reader([line], quotechar="'", escapechar="\\", skipinitialspace=True))
+    except csv.Error as error:
+        raise TableError(f"{path}: expected a run in line {number}, got something else ({error}); repair it.") from None
+    if len(row) != width:
+        raise TableError(f"{path}: expected {width} values as declared, got {len(row)} in line {number}; repair it.")
+    return [cell.strip().strip('"') for cell in row]
