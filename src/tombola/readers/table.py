@@ -89,10 +89,10 @@ def read_table(
     >>> table.direction
     'read as losses: lower is better'
     """
-    _check_choice("kind", kind, None, "losses", "scores")
-    _check_choice("missing", missing, "error", "drop", "worst")
-    _check_choice("decimal", decimal, None, ".", ",")
-    _check_choice("rescale", rescale, True, False)
+    _check_choice("kind", kind, (None, "losses", "scores"))
+    _check_choice("missing", missing, ("error", "drop", "worst"))
+    _check_choice("decimal", decimal, (None, ".", ","))
+    _check_choice("rescale", rescale, (True, False))
     limits = _check_range(range, rescale=rescale)
     options = ReadOptions(
         kind, [actions] if isinstance(actions, str) else actions, costs, delay, ids, action, value, _patterns(ignore),
@@ -122,7 +122,7 @@ def _patterns(given: Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _check_choice(name: str, value: object, *choices: object) -> None:
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if value not in choices:
         words = " or ".join(repr(word) for word in choices if word is not None)
         raise ParameterError(f"read_table: {name} must be {words}, got {value!r}; write one of those.")
@@ -166,7 +166,7 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     rest = replace(table, columns=[column for column in table.columns if column.name not in excluded])
     if not rest.columns:
         raise TableError(
-            f"{table.source}: expected columns of actions, got only features, groups and ignored columns; leave some out."
+            f"{table.source}: expected columns of actions, got only features, groups and ignored columns; name fewer."
         )
     action = find_action_column(rest, options)
     if action is None:
