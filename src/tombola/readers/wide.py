@@ -251,7 +251,7 @@ def _check_one_scale(table: Columns, actions: Sequence[Column]) -> None:
     """
     ends = {c.name: _ends(c) for c in actions if c.n_numbers}
     inside = [name for name, (low, high) in ends.items() if 0 <= low and high <= 1]
-    highs = [high for name, (_, high) in ends.items() if name not in inside]
+    highs = [high for low, high in ends.values() if low < 0 or high > 1]
     if len(inside) != 1 or len(highs) < 3 or min(highs) < 2:
         return
     name, (low, high) = inside[0], ends[inside[0]]

@@ -106,8 +106,9 @@ def _suffix_of_content(path: Path) -> str:
         return known
     if head.lstrip()[:1] in (b"{", b"["):
         return ".json"
-    # Text has no NUL bytes, except in UTF-16, which starts with a byte order mark.
-    return ".csv" if head and (b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")) else ""
+    # Text has no NUL bytes, except in UTF-16, which starts with a byte order mark. A pickle starts with 0x80.
+    is_text = b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return ".csv" if head and is_text and head[:1] != b"\x80" else ""
 
 
 def _read_standard_input(options: ReadOptions) -> ParsedTable | Columns:
