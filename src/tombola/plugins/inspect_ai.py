@@ -76,10 +76,7 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Check that the task has the samples of this race in one epoch.
-
-        Called by inspect_ai.
-        """
+        """Check that the task has the samples of this race in one epoch. Called by inspect_ai."""
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(
@@ -89,23 +86,23 @@ class EarlyStoppingRace:
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """Return a stop with its reason if the sample is not needed, else None.
+        """Return a stop with its reason if the sample is not needed, else None. Called by inspect_ai.
 
-        Called by inspect_ai. A sample is one call: a candidate on a row. It is not needed if its candidate is dropped,
-        the race is over or at its limit, or it was answered before.
+        A sample is one call: a candidate on a row. It is not needed if its candidate is dropped, the race is over or at
+        its limit, or it was answered before.
         """
         ticket, race = _ticket(id), self.race
-        call = race.call(ticket)
-        if race.done or call.candidate not in race.active:
-            reason = f"{call.candidate} is dropped" if not race.done else self.verdict
-            return EarlyStop(id=id, epoch=epoch, reason=reason)
-        calls_before, limited = race.calls_made, race.limit_reached
-        if not limited:
+        candidate, calls_before = race.call(ticket).candidate, race.calls_made
+        reason = "answered before"
+        if race.done:
+            reason = self.verdict
+        elif candidate not in race.active:
+            reason = f"{candidate} is dropped"
+        elif race.limit_reached:
+            reason = "the limit of the race is reached"
+        else:
             race.apply(Event("call", ticket))
-        if race.calls_made == calls_before:
-            reason = "the limit of the race is reached" if limited else "answered before"
-            return EarlyStop(id=id, epoch=epoch, reason=reason)
-        return None
+        return None if race.calls_made > calls_before else EarlyStop(id=id, epoch=epoch, reason=reason)
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
         """Record the score of a sample, one of `scores` by scorer. Called by inspect_ai.
@@ -117,10 +114,9 @@ class EarlyStoppingRace:
         self._log.append(answer)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return the result of the race for the log of the task. Called by inspect_ai.
+        """Return the result of the race for the log of the task: verdict, answer, calls. Called by inspect_ai.
 
-        Keys: verdict (a sentence), answer (names of candidates), proved (None while undecided), calls, calls_saved,
-        settings.
+        The key proved is None while the race is undecided.
         """
         race = self.race
         return {
@@ -159,11 +155,7 @@ def candidate_of(state: TaskState) -> str:
 
 @solver
 def ask_candidate() -> Solver:
-    """Return a solver of inspect_ai that calls the model named like the candidate.
-
-    The candidate is that of the sample (`candidate_of`), such as "openai/gpt-4o". The solver appends the reply of the
-    model to the messages of the sample.
-    """
+    """Return a solver of inspect_ai that calls the model named like the candidate, such as "openai/gpt-4o"."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = await get_model(candidate_of(state)).generate(state.messages)

@@ -43,10 +43,7 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     except TableError:
         raise
     except (*_READ_ERRORS, BadZipFile, zlib_error) as error:
-        raise TableError(
-            f"{path}: expected a NumPy archive without pickled objects, got something else ({type(error).__name__}); "
-            "save it again with np.savez."
-        ) from None
+        raise _not_numpy(path, error, "savez") from None
     value_name = roles["values"][0]
     values = _numeric(source, value_name, arrays["values"][0])
     kind, unit = direction_of([value_name])
@@ -75,11 +72,11 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
         ignored=dict.fromkeys(unused, "not an array of a table"),
     )
     if arrays["features"]:
-        parsed = _add_feature_arrays(parsed, dict(zip(roles["features"], arrays["features"], strict=True)))
+        parsed = _with_feature_arrays(parsed, dict(zip(roles["features"], arrays["features"], strict=True)))
     return parsed.select_actions(options.actions)
 
 
-def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
+def _with_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
     """Add arrays of shape (rows,) or (rows, features) as features; note missing ones."""
     rows, parts, names = len(parsed.values), [], []
     for name, array in arrays.items():
@@ -93,9 +90,8 @@ def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) ->
         parts.append(np.where(np.isinf(table), np.nan, table))
         names += [name] if table.shape[1] == 1 else [f"{name}:{column}" for column in range(table.shape[1])]
     features: Floats = np.concatenate(parts, axis=1)
-    missing = int(np.isnan(features).sum())
     notes = [f"features from array {join_names([*arrays])}"]
-    if missing:
+    if missing := int(np.isnan(features).sum()):
         share = f"{missing:,} of {features.size:,} values missing or infinite"
         notes.append(f"features: {share}; models use the median of the rows seen")
     return parsed.with_features(EncodedFeatures(features, tuple(names), notes))
@@ -106,10 +102,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except _READ_ERRORS as error:
-        raise TableError(
-            f"{path}: expected a NumPy array without pickled objects, got something else ({type(error).__name__}); "
-            "save it again with np.save."
-        ) from None
+        raise _not_numpy(path, error, "save") from None
     if not isinstance(values, np.memmap):
         values.close()
         raise TableError(f"{path}: expected one array, got an archive; give it the ending .npz.")
@@ -120,6 +113,13 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
             "again with np.save, and several arrays with np.savez."
         )
     return read_array(values, str(path), options)
+
+
+def _not_numpy(path: Path, error: Exception, function: str) -> TableError:
+    return TableError(
+        f"{path}: expected NumPy arrays without pickled objects, got something else ({type(error).__name__}); save "
+        f"them again with np.{function}."
+    )
 
 
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
