@@ -67,8 +67,13 @@ class EarlyStoppingRace:
         settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())
         self._scorer, self._to_float = scorer, value_to_float()
-        n_tickets = len(rows) * len(settings.candidates)
-        self.samples = [self._sample(ticket, rows) for ticket in range(1, n_tickets + 1)]
+        self.samples = []
+        for ticket in range(1, len(rows) * len(settings.candidates) + 1):
+            call = self.race.call(ticket)
+            row = rows[call.row_index]
+            metadata = {**(row.metadata or {}), _CANDIDATE_KEY: call.candidate, _TICKET_KEY: ticket}
+            name = f"{ticket}: {call.candidate} on {call.row}"
+            self.samples.append(row.model_copy(update={"id": name, "metadata": metadata}))
 
     @property
     def verdict(self) -> str:
@@ -127,12 +132,6 @@ class EarlyStoppingRace:
             "calls_saved": race.calls_saved,
             "settings": race.settings.to_json(),
         }
-
-    def _sample(self, ticket: int, rows: Sequence[Sample]) -> Sample:
-        call = self.race.call(ticket)
-        metadata = {**(rows[call.row_index].metadata or {}), _CANDIDATE_KEY: call.candidate, _TICKET_KEY: ticket}
-        name = f"{ticket}: {call.candidate} on {call.row}"
-        return rows[call.row_index].model_copy(update={"id": name, "metadata": metadata})
 
     def _score(self, scores: dict[str, Any]) -> float:
         chosen = [scores[self._scorer]] if self._scorer in scores else list(scores.values())

@@ -56,9 +56,8 @@ class CellRef(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
+    """A column: its name, its numbers (NaN if missing or invalid), and its cells as written, if kept.
 
-    texts: cells as written; None if they were not kept.
     first_invalid, first_missing: first cell that is not a number, and first missing one; None if there is none.
     notations: each way in which numbers are written, such as "percent", with the first cell written so.
     """
@@ -256,7 +255,7 @@ def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence
     check_unique_names(source, names)
     cells = []
     for row in rows:
-        cells.append([_plain_cell(cell) for cell in row])
+        cells.append([cell if cell is None or isinstance(cell, str | int | float) else str(cell) for cell in row])
         # Checking every row would take longer than reading it.
         if len(cells) % 4096 == 0:
             check_memory(source, _CELL_SIZE * len(cells) * len(names))
@@ -320,10 +319,6 @@ def parse_share(text: str) -> tuple[float, float] | None:
     """Return points and their maximum of a text such as "8/10" or "8 out of 10"; None for other texts."""
     found = _SHARE.fullmatch(text.strip())
     return (float(found[1]), float(found[2])) if found and float(found[2]) > 0 else None
-
-
-def _plain_cell(cell: Any) -> Any:
-    return cell if cell is None or isinstance(cell, str | int | float) else str(cell)
 
 
 def _to_float(cell: Any) -> float | None:

@@ -131,9 +131,9 @@ def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Colu
         return table.find(options.value, "value")
     names = value_names(options.kind)
     rest = [column for column in table.columns if column.name not in taken]
-    value = _named(table, names) or next((column for column in rest if _is_value(column)), None)
-    if value is None and len(rest) == 1 and options.kind is not None:
-        value = rest[0]
+    # A single column of any name is the value if its direction is given.
+    only = rest[0] if len(rest) == 1 and options.kind is not None else None
+    value = _named(table, names) or next((column for column in rest if _is_value(column)), only)
     if value is None:
         raise TableError(
             f"{table.source}: expected a column called {' or '.join(names)}, got {join_names([*table.by_name])}; "
@@ -167,8 +167,6 @@ def _pivot(
 
 
 def _first_missing(values: Floats, rows: Sequence[str], names: Sequence[str]) -> str | None:
-    missing = np.isnan(values)
-    if not missing.any():
-        return None
-    row, action = np.unravel_index(int(np.argmax(missing)), values.shape)
-    return f"row {rows[int(row)]!r}, action {names[int(action)]!r}, got none"
+    for row, action in np.argwhere(np.isnan(values))[:1].tolist():
+        return f"row {rows[row]!r}, action {names[action]!r}, got none"
+    return None

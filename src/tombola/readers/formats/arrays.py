@@ -33,12 +33,11 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     source = str(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            _check_members(archive)
             ignored = _matching_arrays(path, archive.files, options.ignore, "ignore")
             names = [name for name in archive.files if name not in ignored]
             roles = _assign_roles(path, names, options)
             used = {name for found in roles.values() for name in found}
-            _check_sizes(path, archive, used)
+            _check_members(path, archive, used)
             arrays = {role: [archive[name] for name in found] for role, found in roles.items()}
     except TableError:
         raise
@@ -106,8 +105,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
     if not isinstance(values, np.memmap):
         values.close()
         raise TableError(f"{path}: expected one array, got an archive; give it the ending .npz.")
-    more = path.stat().st_size - values.offset - values.nbytes
-    if more:
+    if more := path.stat().st_size - values.offset - values.nbytes:
         raise TableError(
             f"{path}: expected an array of shape {values.shape} and nothing else, got {more:,} bytes more; save it "
             "again with np.save, and several arrays with np.savez."
@@ -182,16 +180,12 @@ def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[st
     return {**roles, "features": features}
 
 
-def _check_members(archive: Any) -> None:
-    """Raise for duplicate names, and for members that contradict the directory."""
+def _check_members(path: Path, archive: Any, names: set[str]) -> None:
+    """Raise if names repeat, or if arrays do not fit into memory, or contradict directory or headers."""
     if len(set(archive.files)) < len(archive.files):
         raise ValueError("a duplicate name")
     for entry in archive.zip.infolist():
         archive.zip.open(entry).close()
-
-
-def _check_sizes(path: Path, archive: Any, names: set[str]) -> None:
-    """Raise if arrays do not fit into memory, or contradict their headers."""
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.zip.infolist()}
     check_memory(str(path), sum(entries[name].file_size for name in names if name in entries))
     for name in names & set(entries):

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, check_unique_names, parse_column, parse_number
+from tombola.readers.columns import Columns, check_unique_names, parse_column, parse_number
 from tombola.readers.features import encode_features, feature_columns
 from tombola.readers.formats.delimited import text_lines
 from tombola.readers.long import read_long
@@ -32,12 +31,7 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 
 
 def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
-    """Read an ASlib scenario: rows are instances, actions are algorithms.
-
-    A loss is the run time as a share of the cutoff, 1 if the run failed; or the measured quality, unchanged.
-
-    folder: has algorithm_runs.arff and description.txt.
-    """
+    """Read a folder with an ASlib scenario: rows are instances, actions are algorithms."""
     about = _description(folder / "description.txt")
     table = _read_arff(folder / RUNS)
     instance, action = table.find("instance_id", "the format"), table.find("algorithm", "the format")
@@ -47,22 +41,23 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
     value = table.find(measure, "description.txt")
     notes = [f"an ASlib scenario: {measure} of algorithms on instances"]
     if is_runtime:
-        cutoff = _cutoff(folder, about)
-        value = value._replace(numbers=_par1(table, table.numeric(value), cutoff))
+        text = next(iter(about.get("algorithm_cutoff_time", [])), "?")
+        cutoff = parse_number(text)
+        if not cutoff > 0:
+            raise TableError(
+                f"{folder}: expected algorithm_cutoff_time: SECONDS in description.txt, got {text!r}; write the cutoff "
+                "of the runs there."
+            )
+        succeeded = [one.lower() == "ok" for one in table.find("runstatus", "the format").labels]
+        par1 = np.where(succeeded, np.clip(table.numeric(value).numbers, 0.0, cutoff) / cutoff, 1.0)
+        value = value._replace(numbers=par1)
         notes.append(f"loss = run time / cutoff ({cutoff:g}), and 1 for a run that did not succeed (PAR1)")
-    columns = [column for column in table.columns if column.name != measure]
-    parsed, _ = read_long(
-        replace(table, columns=[*columns, value]),
-        options._replace(
-            kind=options.kind or ("scores" if maximize and not is_runtime else "losses"),
-            action=action.name,
-            value=measure,
-            ids=instance.name,
-            costs=options.costs or [],
-        ),
-        action,
-        average=True,
-    )
+    columns = [*(column for column in table.columns if column.name != measure), value]
+    kind = options.kind or ("scores" if maximize and not is_runtime else "losses")
+    roles = options._replace(
+        kind=kind, action=action.name, value=measure, ids=instance.name, costs=options.costs or []
+    )  # fmt: skip
+    parsed, _ = read_long(replace(table, columns=columns), roles, action, average=True)
     if options.kind is None:
         # The description of the scenario states the direction, not the name of the measure.
         parsed = parsed._replace(value_columns=())
@@ -105,23 +100,6 @@ def _description(path: Path) -> dict[str, list[str]]:
         elif key is not None and (item := re.match(r"\s*-\s+(.*\S)", line)) is not None:
             about[key].append(item[1].strip("'\""))
     return {name: [item.lower() if name == "maximize" else item for item in items] for name, items in about.items()}
-
-
-def _cutoff(folder: Path, about: dict[str, list[str]]) -> float:
-    text = next(iter(about.get("algorithm_cutoff_time", [])), "?")
-    cutoff = parse_number(text)
-    if not cutoff > 0:
-        raise TableError(
-            f"{folder}: expected algorithm_cutoff_time: SECONDS in description.txt, got {text!r}; "
-            "write the cutoff of the runs there."
-        )
-    return cutoff
-
-
-def _par1(table: Columns, runs: Column, cutoff: float) -> Floats:
-    status = table.find("runstatus", "the format").texts or ()
-    succeeded = np.array([one.lower() == "ok" for one in status])
-    return np.where(succeeded, np.clip(runs.numbers, 0.0, cutoff) / cutoff, 1.0)
 
 
 def _read_arff(path: Path, expected: str = _RUN_ATTRIBUTES, least: int = 4, lines_name: str = "runs") -> Columns:

@@ -81,20 +81,16 @@ def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
 
 
 def _column(name: str, series: Any, narwhals: Any) -> Column:
-    if not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
-        return parse_column(name, _to_list(series), keep_texts=True)
-    if series.dtype.is_integer():  # as Python integers, since ids of 64 bits are not exact in float64
-        return parse_column(name, series.to_list(), keep_texts=True)
+    is_number = series.dtype.is_numeric() or series.dtype == narwhals.Boolean
+    # Integers stay Python integers, since ids of 64 bits are not exact in float64.
+    if series.dtype.is_integer() or not is_number:
+        try:
+            cells = list(series.to_list())
+        except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # dates out of range
+            cells = [f"a {series.dtype} that cannot be read"] * len(series)
+        return parse_column(name, cells, keep_texts=True)
     numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
     return Column(name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
-
-
-def _to_list(series: Any) -> list[Any]:
-    """Return the cells as Python objects, placeholders for dates out of range."""
-    try:
-        return list(series.to_list())
-    except (ArithmeticError, LookupError, OSError, TypeError, ValueError):
-        return [f"a {series.dtype} that cannot be read"] * len(series)
 
 
 def _first(mask: Any, text: str) -> CellRef | None:

@@ -35,7 +35,7 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
     lines = _bounded_lines(path)
     first = next((line for line in lines if line.strip()), "")
     try:
-        records = _parse_lines(path, first, lines) if _is_object(first) else _parse_document("".join([first, *lines]))
+        records = _parse_lines(path, first, lines) or _parse_document("".join([first, *lines]))
     except TableError:
         raise
     except (ValueError, RecursionError) as error:
@@ -112,16 +112,16 @@ def _bounded_lines(path: Path) -> Iterator[str]:
         yield line
 
 
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
-
-
 def _parse_lines(path: Path, first: str, lines: Iterator[str]) -> list[dict[str, Any]]:
+    """Return an object per line; none if the first line has something else, or a whole table."""
+    try:
+        found = json.loads(first)
+    except ValueError:
+        return []
+    if not isinstance(found, dict):
+        return []
     records = [_parse_line(line, number) for number, line in enumerate(chain([first], lines), 1) if line.strip()]
-    return _parse_document(first) if len(records) == 1 and _is_table(path, json.loads(first)) else records
+    return [] if len(records) == 1 and _is_table(path, found) else records
 
 
 def _is_table(path: Path, found: dict[str, Any]) -> bool:
@@ -175,7 +175,10 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
     try:
         with path.open("rb") as file:
             with ZipFile(file) as packed:
-                _check_part_sizes(path, packed)
+                sizes = [(entry.file_size, entry.compress_size) for entry in packed.infolist()]
+                check_memory(str(path), 4 * sum(unpacked for unpacked, _ in sizes))
+                if any(unpacked > _MAX_UNPACK_FACTOR * (stored + _SMALL_PART_SIZE) for unpacked, stored in sizes):
+                    raise BadZipFile("a part that unpacks to too much")
                 if packed.testzip() is not None:
                     raise BadZipFile("a part that is damaged")
             workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -201,13 +204,6 @@ def _cell_value(cell: Any) -> Any:
     if isinstance(value, float | int) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
         return f"{100 * value:.12g}%"
     return value
-
-
-def _check_part_sizes(path: Path, packed: ZipFile) -> None:
-    sizes = [(entry.file_size, entry.compress_size) for entry in packed.infolist()]
-    check_memory(str(path), 4 * sum(unpacked for unpacked, _ in sizes))
-    if any(unpacked > _MAX_UNPACK_FACTOR * (stored + _SMALL_PART_SIZE) for unpacked, stored in sizes):
-        raise BadZipFile("a part that unpacks to too much")
 
 
 def _non_empty_rows(path: Path, rows: Iterable[Sequence[Any]]) -> list[tuple[int, list[Any]]]:
