@@ -42,7 +42,7 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     except TableError:
         raise
     except (*_READ_ERRORS, BadZipFile, zlib_error) as error:
-        raise _not_numpy(path, error, "savez") from None
+        raise _not_numpy(path, error, "archive", "savez") from None
     value_name = roles["values"][0]
     values = _numeric(source, value_name, arrays["values"][0])
     kind, unit = direction_of([value_name])
@@ -101,7 +101,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except _READ_ERRORS as error:
-        raise _not_numpy(path, error, "save") from None
+        raise _not_numpy(path, error, "array", "save") from None
     if not isinstance(values, np.memmap):
         values.close()
         raise TableError(f"{path}: expected one array, got an archive; give it the ending .npz.")
@@ -113,10 +113,10 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
     return read_array(values, str(path), options)
 
 
-def _not_numpy(path: Path, error: Exception, function: str) -> TableError:
+def _not_numpy(path: Path, error: Exception, what: str, function: str) -> TableError:
     return TableError(
-        f"{path}: expected NumPy arrays without pickled objects, got something else ({type(error).__name__}); save "
-        f"them again with np.{function}."
+        f"{path}: expected a NumPy {what} without pickled objects, got something else ({type(error).__name__}); "
+        f"save it again with np.{function}."
     )
 
 
