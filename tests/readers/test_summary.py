@@ -48,22 +48,12 @@ def test_facts_list_groups_and_ignored_columns(tmp_path: Path) -> None:
 
 
 def test_both_directions_are_offered(tmp_path: Path) -> None:
-    summary = summary_of("a,b\n7,10\n9.5,3\n", tmp_path)
     with cli_style():
-        steps = summary.next_steps("tombola compare t.csv", "t.csv")
+        steps = summary_of("a,b\n7,10\n9.5,3\n", tmp_path).next_steps("tombola compare t.csv", "t.csv")
     assert steps == [
         ("if higher is better", "tombola compare t.csv --scores --range 0,10"),
         ("if lower is better", "tombola compare t.csv --losses --rescale"),
     ]
-
-
-def test_unusual_range_is_offered_with_a_hint(tmp_path: Path) -> None:
-    with cli_style():
-        steps = summary_of("a,b\n-7,10\n9.5,3\n", tmp_path).next_steps("tombola compare t.csv", "t.csv")
-    assert [purpose for purpose, _ in steps] == [
-        "if higher is better (the range is that of the values seen: write the true limits)", "if lower is better"
-    ]  # fmt: skip
-    assert steps[0][1] == "tombola compare t.csv --scores --range -7,10"
 
 
 def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
@@ -73,14 +63,6 @@ def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
     start = "tombola race start t.csv --candidates a,b --known t.csv --scores --range 0,5 --file t.race"
     assert [command for _, command in steps] == [start]
     assert "a half-finished table" in dict(summary.facts())["missing"]
-    few_blanks = summary_of("id,a score,b score,c score\nx,1,,3\ny,,2,2\nz,2,3,\nw,1,1,5\n", tmp_path)
-    assert dict(few_blanks.facts())["missing"].endswith("3 of 4 rows incomplete: a table with blanks")
-
-
-def test_advice_on_missing_cells_states_its_effect(tmp_path: Path) -> None:
-    summary = summary_of("a score,b score\n1,\n0,1\n1,1\n", tmp_path)
-    assert "without the 1 incomplete row the answer is about the other 2" in dict(summary.facts())["missing"]
-    assert summary.needed_options("scores") == ["missing='drop'"]
 
 
 @pytest.mark.parametrize(("blanks", "offered"), [(0, False), (4, False), (5, True), (40, True)])
@@ -91,6 +73,8 @@ def test_race_is_offered_from_five_per_cent_of_incomplete_rows(blanks: int, offe
     assert [command for _, command in summary.race_steps("t.csv")] == [start] * offered
     compare = [command for _, command in summary.next_steps("tombola compare t.csv", "t.csv")]
     assert compare == ["tombola compare t.csv missing='drop'" if blanks else "tombola compare t.csv"]
+    effect = f"without the {blanks} incomplete rows the answer is about the other {100 - blanks}"
+    assert (effect in dict(summary.facts())["missing"]) == (blanks > 0)
 
 
 def test_race_needs_ids(tmp_path: Path) -> None:
@@ -111,32 +95,12 @@ def test_describe_prints_next_command_alone(tmp_path: Path, run_python: Callable
     assert facts["next"] == ["tombola compare 'a table.csv'"]
 
 
-@pytest.mark.parametrize("name", ["losses.csv", "model losses.csv"])
-def test_file_name_states_direction(name: str, tmp_path: Path) -> None:
-    summary = summary_of("a,b\n0,1\n1,1\n", tmp_path, name)
-    assert summary.parsed.kind == "losses"
-    assert summary.parsed.by_file
-
-
-def test_timeouts_are_missing_cells(tmp_path: Path) -> None:
-    """The advice is the worst value of a range, never a dropped row or column."""
+def test_timeouts_are_missing_cells_and_offer_par10(tmp_path: Path) -> None:
+    """Run times are losses, a timeout the worst value of a range; with ten limits as the range, the mean is PAR10."""
     path = tmp_path / "runtimes.csv"
-    path.write_text("instance,a,b\n" + "".join(f"i{i},{i},{cell}\n" for i, cell in enumerate(("TO", ">60", "5", "6"))))
+    path.write_text("instance,a,b\ni1,30,TO\ni2,30,1\ni3,30,>60\ni4,30,1\ni5,30,1\ni6,30,1\ni7,30,1\ni8,30,1\n")
     summary = summarise_table(path, ReadOptions())
     assert (summary.parsed.names, summary.n_missing, summary.is_unfinished) == (("a", "b"), 2, False)
-    assert summary.needed_options("losses")[-2:] == ["range=(0, LIMIT)", "missing='worst'"]
-    with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
-        read_table(path, kind="losses", range=(0, 60))
-    assert read_table(path, kind="losses", range=(0, 60), missing="worst").pool.losses[:, 1].tolist() == [
-        1.0, 1.0, 5 / 60, 0.1
-    ]  # fmt: skip
-
-
-def test_timeouts_offer_par10(tmp_path: Path) -> None:
-    """Run times are losses; with ten limits as the range, the mean is PAR10."""
-    path = tmp_path / "runtimes.csv"
-    path.write_text("instance,a,b\ni1,30,TO\ni2,30,1\ni3,30,1\ni4,30,1\ni5,30,1\n")
-    summary = summarise_table(path, ReadOptions())
     with cli_style():
         steps = summary.next_steps("tombola compare runtimes.csv", "runtimes.csv")
     assert [command for _, command in steps] == [
@@ -144,11 +108,14 @@ def test_timeouts_offer_par10(tmp_path: Path) -> None:
         "tombola compare runtimes.csv --losses --range 0,TEN_TIMES_LIMIT --missing worst",
     ]
     assert "your time limit for LIMIT below, and ten times it for TEN_TIMES_LIMIT" in dict(summary.facts())["missing"]
+    with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
+        read_table(path, kind="losses", range=(0, 60))
     by_limit = read_table(path, kind="losses", range=(0, 60), missing="worst").pool
     by_par10 = read_table(path, kind="losses", range=(0, 600), missing="worst")
+    assert by_limit.losses[:, 1].tolist() == [1.0, 1 / 60, 1.0] + [1 / 60] * 5
     assert by_limit.actions[by_limit.best] == "b"
     assert by_par10.pool.actions[by_par10.pool.best] == "a"
-    assert by_par10.units.number(by_par10.pool.means[1]) == pytest.approx((600 + 4) / 5)
+    assert by_par10.units.number(by_par10.pool.means[1]) == pytest.approx((2 * 600 + 6) / 8)
 
 
 def test_actions_in_another_unit_and_summaries_are_no_possible_features(tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ class Columns:
         if cell := column.notations.get(name):
             raise TableError(
                 f"{self.source}: expected a number in {self.place(cell.row)}, column {column.name!r}, got "
-                f"{cell.text!r}, which may have a decimal {name} or one between thousands; write "
-                f"{option_text('decimal', mark)} if it is decimal, and leave out the {name}s if not."
+                f"{cell.text!r}, which may have a decimal {name} or one between thousands; if it is decimal write "
+                f"{option_text('decimal', mark)}, else leave out the {name}s."
             )
         return column
 
