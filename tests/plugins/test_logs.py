@@ -60,30 +60,18 @@ def test_long_table_and_command(tmp_path: Path) -> None:
 
 HUGE = "9" * 400
 BAD = [
-    ("a.jsonl", "{", ""),
-    ("a.jsonl", '{"doc_id": 1}', ""),
-    ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
-    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"),
-    ("a.jsonl", "[]", ""),
-    ("a.jsonl", "", ""),
-    ("a.json", "[", ""),
-    ("a.json", "[]", ""),
-    ("a.json", "[" * 100_000, ""),
-    ("a.json", '{"results": 3}', ""),
+    ("a.jsonl", "{", ""), ("a.jsonl", '{"doc_id": 1}', ""), ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
+    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"), ("a.jsonl", "[]", ""), ("a.jsonl", "", ""),
+    ("a.json", "[", ""), ("a.json", "[]", ""), ("a.json", "[" * 100_000, ""), ("a.json", '{"results": 3}', ""),
     ("a.json", '{"results": {"results": [{"provider": "x"}]}}', ""),
     ("a.json", f'{{"results": [{{"provider": "x", "score": {HUGE}}}]}}', "OverflowError"),
     ("a.json", '{"results": [{"provider": "x", "score": 1, "promptIdx": Infinity}, {"provider": "y"}]}', "Overflow"),
     ("a.json", '{"results": [{"provider": "\\ud800", "score": 1}]}', "valid Unicode"),
-    ("a.csv", "candidate,row\nx,y\n", ""),
-    ("a.csv", "candidate,row,score\nx,y,z\n", ""),
-    ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n", ""),
-    ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n", ""),
-    ("a.csv", "candidate,row,score\n", ""),
-    ("a.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
-    ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"),
-    ("a.csv", "", "got none"),
-    ("a.eval", "no zip at all", ""),
-    ("none.csv", None, ""),
+    ("a.csv", "candidate,row\nx,y\n", ""), ("a.csv", "candidate,row,score\nx,y,z\n", ""),
+    ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n", "got two"), ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n", ""),
+    ("a.csv", "candidate,row,score\n", ""), ("a.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
+    ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"), ("a.csv", "", "got none"),
+    ("a.eval", "no zip at all", ""), ("none.csv", None, ""),
 ]  # fmt: skip
 
 

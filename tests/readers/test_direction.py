@@ -49,17 +49,6 @@ def test_scores_are_never_ranked_upside_down(
     assert table.notes[0] == table.direction
 
 
-@pytest.mark.parametrize("command", [("compare",), ("race", "plan")])
-def test_commands_that_rank_show_both_commands(
-    command: tuple[str, ...], tmp_path: Path, run_python: Callable[..., Any]
-) -> None:
-    (tmp_path / "t.csv").write_text(UNSTATED["plain names"][0])
-    done = run_python("-c", "from tombola.cli.app import main; main()", *command, "t.csv", cwd=tmp_path)
-    assert done.returncode == 2
-    written = " ".join(["tombola", *command, "t.csv"])
-    assert f"{written} --scores if higher is better, {written} --losses if lower is" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("names", "expected"),
     [

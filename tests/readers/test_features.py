@@ -64,27 +64,10 @@ def test_categories_are_one_hot_in_any_order(tmp_path: Path) -> None:
     assert np.asarray(one.features)[:2, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"features": ["none"]}, "expected a column called 'none' as features states"),
-        ({"features": ["f_size"], "actions": ["f_*"]}, "got 'f_size', which actions names too"),
-        ({"features": ["id"], "ids": "id"}, "got 'id', which ids names too"),
-        ({"features": ["id"]}, "12 different words in 12 rows; write text=['id']"),
-    ],
-)
-def test_features_with_another_role_raise(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(TableError) as error:
-        read_text(WIDE, tmp_path, **options)
-    assert message in str(error.value)
-
-
 def test_long_tables_take_feature_per_row(tmp_path: Path) -> None:
     text = "id,solver,loss,size\nx,a,0,3\nx,b,1,3\ny,a,1,8\ny,b,0,8\n"
     pool = read_text(text, tmp_path, features=["size"]).pool
     assert np.asarray(pool.features).ravel().tolist() == [3.0, 8.0]
-    with pytest.raises(TableError, match="the same in all lines of a row, got '9' after '8' in line 5"):
-        read_text(text.replace("y,b,0,8", "y,b,0,9"), tmp_path, features=["size"])
 
 
 def test_archives_name_arrays(tmp_path: Path) -> None:

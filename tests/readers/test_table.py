@@ -350,18 +350,3 @@ def test_column_options_of_array_are_rejected(said: str) -> None:
     words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
     with pytest.raises(TableError, match=f"an array has no column names, got {said}"):
         read_table([[0.0, 1.0]], **words)
-
-
-@pytest.mark.parametrize("kind", ["scores", None])
-def test_action_in_percent_is_named_without_a_range(kind: Any) -> None:
-    """Neither a range nor `rescale` makes 80 percent comparable with 0.7."""
-    frame = pd.DataFrame({"a": [0.1, 0.9, 0.4], "b": [59, 99, 80], "c": [0.3, 0.2, 1.0]})
-    with pytest.raises(TableError) as refused:
-        read_any_table(frame, kind=kind, actions=["a", "b", "c"])
-    assert not {"range", "rescale"} & {word.partition("=")[0] for word in str(refused.value).split()}
-    if kind:
-        assert "(outside only in b); in percent? divide it by 100, or leave it out with ignore=['b']" in str(
-            refused.value
-        )
-        read = read_any_table(frame, kind=kind, actions=["a", "b", "c"], rescale=True)
-        assert any("only b is above 1: in percent?" in remark for remark in read.remarks)

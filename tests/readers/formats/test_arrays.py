@@ -13,7 +13,7 @@ from tombola.readers import read_pool
 
 Refused = Callable[..., str]
 LOSSES = [[0.5, 1.0], [0.0, 0.25], [0.25, 0.75]]
-BAD_ARCHIVES: dict[str, Callable[[Path], object]] = {
+BAD_NPZ: dict[str, Callable[[Path], object]] = {
     "another name": lambda path: np.savez(path, surprise=np.zeros((2, 2))),
     "nothing in it": lambda path: np.savez(path),
     "pickled objects": lambda path: np.savez(path, losses=np.array([[{}, 1]], dtype=object)),
@@ -94,18 +94,11 @@ BAD_NPY: dict[str, Callable[[Path], object]] = {
 OPEN_HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), (".ljust(118) + b"\n"
 
 
-@pytest.mark.parametrize("what", BAD_NPY)
+@pytest.mark.parametrize(("name", "what"), [*(("t.npy", one) for one in BAD_NPY), *(("t.npz", one) for one in BAD_NPZ)])
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-def test_bad_npy_is_rejected(what: str, tmp_path: Path, refused: Refused) -> None:
-    BAD_NPY[what](tmp_path / "t.npy")
-    refused(tmp_path / "t.npy")
-
-
-@pytest.mark.parametrize("what", BAD_ARCHIVES)
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-def test_bad_npz_is_rejected(what: str, tmp_path: Path, refused: Refused) -> None:
-    BAD_ARCHIVES[what](tmp_path / "t.npz")
-    refused(tmp_path / "t.npz")
+def test_bad_file_is_rejected(name: str, what: str, tmp_path: Path, refused: Refused) -> None:
+    (BAD_NPY if name == "t.npy" else BAD_NPZ)[what](tmp_path / name)
+    refused(tmp_path / name)
 
 
 def test_damaged_npz_is_rejected(tmp_path: Path, refused: Refused) -> None:
