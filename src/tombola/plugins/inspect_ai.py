@@ -61,8 +61,7 @@ class EarlyStoppingRace:
         names = [str(sample.id) if sample.id is not None else str(i) for i, sample in enumerate(rows, start=1)]
         if options.get("max_cost") is not None:
             raise ParameterError(
-                "EarlyStoppingRace: expected no max_cost, as inspect_ai reports no cost of a sample, got "
-                f"{options['max_cost']!r}; write max_calls=... instead."
+                "EarlyStoppingRace: inspect_ai has no costs, but got max_cost; write max_calls=... instead."
             )
         settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())

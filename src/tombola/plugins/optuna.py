@@ -59,8 +59,7 @@ class RacePruner(BasePruner):
         """
         if trial.number >= self._trials:
             raise ParameterError(
-                f"RacePruner: expected at most {self._trials} trials, got trial {trial.number + 1}; "
-                f"write RacePruner(trials={trial.number + 1}) before the study begins."
+                f"RacePruner: expected at most {self._trials} trials, got {trial.number + 1}; state more."
             )
         sign = study.direction
         mine = _losses(trial, sign)

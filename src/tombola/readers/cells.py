@@ -43,8 +43,7 @@ class RowList(NamedTuple):
         """Return the cell of each row in a column; a blank cell is "(none)"."""
         if column not in self.columns:
             raise TableError(
-                f"--by: expected a column of the list, got {column!r}; name one of "
-                f"{join_names(self.columns, limit=20)}."
+                f"--by: expected a column of the list, got {column!r}; name one of {join_names(self.columns)}."
             )
         place = self.columns.index(column)
         return tuple(row[place] or "(none)" for row in self.cells)

@@ -34,9 +34,9 @@ def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
         else:
             listed.append(table.find(word, "costs").name)
     if listed and resources:
+        got = join_names(options.resources)
         raise TableError(
-            f"{table.source}: expected patterns of costs, or one column for each action, got both "
-            f"({join_names(options.resources)}); write for example {option_text('costs', ['cost_*'])}."
+            f"{table.source}: expected patterns of costs, or a column for each action, got both ({got}); use one."
         )
     return {_LISTED: {str(place): name for place, name in enumerate(listed)}} if listed else resources
 

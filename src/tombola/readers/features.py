@@ -14,6 +14,7 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
+from tombola.readers.input_checks import import_optional
 from tombola.readers.names import classify_name, is_group_name, is_id_name, is_summary_name, matching
 from tombola.readers.options import EncodedFeatures, ReadOptions
 
@@ -111,10 +112,7 @@ def _encode_column(table: Columns, column: Column) -> EncodedFeatures:
     numbers = table.numeric(column).numbers
     missing = int(np.isnan(numbers).sum())
     if missing == len(numbers):
-        raise TableError(
-            f"{table.source}: expected numbers or words in the feature {column.name!r}, got an empty column; leave it "
-            "out."
-        )
+        raise TableError(f"{table.source}: feature {column.name!r} must have numbers or words, got none; leave it out.")
     share = f"{missing:,} of {len(numbers):,} values missing"
     notes = [f"feature {column.name!r}: {share}; models use the median of the rows seen"] if missing else []
     return EncodedFeatures(numbers[:, None], (column.name,), notes)
@@ -142,23 +140,17 @@ def _encode_category(table: Columns, column: Column) -> EncodedFeatures:
 
 def _encode_text(table: Columns, column: Column) -> EncodedFeatures:
     """Encode free text: hashed words and word pairs, TF-IDF, truncated SVD."""
-    try:
-        from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-    except ImportError:
-        raise TableError(
-            f"{table.source}: expected scikit-learn, which encodes the text of {column.name!r}, found none; "
-            "write pip install 'tombola[context]'."
-        ) from None
+    reduction = import_optional("sklearn.decomposition", table.source, "context")
+    words = import_optional("sklearn.feature_extraction.text", table.source, "context")
     cells = column.labels
-    hashing: Any = HashingVectorizer(n_features=_TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
+    hashing = words.HashingVectorizer(n_features=_TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
     counts = hashing.transform(cells)
     dimensions = min(_TEXT_DIMENSIONS, len(cells) - 1)
     if dimensions < 1 or counts.nnz == 0:
         raise TableError(f"{table.source}: expected words in the text {column.name!r}, got none; leave it out.")
-    weights = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+    weights = words.TfidfTransformer(sublinear_tf=True).fit_transform(counts)
     # A fixed seed: the same text gives the same features.
-    reduced: Floats = TruncatedSVD(dimensions, random_state=0).fit_transform(weights)
+    reduced: Floats = reduction.TruncatedSVD(dimensions, random_state=0).fit_transform(weights)
     length = np.log1p(np.array([len(cell) for cell in cells], np.float64))
     names = (*(f"{column.name}:{i}" for i in range(dimensions)), f"{column.name}:length")
     note = f"text {column.name!r}: TF-IDF of hashed words and word pairs, {dimensions} dimensions by truncated SVD"

@@ -105,8 +105,7 @@ def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
     blank = next((row for row, text in enumerate(labels) if text in ("", "nan")), None)
     if blank is not None:
         raise TableError(
-            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, got none; fill it in, "
-            "or leave out the line."
+            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, got none; add it."
         )
     codes = np.array([index.setdefault(label, len(index)) for label in labels], dtype=np.int64)
     return codes, list(index)
@@ -115,8 +114,7 @@ def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
 def _check_size(table: Columns, rows: int, names: list[str]) -> None:
     if len(names) < 2:
         raise TableError(
-            f"{table.source}: expected at least two actions, got {join_names(names)} only; "
-            "check the column with the actions."
+            f"{table.source}: expected at least two actions, got {join_names(names)} only; check their column."
         )
     if rows * len(names) > max(_MAX_SPARSE_CELLS, 20 * table.rows):
         raise TableError(
@@ -157,9 +155,9 @@ def _pivot(
     counts = np.bincount(places, minlength=shape[0] * shape[1])
     if not average and counts.max() > 1:
         line = int(np.nonzero(counts[places] > 1)[0][1])
+        place = f"{table.place(line)} or before"
         raise TableError(
-            f"{table.source}: expected one line for each row and action, got a second one in {table.place(line)} or "
-            "before; leave out the duplicates."
+            f"{table.source}: expected one line for each row and action, got a second one in {place}; drop it."
         )
     sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
     means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)

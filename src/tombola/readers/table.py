@@ -215,7 +215,6 @@ def _match_rows(parsed: ParsedTable, other: ParsedTable) -> NDArray[Any]:
         values = values[[places[name] for name in parsed.ids]]
     if values.shape[:2] != parsed.values.shape:
         raise TableError(
-            f"{other.source}: costs must have {parsed.values.shape[0]} rows and {parsed.values.shape[1]} actions, got "
-            f"{values.shape[0]} and {values.shape[1]}; give one cost for each loss."
+            f"{other.source}: costs must have shape {parsed.values.shape}, got {values.shape[:2]}; give as many."
         )
     return values

@@ -148,8 +148,7 @@ def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
         if others is not None and others.shape[0] != rows:
             raise TableError(
-                f"{parsed.source}: {name} must have an entry for each of the {rows} rows, got {others.shape[0]}; "
-                "give as many."
+                f"{parsed.source}: {name} must be given for each of the {rows} rows, got {len(others)}; give as many."
             )
         without_cost |= False if others is None else _rows_with_nan(others)
     return without_value, without_cost
@@ -236,10 +235,7 @@ def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     costs, delays, notes = parsed.costs, parsed.delays, list(parsed.notes)
     if costs is not None and np.isnan(costs).any():
         if np.isnan(costs).all(axis=(0, 1)).any():
-            raise TableError(
-                f"{parsed.source}: expected the costs of some row, got none; leave out their columns with "
-                f"{option_text('ignore')}, or fill them in."
-            )
+            raise TableError(f"{parsed.source}: expected the costs of some row, got none; leave out their columns.")
         largest = np.nanmax(costs, axis=(0, 1), keepdims=True)
         notes.append(f"filled in {plural(int(np.isnan(costs).sum()), 'missing cost')} with the largest one")
         costs = np.where(np.isnan(costs), largest, costs)
@@ -366,8 +362,7 @@ def _losses(parsed: ParsedTable, kind: Kind, low: float, high: float) -> NDArray
     dtype = values.dtype.type if values.dtype in (np.float32, np.float64) else np.float64
     if high - low > np.finfo(dtype).max:
         raise TableError(
-            f"{parsed.source}: {kind} must be nearer to each other to be rescaled, got numbers from {low:g} to "
-            f"{high:g}; count in larger units."
+            f"{parsed.source}: {kind} must be nearer to each other to be rescaled, got {low:g}, {high:g}; rescale them."
         )
     table = np.asarray(values, dtype=dtype)
     if low == high:
@@ -384,7 +379,6 @@ def _delays(parsed: ParsedTable) -> Integers | None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise TableError(
-            f"{parsed.source}: delays must be whole numbers of rounds, 0 or more, got {delays[row]:g} in row {row}; "
-            "write 0 for immediate feedback."
+            f"{parsed.source}: delays must be whole numbers of rounds, got {delays[row]:g} in row {row}; round it."
         )
     return np.minimum(delays, 2.0**62).astype(np.int64)

@@ -47,8 +47,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     selected = {name: None for name in named if name not in options.ignore}
     if named and not selected:
         raise TableError(
-            f"{table.source}: expected actions, got only columns that {option_text('ignore')} leaves out "
-            f"({join_names([*named])}); name others."
+            f"{table.source}: expected actions, got only ignored columns ({join_names([*named])}); name others."
         )
     free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
     ids = table.find(options.ids, "ids") if options.ids is not None else find_ids(table, free, ignored)

@@ -84,8 +84,7 @@ def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
         return _BY_SUFFIX[suffix].read(path, options)
     except MemoryError:
         raise TableError(
-            f"{path}: expected a table that fits into memory, got one that does not; save it as .npy in float32, "
-            "which is not read into memory."
+            f"{path}: expected a table that fits into memory, got a larger one; save it as .npy."
         ) from None
 
 

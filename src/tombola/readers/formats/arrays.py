@@ -106,10 +106,7 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
         values.close()
         raise TableError(f"{path}: expected one array, got an archive; give it the ending .npz.")
     if more := path.stat().st_size - values.offset - values.nbytes:
-        raise TableError(
-            f"{path}: expected an array of shape {values.shape} and nothing else, got {more:,} bytes more; save it "
-            "again with np.save, and several arrays with np.savez."
-        )
+        raise TableError(f"{path}: expected an array of shape {values.shape}, got {more:,} bytes more; save it again.")
     return read_array(values, str(path), options)
 
 
@@ -124,10 +121,9 @@ def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, shape (rows, actions), as a table."""
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):
+            got = option_text("costs" if name == "resources" else name)
             raise TableError(
-                f"{source}: expected no options about columns, since an array has no column names, got "
-                f"{option_text('costs' if name == 'resources' else name)}; leave it out, or save the table as an "
-                "archive or a text table."
+                f"{source}: expected no options about columns: an array has no column names, got {got}; drop it."
             )
     array = _numeric(source, "values", values)
     parsed = ParsedTable(source, options.kind, array, None, None, None, None, [f"an array of {array.dtype}"])
@@ -174,8 +170,7 @@ def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[st
     both = next((name for name in (*features, *options.text) if name in taken or name in options.text), None)
     if both is not None:
         raise TableError(
-            f"{path}: expected arrays without another role as {option_text('features')}, got {both!r}; name arrays of "
-            "numbers that are nothing else."
+            f"{path}: expected arrays without another role as {option_text('features')}, got {both!r}; drop it."
         )
     return {**roles, "features": features}
 

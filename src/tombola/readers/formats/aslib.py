@@ -45,8 +45,7 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
         cutoff = parse_number(text)
         if not cutoff > 0:
             raise TableError(
-                f"{folder}: expected algorithm_cutoff_time: SECONDS in description.txt, got {text!r}; write the cutoff "
-                "of the runs there."
+                f"{folder}: expected algorithm_cutoff_time in description.txt, got {text!r}; write its seconds."
             )
         succeeded = [one.lower() == "ok" for one in table.find("runstatus", "the format").labels]
         par1 = np.where(succeeded, np.clip(table.numeric(value).numbers, 0.0, cutoff) / cutoff, 1.0)

@@ -73,10 +73,8 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
         numbers.extend(number for number, _ in filled)
         check_memory(str(path), 16 * len(numbers) * width + text_size)
     if not numbers:
-        raise TableError(
-            f"{path}: expected a header and at least one row, got {plural(int(bool(table.names)), 'line')}; "
-            "write a line with the names of the actions and a line for each row."
-        )
+        lines = plural(int(bool(table.names)), "line")
+        raise TableError(f"{path}: expected a header and at least one row, got {lines}; write names and numbers.")
     notes = (*table.notes, f"left out {plural(blank, 'blank line')}") if blank and width > 1 else table.notes
     columns = [_joined(chunks) for chunks in parts]
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64), notes, options.decimal)

@@ -39,10 +39,9 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
     except TableError:
         raise
     except (ValueError, RecursionError) as error:
+        reason = truncate(str(error).rstrip("."))
         raise TableError(
-            f"{path}: expected JSON, an object on each line or a list of objects, got something else "
-            f"({truncate(str(error).rstrip('.'))}); write for example "
-            '{"id": "x", "a": 0.5, "b": 1} on a line.'
+            f"{path}: expected JSON, an object on each line, got something else ({reason}); check it."
         ) from None
     names: list[str] = list(dict.fromkeys(name for record in records for name in record))
     if not names:
