@@ -12,7 +12,6 @@ because rows are never skipped: run the task with score_on_error=True or fail_on
     print(race.verdict)
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Unpack
@@ -139,7 +138,7 @@ class EarlyStoppingRace:
                 f"EarlyStoppingRace: expected one score, got {', '.join(scores) or 'none'}; write scorer='NAME'."
             )
         value = self._to_float(chosen[0].score.value)
-        if not (math.isfinite(value) and 0.0 <= value <= 1.0):
+        if not 0.0 <= value <= 1.0:
             raise ParameterError(
                 f"EarlyStoppingRace: expected a score in [0, 1], got {chosen[0].score.value!r}; rescale it."
             )

@@ -1,7 +1,4 @@
-"""Tables as cells of text: work lists, tables of outcomes, and history.
-
-Every format that `read_table` reads is accepted.
-"""
+"""Tables as cells of text, in every format of `read_table`: work lists, tables of outcomes, and history."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,7 +89,6 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
     Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with a usual name.
-    A last row that sums up the others is left out, with a note.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)

@@ -60,10 +60,8 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
 def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns, list[str]]:
     """Return the table without a last row of sums or means, and a note on that row.
 
-    Its id is blank or a word such as total, and each of its numbers is the sum (or each the mean) of the rows above.
-    In a table without ids such sums are kept, and the note asks.
-
-    id_column: the column with the ids; None to detect it.
+    Its id (in `id_column`; None to detect it) is blank or a word such as total, and each of its numbers is the sum (or
+    each the mean) of the rows above. In a table without ids such sums are kept, and the note asks.
     """
     last = table.rows - 1
     label = table.by_name.get(id_column) if id_column else None
@@ -117,12 +115,10 @@ def _question(column: Column, reason: str) -> str:
 def _function_of(
     column: Column, columns: Sequence[Column], least: int, share: float, stated: Sequence[str] | None = None
 ) -> str:
-    """Return the function of other columns that a column is, as text; "" if none.
+    """Return the function (a `stated` one, if any) of other columns that a column is, as text; "" if none.
 
-    Missing cells of the others are left out, as in spreadsheets.
-
-    least, share: rows to compare at least, and the share of them that must agree.
-    stated: functions that count; None for all.
+    Missing cells of the others are left out, as in spreadsheets. At least `least` rows are compared; a `share` of them
+    must agree.
     """
     numbers, others = column.numbers, np.column_stack([one.numbers for one in columns])
     filled = ~np.isnan(others)

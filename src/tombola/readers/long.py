@@ -31,16 +31,14 @@ _MAX_SPARSE_CELLS = 10_000_000
 
 
 def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
-    """Return the column that names the action of each line; None if the table is wide.
-
-    Names such as model count only beside a column of values.
-    """
+    """Return the column that names the action of each line; None if the table is wide."""
     if options.action is not None:
         return table.find(options.action, "action")
     if options.actions is not None and all(name in table.by_name for name in options.actions):
         return None
     numeric = (*LOSSES, *SCORES, *PROBABILITY)
     values = [c for c in table.columns if c.name.lower() in numeric or _is_value(c)]
+    # Names such as model count only beside a column of values.
     has_value = options.value is not None or len(values) == 1 or _named(table, numeric) is not None
     return _named(table, (*ACTION, *WEAK_ACTION) if has_value else ACTION)
 

@@ -129,19 +129,18 @@ class ParsedTable(NamedTuple):
     def select_actions(self, actions: Sequence[str] | None) -> "ParsedTable":
         """Return the table with the named actions only, in this order; None selects all.
 
-        Columns of an array without names get these names, if there are as many.
+        If an array without names has as many columns, other names than their numbers are new names.
         """
         if actions is None:
             return self
-        # Numbers select columns; other names are new ones.
         if self.actions is None and len(actions) == self.values.shape[1] and not {*actions} <= {*self.names}:
             return self._replace(actions=tuple(actions))
-        for name in actions:
-            if name not in self.names:
-                raise TableError(
-                    f"{self.source}: expected an action called {name!r} as {option_text('actions')} states, got "
-                    f"{join_names(self.names)}; name those, or all of them."
-                )
+        unknown = next((name for name in actions if name not in self.names), None)
+        if unknown is not None:
+            raise TableError(
+                f"{self.source}: expected an action called {unknown!r} as {option_text('actions')} states, got "
+                f"{join_names(self.names)}; name those, or all of them."
+            )
         chosen = [self.names.index(name) for name in actions]
         costs = None if self.costs is None else self.costs[:, chosen]
         return self._replace(values=self.values[:, chosen], actions=tuple(actions), costs=costs)

@@ -23,8 +23,7 @@ TIME_LIMIT = "LIMIT"
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
 # Numbers examined at a time.
 _CHUNK_SIZE = 1 << 20
-# Up to this share of incomplete rows, messages suggest to drop them; with more, too little of the table would be left,
-# and they suggest to fill the cells in.
+# With a larger share of incomplete rows, messages suggest to fill them in, because dropping them would leave too little.
 MAX_DROPPED_SHARE = 0.5
 # A range this many times as wide as the values is probably in another unit.
 _MIN_RANGE_RATIO = 10
@@ -77,11 +76,7 @@ class Table(NamedTuple):
 
 
 def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
-    """Return the direction of numbers as a phrase.
-
-    >>> direction_text("losses")
-    'read as losses: lower is better'
-    """
+    """Return the direction as a phrase, such as "read as losses: lower is better"."""
     named = f" ({unit})" if unit and unit not in (kind, kind[:-1], "loss") else ""
     reason = " by the name of the file" if by_file else ""
     return f"read as {kind}{named}{reason}: {'higher' if kind == 'scores' else 'lower'} is better"

@@ -209,9 +209,9 @@ def _checked_size(size: Any) -> tuple[float, float]:
 
 
 def save(figure: "Figure", path: str | Path) -> Path:
-    """Write the figure and return the path; the suffix selects PNG, SVG or PDF.
+    """Write the figure and return the path; the suffix selects PNG, SVG or PDF (else ParameterError).
 
-    Another suffix raises ParameterError. A missing folder is created, an existing file replaced.
+    A missing folder is created, an existing file replaced.
     """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
@@ -281,10 +281,7 @@ def _tick_label(value: float) -> str:
 
 
 def _space_ticks(axis: "Axis", short: float) -> None:
-    """Label 1, 2, 5 on a short axis, else powers of ten; never small ticks.
-
-    An axis is short if its ends differ by less than the factor `short`.
-    """
+    """Label 1, 2, 5 on an axis whose ends differ by less than the factor `short`, else powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_minor_formatter(NullFormatter())

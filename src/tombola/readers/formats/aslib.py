@@ -1,10 +1,8 @@
-"""ASlib scenarios: run times of algorithms on instances.
+"""ASlib scenarios (Bischl et al. 2016): folders with run times of algorithms on instances.
 
-A scenario is a folder with algorithm_runs.arff and description.txt.
-Bischl et al., "ASlib: A benchmark library for algorithm selection", Artificial Intelligence 237 (2016). The loss of a
-run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, memout, crash) has loss 1. This is
-the PAR1 score in units of the cutoff. Repetitions of a run are averaged. Where the scenario measures the quality of
-solutions, the numbers are read unchanged, as scores if description.txt has `maximize: true`.
+The loss of a run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, memout, crash) has loss 1.
+This is the PAR1 score in units of the cutoff. Repetitions of a run are averaged. Where the scenario measures the
+quality of solutions, the numbers are read unchanged, as scores if description.txt has `maximize: true`.
 """
 
 import csv
