@@ -56,12 +56,9 @@ def long() -> Any:
 
 
 def same(table: Table) -> bool:
-    pool = table.pool
-    costs = None if pool.costs is None else pool.costs[:, :, 0].tolist()
-    delays = None if table.delays is None else table.delays.tolist()
-    return (pool.losses.tolist(), list(pool.actions), list(pool.ids or ()), costs, delays) == (
-        LOSSES, NAMES, IDS, COSTS, [0, 3, 1, 2],
-    )  # fmt: skip
+    pool, costs = table.pool, np.asarray(table.pool.costs)[:, :, 0].tolist()
+    found = (pool.losses.tolist(), list(pool.actions), list(pool.ids or ()), costs, np.asarray(table.delays).tolist())
+    return found == (LOSSES, NAMES, IDS, COSTS, [0, 3, 1, 2])
 
 
 def write_stream(frame: Any, path: Path) -> None:
@@ -95,11 +92,9 @@ def test_all_frames_give_same_pool(frame: Callable[[], Any]) -> None:
 
 
 def test_long_table_in_any_order() -> None:
-    shuffled = long().sample(frac=1, random_state=5)
-    table = read_table(shuffled)
-    order = [table.pool.ids.index(name) for name in IDS] if table.pool.ids else []
-    columns = [table.pool.actions.index(name) for name in NAMES]
-    assert table.pool.losses[np.ix_(order, columns)].tolist() == LOSSES
+    pool = read_table(long().sample(frac=1, random_state=5)).pool
+    order = [list(pool.ids or ()).index(name) for name in IDS]
+    assert pool.losses[np.ix_(order, [pool.actions.index(name) for name in NAMES])].tolist() == LOSSES
 
 
 def test_archives_and_arrays(tmp_path: Path) -> None:

@@ -17,9 +17,6 @@ maximize:
 performance_type:
 - runtime
 algorithm_cutoff_time: 100
-algorithm_cutoff_memory: '?'
-features_deterministic:
-- x
 """
 RUNS = """% a comment
 @RELATION ALGORITHM_RUNS
