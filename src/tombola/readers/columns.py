@@ -281,12 +281,9 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
     ]
 
 
-def check_unique_names(source: str, names: Sequence[str]) -> None:
-    """Raise TableError if two columns have the same name."""
-    check_unique(source, "columns must have different names", names, "rename one of them")
-
-
-def check_unique(source: str, rule: str, names: Sequence[str], fix: str) -> None:
+def check_unique_names(
+    source: str, names: Sequence[str], rule: str = "columns must have different names", fix: str = "rename one of them"
+) -> None:
     """Raise TableError "source: rule, got NAME twice; fix." if a name occurs twice."""
     seen: set[str] = set()
     for name in names:

@@ -64,10 +64,9 @@ def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns,
     each the mean) of the rows above. In a table without ids such sums are kept, and the note asks.
     """
     last = table.rows - 1
-    label = table.by_name.get(id_column) if id_column else None
-    label = label or next((column for column in table.columns if is_id_name(column.name)), None)
-    if label is None and table.columns[0].n_numbers == 0:
-        label = table.columns[0]
+    named = [table.by_name[id_column]] if id_column in table.by_name else []
+    named += [column for column in table.columns if is_id_name(column.name)]
+    label = next(iter(named), table.columns[0] if table.columns[0].n_numbers == 0 else None)
     if label is None:
         return table, _sum_question(table)
     word = label.texts[last].strip() if label.texts is not None else "" if np.isnan(label.numbers[last]) else "number"

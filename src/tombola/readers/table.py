@@ -13,7 +13,7 @@ from tombola import _validate
 from tombola._formatting import is_cli_style, is_encodable, join_names, option_text, truncate
 from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.pool import Pool
-from tombola.readers.columns import Column, Columns, check_unique
+from tombola.readers.columns import Column, Columns, check_unique_names
 from tombola.readers.features import encode_features, feature_columns, one_per_row
 from tombola.readers.formats import read_file
 from tombola.readers.formats.arrays import read_array
@@ -112,7 +112,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
             wrong = next(label for label in labels if not is_encodable(label))
             raise TableError(f"{parsed.source}: {name} must be valid Unicode, got {truncate(wrong)!r}; rename it.")
     number = f", or write {option_text('ignore', parsed.id_column)} to number the rows" if parsed.id_column else ""
-    check_unique(parsed.source, "ids must be different", parsed.ids or (), f"leave out the duplicates{number}")
+    check_unique_names(parsed.source, parsed.ids or (), "ids must be different", f"leave out the duplicates{number}")
     parsed = _add_costs(parsed, options.costs)
     return parsed.with_direction() if isinstance(source, str | Path) else parsed
 

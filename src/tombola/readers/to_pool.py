@@ -228,14 +228,13 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
 def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     """Fill missing costs with the largest one, missing delays with the horizon."""
     costs, delays, notes = parsed.costs, parsed.delays, list(parsed.notes)
-    if costs is not None and np.isnan(costs).any():
+    if costs is not None and (count := int(np.isnan(costs).sum())):
         if np.isnan(costs).all(axis=(0, 1)).any():
             raise TableError(f"{parsed.source}: expected the costs of some row, got none; leave out their columns.")
-        largest = np.nanmax(costs, axis=(0, 1), keepdims=True)
-        notes.append(f"filled in {plural(int(np.isnan(costs).sum()), 'missing cost')} with the largest one")
-        costs = np.where(np.isnan(costs), largest, costs)
-    if delays is not None and np.isnan(delays).any():
-        notes.append(f"took {plural(int(np.isnan(delays).sum()), 'missing delay')} as feedback that never comes")
+        notes.append(f"filled in {plural(count, 'missing cost')} with the largest one")
+        costs = np.where(np.isnan(costs), np.nanmax(costs, axis=(0, 1), keepdims=True), costs)
+    if delays is not None and (count := int(np.isnan(delays).sum())):
+        notes.append(f"took {plural(count, 'missing delay')} as feedback that never comes")
         delays = np.where(np.isnan(delays), float(len(delays)), delays)
     return parsed._replace(costs=costs, delays=delays, notes=notes)
 
@@ -320,10 +319,10 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
         return ""
     if (low >= 0 and high <= 1) or other_unit(parsed):
         return ""
-    # Scores have a known range; times and prices are open above. Only the user knows a time limit.
-    if parsed.has_timeouts:
-        return option_text("range", (0.0, TIME_LIMIT))
-    return option_text("range", suggested_range(low, high)) if kind == "scores" else option_text("rescale", on=True)
+    # Only the user knows a time limit. Scores have a known range; times and prices are open above.
+    if parsed.has_timeouts or kind == "scores":
+        return option_text("range", (0.0, TIME_LIMIT) if parsed.has_timeouts else suggested_range(low, high))
+    return option_text("rescale", on=True)
 
 
 def suggested_range(low: float, high: float) -> tuple[float, float]:

@@ -223,10 +223,9 @@ def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
     for above, line in enumerate(lines):
         if line.lstrip().startswith("#") and not line.lstrip("# \t").startswith((",", ";")):
             comment, count = line.lstrip("# \t"), count + 1
-        elif line.strip() and not count:
-            return above, line, []
         elif line.strip():
-            return above, line, [f"left out {plural(count, 'line')} of comments, which begin with #"]
+            note = f"left out {plural(count, 'line')} of comments, which begin with #"
+            return above, line, [note] if count else []
     return 0, comment, []
 
 
