@@ -87,14 +87,12 @@ class Column(NamedTuple):
 
     def head(self, rows: int) -> "Column":
         """Return the column with its first rows only."""
-        refs = (self.first_invalid, self.first_missing)
-        return Column(
-            self.name,
-            self.numbers[:rows],
-            None if self.texts is None else self.texts[:rows],
-            *(cell if cell is not None and cell.row < rows else None for cell in refs),
-            {notation: cell for notation, cell in self.notations.items() if cell.row < rows},
+        invalid, missing = (
+            cell if cell is not None and cell.row < rows else None for cell in (self.first_invalid, self.first_missing)
         )
+        texts = None if self.texts is None else self.texts[:rows]
+        notations = {notation: cell for notation, cell in self.notations.items() if cell.row < rows}
+        return Column(self.name, self.numbers[:rows], texts, invalid, missing, notations)
 
 
 @dataclass(frozen=True, eq=False)

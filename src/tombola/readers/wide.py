@@ -46,9 +46,8 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     # A column that is named in both options is left out; a pattern in `ignore` leaves named actions in.
     selected = {name: None for name in named if name not in options.ignore}
     if named and not selected:
-        raise TableError(
-            f"{table.source}: expected actions, got only ignored columns ({join_names([*named])}); name others."
-        )
+        left_out = option_text("ignore")
+        raise TableError(f"{table.source}: expected actions, got only columns that {left_out} leaves out; name others.")
     free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
     ids = table.find(options.ids, "ids") if options.ids is not None else find_ids(table, free, ignored)
     delay = next((c for c in free if c.name.lower() in DELAYS), None)
