@@ -87,13 +87,9 @@ def is_results_file(path: Path) -> bool:
 def _reader(path: Path) -> Callable[[Path, str | None], Iterator[_LoggedAnswer]]:
     """Return the reader of a file by its suffix and content."""
     check_file(path)
-    if path.suffix == ".eval":
-        return _inspect
-    if path.suffix == ".jsonl":
-        return _lm_eval
     if path.suffix == ".json":
-        return _promptfoo if "results" in _json(path) and "eval" not in _json(path) else _inspect
-    return _long
+        return _promptfoo if "results" in (data := _json(path)) and "eval" not in data else _inspect
+    return {".eval": _inspect, ".jsonl": _lm_eval}.get(path.suffix, _long)
 
 
 def _inspect(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:

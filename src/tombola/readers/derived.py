@@ -37,16 +37,14 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
     if len(others) < 2:
         return {}, {}
     ignored, questions = {}, {}
-    for column in numeric:
-        if is_summary_name(column.name):
-            # Zeros and ones equal the largest of others in a few rows by chance.
-            flags = np.isin(column.numbers[~np.isnan(column.numbers)], (0, 1)).all()
-            least = _MIN_ROWS if flags else _MIN_NAMED_ROWS
-            reason = _function_of(column, others, least, _MIN_SHARE, summary_functions(column.name))
-            if reason:
-                ignored[column.name] = reason
-            else:
-                questions[column.name] = _question(column, "its name is that of a summary")
+    for column in (one for one in numeric if is_summary_name(one.name)):
+        # Zeros and ones equal the largest of others in a few rows by chance.
+        flags = np.isin(column.numbers[~np.isnan(column.numbers)], (0, 1)).all()
+        least = _MIN_ROWS if flags else _MIN_NAMED_ROWS
+        if reason := _function_of(column, others, least, _MIN_SHARE, summary_functions(column.name)):
+            ignored[column.name] = reason
+        else:
+            questions[column.name] = _question(column, "its name is that of a summary")
     for column in others if 2 < len(others) <= _MAX_COLUMNS else ():
         rest = [one for one in others if one is not column]
         if _function_of(column.head(_FIRST_ROWS), [one.head(_FIRST_ROWS) for one in rest], _MIN_ROWS, 1.0):

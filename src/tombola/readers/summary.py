@@ -97,11 +97,14 @@ class TableSummary(NamedTuple):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
-        parsed = self.parsed
+        parsed, (low, high) = self.parsed, self._value_range()
+        direction = "the names do not state whether lower is better"
+        if parsed.kind is not None:
+            direction = direction_text(parsed.kind, parsed.unit, by_file=parsed.by_file)
         facts = [
             ("rows", f"{parsed.values.shape[0]:,}"),
             ("actions", f"{len(parsed.names):,}: {join_names(parsed.names, limit=12, length=40)}"),
-            ("values", self._values_text()),
+            ("values", f"{low:g} to {high:g}, {direction}"),
             ("missing", self._missing_text()),
         ]
         if parsed.ids is not None:
@@ -214,12 +217,6 @@ class TableSummary(NamedTuple):
         except TableError:
             return (np.nan, np.nan)
 
-    def _values_text(self) -> str:
-        low, high = self._value_range()
-        kind, unit, by_file = self.parsed.kind, self.parsed.unit, self.parsed.by_file
-        unknown = "the names do not state whether lower is better"
-        return f"{low:g} to {high:g}, {direction_text(kind, unit, by_file=by_file) if kind else unknown}"
-
     def _missing_text(self) -> str:
         rows, incomplete = self.parsed.values.shape[0], self._n_incomplete
         if not incomplete:
@@ -260,9 +257,10 @@ def _missing_suffix(numbers: NDArray[Any]) -> str:
 
 def _cost_ranges(costs: NDArray[Any]) -> str:
     by_resource = costs.reshape(*costs.shape[:2], -1)
-    ranges = [_range_text(by_resource[:, :, resource]) for resource in range(by_resource.shape[2])]
-    text = f"{'; '.join(ranges)} a row"
+    text = "; ".join(_range_text(by_resource[:, :, resource]) for resource in range(by_resource.shape[2]))
     if np.isnan(costs).any():
-        return f"{text}{_missing_suffix(costs)}"
+        return f"{text} a row{_missing_suffix(costs)}"
     totals = by_resource[:, :, 0].sum(axis=0)
-    return f"{text}; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
+    return (
+        f"{text} a row; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
+    )
