@@ -62,6 +62,19 @@ def test_direction_of_names(names: list[str], expected: tuple[str | None, str]) 
     assert direction_of(names) == expected
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt_loss_score", "score_error_gpt", "gpt failed (score)", "score_(lower=better)_gpt", "time_score_gpt",
+        "price_rating_gpt", "time_win_gpt", "gpt win loss", "gpt_hallucination_score", "toxicity_score_gpt",
+        "risk score", "gpt distance score", "1-accuracy", "1 - accuracy",
+    ],
+)  # fmt: skip
+def test_words_of_both_directions_state_none(name: str) -> None:
+    """Also words for a bad quantity that is scored: the user is asked."""
+    assert (direction_of([name]), direction_of_file(name)) == ((None, ""), None)
+
+
 def test_arrays_and_contradicting_names_have_no_direction(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="got columns named 0, 1, which can be either"):
         read_table(np.array([[0.0, 1.0]]))
@@ -121,19 +134,6 @@ def test_range_far_wider_than_the_values(limits: Any, noted: bool) -> None:
     table = read_table(np.array([[1.0, 0.0], [0.5, 0.25]]), kind="scores", range=limits)
     assert any("all values lie between 0 and 1, the range is 0 to" in one for one in table.remarks) == noted
     assert read_table(np.zeros((2, 2)), kind="scores", range=(0, 100)).remarks == ()
-
-
-# Names with words of both directions, or of a bad quantity that is scored: each is asked about.
-MIXED_NAMES = (
-    "gpt_loss_score", "score_error_gpt", "gpt failed (score)", "score_(lower=better)_gpt", "time_score_gpt",
-    "price_rating_gpt", "time_win_gpt", "gpt win loss", "gpt_hallucination_score", "toxicity_score_gpt", "risk score",
-    "gpt distance score", "1-accuracy", "1 - accuracy",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MIXED_NAMES)
-def test_names_with_words_of_both_directions_state_none(name: str) -> None:
-    assert (direction_of([name]), direction_of_file(name)) == ((None, ""), None)
 
 
 @pytest.mark.parametrize(

@@ -100,13 +100,13 @@ def test_text_separates_topics(tmp_path: Path) -> None:
 
 
 def test_describe_lists_possible_features(tmp_path: Path) -> None:
-    """Outcomes, ids and constants are not proposed: they would leak the loss, or mean nothing."""
-    text = "id,a_loss,b_loss,clauses,b_seconds,gold,same\n" + "".join(
-        f"{i},0.5,0.25,{100 * i},{i},{i},3\n" for i in range(1, 9)
-    )
-    (tmp_path / "t.csv").write_text(text)
+    """Outcomes, ids, constants, summaries and actions in another unit are not proposed."""
+    lines = [f"{i},{i % 2},{i % 3 / 2},{60 + i},{60 + i},{100 * i},{i},{i},3\n" for i in range(1, 30)]
+    (tmp_path / "t.csv").write_text("id,gpt,llama,claude,Max,x1,b_seconds,gold,same_feature\n" + "".join(lines))
     summary = summarise_table(tmp_path / "t.csv", ReadOptions())
-    assert summary.parsed.possible_features == ("clauses",)
-    assert "clauses" in dict(summary.facts())["could be features"]
-    chosen = summarise_table(tmp_path / "t.csv", ReadOptions(features=["clauses"]))
-    assert dict(chosen.facts())["features"] == "1: clauses"
+    assert {"claude", "Max", "x1", "b_seconds", "gold", "same_feature"} == {*summary.parsed.ignored}
+    assert summary.parsed.possible_features == ("x1",)
+    assert "x1" in dict(summary.facts())["could be features"]
+    chosen = summarise_table(tmp_path / "t.csv", ReadOptions(actions=["gpt", "llama"], features=["x1"]))
+    assert "Max" not in chosen.parsed.possible_features
+    assert dict(chosen.facts())["features"] == "1: x1"

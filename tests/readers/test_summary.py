@@ -115,15 +115,3 @@ def test_timeouts_are_missing_cells_and_offer_par10(tmp_path: Path) -> None:
     assert by_limit.actions[by_limit.best] == "b"
     assert by_par10.pool.actions[by_par10.pool.best] == "a"
     assert by_par10.units.number(by_par10.pool.means[1]) == pytest.approx((2 * 600 + 6) / 8)
-
-
-def test_actions_in_another_unit_and_summaries_are_no_possible_features(tmp_path: Path) -> None:
-    path = tmp_path / "percent.csv"
-    rows = [(i % 2, 60 + i, i % 3 / 2, i * i % 17) for i in range(30)]
-    lines = [f"q{i},{a},{b},{c},{max(a, b, c)},{x}" for i, (a, b, c, x) in enumerate(rows)]
-    path.write_text("\n".join(["id,gpt,claude,llama,Max,x1", *lines]) + "\n")
-    summary = summarise_table(path, ReadOptions())
-    assert {"claude", "Max", "x1"} <= {*summary.parsed.ignored}
-    assert summary.parsed.possible_features == ("x1",)
-    chosen = summarise_table(path, ReadOptions(actions=["gpt", "llama"]))
-    assert "Max" not in chosen.parsed.possible_features
