@@ -70,7 +70,8 @@ def draw_chart(
     for point in chart.points:
         axes.plot(point.x, point.y, color=REFERENCE_COLOUR, marker="o", markersize=3.5, linewidth=0)
     curves: list[tuple[str, Floats, str]] = []
-    floor, width, marker_size = _floor(chart), *((1.2, 3) if small else (1.8, 5))
+    floor = _floor(chart)
+    width, marker_size = (1.2, 3) if small else (1.8, 5)
     # A second chart in the same axes continues the colours of the first.
     for index, band in enumerate(chart.bands, len(axes.collections)):
         colour, name = COLOURS[index % len(COLOURS)], _short_name(band.name, length)
