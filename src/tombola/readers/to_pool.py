@@ -23,7 +23,7 @@ TIME_LIMIT = "LIMIT"
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
 # Numbers examined at a time.
 _CHUNK_SIZE = 1 << 20
-# With a larger share of incomplete rows, messages suggest to fill them in, because dropping them would leave too little.
+# With a larger share of incomplete rows, messages suggest to fill them in: dropping them would leave too little.
 MAX_DROPPED_SHARE = 0.5
 # A range this many times as wide as the values is probably in another unit.
 _MIN_RANGE_RATIO = 10

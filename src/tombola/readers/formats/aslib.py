@@ -1,6 +1,6 @@
 """ASlib scenarios (Bischl et al. 2016): folders with run times of algorithms on instances.
 
-The loss of a run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, memout, crash) has loss 1.
+The loss of a run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, crash, ...) has loss 1.
 This is the PAR1 score in units of the cutoff. Repetitions of a run are averaged. Where the scenario measures the
 quality of solutions, the numbers are read unchanged, as scores if description.txt has `maximize: true`.
 """
