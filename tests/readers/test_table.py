@@ -106,7 +106,7 @@ def test_archives_and_arrays(tmp_path: Path) -> None:
     assert read_table(tmp_path / "r.npz", kind=None).pool.losses.tolist() == LOSSES
     assert read_table(LOSSES, actions=NAMES, costs=np.array(COSTS)).pool.costs is not None
     # Numbers select columns of an array, other names are new ones.
-    for actions, columns in ((["2", "0"], [2, 0]), (["1", "2", "3"], [0, 1, 2])):
+    for actions, columns in ((["2", "0"], [2, 0]), (["2", "0", "1"], [2, 0, 1]), (["1", "2", "3"], [0, 1, 2])):
         pool = read_table(np.array(LOSSES), actions=actions).pool
         assert (pool.actions, pool.losses.tolist()) == (tuple(actions), np.array(LOSSES)[:, columns].tolist())
 
