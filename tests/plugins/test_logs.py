@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -21,12 +20,6 @@ def lm_eval(folder: Path, name: str, values: list[float]) -> Path:
     return path
 
 
-def promptfoo(folder: Path, lines: list[dict[str, Any]]) -> Path:
-    path = folder / "results.json"
-    path.write_text(json.dumps({"evalId": "x", "results": {"version": 3, "results": lines}}))
-    return path
-
-
 def test_lm_eval_samples(tmp_path: Path) -> None:
     paths = [lm_eval(tmp_path, "small", [1.0, 0.0, 1.0]), lm_eval(tmp_path, "large", [1.0, 1.0, 0.0])]
     pool = read_logs(paths)
@@ -37,15 +30,16 @@ def test_lm_eval_samples(tmp_path: Path) -> None:
 
 def test_promptfoo_results(tmp_path: Path) -> None:
     lines = [
-        {"provider": {"id": f"openai:{name}", "label": ""}, "promptIdx": 0, "testIdx": i, "score": s, "success": True}
+        {"provider": {"id": f"openai:{name}", "label": ""}, "promptIdx": 0, "testIdx": i, "score": s}
         for i in range(2)
         for name, s in (("a", 1), ("b", 0.25))
     ]
-    pool = read_logs([promptfoo(tmp_path, lines)])
-    assert pool.actions == ("openai:a", "openai:b")
-    assert pool.losses.tolist() == [[0, 0.75], [0, 0.75]]
-    again = [{**line, "promptIdx": 1} for line in lines]
-    assert read_logs([promptfoo(tmp_path, lines + again)]).actions[-1] == "openai:b, prompt 2"
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"evalId": "x", "results": {"version": 3, "results": lines}}))
+    pool = read_logs([path])
+    assert (pool.actions, pool.losses.tolist()) == (("openai:a", "openai:b"), [[0, 0.75], [0, 0.75]])
+    path.write_text(json.dumps({"results": [*lines, *({**line, "promptIdx": 1} for line in lines)]}))
+    assert read_logs([path]).actions[-1] == "openai:b, prompt 2"
 
 
 def test_long_table_and_command(tmp_path: Path) -> None:
@@ -60,30 +54,18 @@ def test_long_table_and_command(tmp_path: Path) -> None:
 
 HUGE = "9" * 400
 BAD = [
-    ("a.jsonl", "{", ""),
-    ("a.jsonl", '{"doc_id": 1}', ""),
-    ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
-    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"),
-    ("a.jsonl", "[]", ""),
-    ("a.jsonl", "", ""),
-    ("a.json", "[", ""),
-    ("a.json", "[]", ""),
-    ("a.json", "[" * 100_000, ""),
-    ("a.json", '{"results": 3}', ""),
+    ("a.jsonl", "{", ""), ("a.jsonl", '{"doc_id": 1}', ""), ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
+    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"), ("a.jsonl", "[]", ""), ("a.jsonl", "", ""),
+    ("a.json", "[", ""), ("a.json", "[]", ""), ("a.json", "[" * 100_000, ""), ("a.json", '{"results": 3}', ""),
     ("a.json", '{"results": {"results": [{"provider": "x"}]}}', ""),
     ("a.json", f'{{"results": [{{"provider": "x", "score": {HUGE}}}]}}', "OverflowError"),
     ("a.json", '{"results": [{"provider": "x", "score": 1, "promptIdx": Infinity}, {"provider": "y"}]}', "Overflow"),
     ("a.json", '{"results": [{"provider": "\\ud800", "score": 1}]}', "valid Unicode"),
-    ("a.csv", "candidate,row\nx,y\n", ""),
-    ("a.csv", "candidate,row,score\nx,y,z\n", ""),
-    ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n", ""),
-    ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n", ""),
-    ("a.csv", "candidate,row,score\n", ""),
-    ("a.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
-    ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"),
-    ("a.csv", "", "got none"),
-    ("a.eval", "no zip at all", ""),
-    ("none.csv", None, ""),
+    ("a.csv", "candidate,row\nx,y\n", ""), ("a.csv", "candidate,row,score\nx,y,z\n", ""),
+    ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n", "got two"), ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n", ""),
+    ("a.csv", "candidate,row,score\n", ""), ("a.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
+    ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"), ("a.csv", "", "got none"),
+    ("a.eval", "no zip at all", ""), ("none.csv", None, ""),
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """A race inside Optuna: the real package prunes trials that are proved not to be the best."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tombola.errors import TombolaError
 
 optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'tombola[optuna]'")
+RacePruner = import_module("tombola.plugins.optuna").RacePruner
 
 LOSSES = (np.random.default_rng(5).random((150, 6)) < [0.5, 0.2, 0.8, 0.6, 0.25, 0.9]) * 1.0
 
@@ -29,19 +31,14 @@ def study_of(losses: Any, pruner: Any, direction: str = "minimize") -> tuple[Any
         return float(np.mean(seen))
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(
-        direction=direction,
-        pruner=pruner,
-        sampler=optuna.samplers.GridSampler({"candidate": list(range(losses.shape[1]))}, seed=1),
-    )
+    sampler = optuna.samplers.GridSampler({"candidate": list(range(losses.shape[1]))}, seed=1)
+    study = optuna.create_study(direction=direction, pruner=pruner, sampler=sampler)
     study.optimize(objective, n_trials=losses.shape[1])
     return study, calls
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_worse_trials_are_pruned(direction: str) -> None:
-    from tombola.plugins.optuna import RacePruner
-
     study, calls = study_of(LOSSES, RacePruner(rows=150, trials=6, seed=2), direction)
     states = [trial.state.name for trial in study.trials]
     assert study.best_params["candidate"] == int(np.argmin(LOSSES.mean(axis=0)))
@@ -50,8 +47,6 @@ def test_worse_trials_are_pruned(direction: str) -> None:
 
 
 def test_pruner_rejects_bad_input(one_sentence: Callable[[object], str]) -> None:
-    from tombola.plugins.optuna import RacePruner
-
     for losses, trials in ((LOSSES + 1, 6), (LOSSES, 3)):
         with pytest.raises(TombolaError) as refused:
             study_of(losses, RacePruner(rows=150, trials=trials, seed=2))
@@ -60,8 +55,6 @@ def test_pruner_rejects_bad_input(one_sentence: Callable[[object], str]) -> None
 
 def test_best_trial_is_pruned_at_most_at_level() -> None:
     """Two candidates, one better by one row of 40, 150 orders, level 0.3: 68 wrong prunings have probability 1e-4."""
-    from tombola.plugins.optuna import RacePruner
-
     losses = np.zeros((40, 2))
     losses[:20, 0] = losses[19:, 1] = 1.0
     wrong = 0

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sqlite3
+import zipfile
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -17,8 +18,11 @@ from typer.main import get_command
 from tombola._formatting import cli_style
 from tombola.cli.app import app
 from tombola.readers import read_table
+from tombola.readers.columns import Columns
+from tombola.readers.formats.delimited import read_text
 from tombola.readers.options import ReadOptions
 from tombola.readers.summary import summarise_table
+from tombola.readers.wide import read_wide
 
 AB = [[0.0, 1.0], [0.5, 0.25]]
 
@@ -107,6 +111,14 @@ UGLY: dict[str, Ugly] = {
     "dates": Ugly("a,when,b\n0,2024-02-01,1\n.5,2024-02-03,.25\n", losses=AB, notes=("when (dates)",)),
     "a day called date": Ugly("a,date,b\n0,20240201,1\n.5,20240203,.25\n", losses=AB, notes=("date (named like a date)",)),
     "a split": Ugly("a,b,fold\n0,1,0\n.5,.25,1\n", losses=AB, notes=("fold (named like a label)",)),
+    "all columns as features": Ugly("a,b\n0,1\n", "expected columns of actions, got only features", options={"features": ["*"]}),
+    "a feature that is not there": Ugly("a,b,size\n0,1,3\n", "called 'none' as --features states", options={"features": ["none"]}),
+    "a feature that is an action": Ugly("a,b,size\n0,1,3\n", "got 'size', which --actions names too", options={"features": ["size"], "actions": ["a", "s*"]}),
+    "a feature that is the id": Ugly("id,a,b\nx,0,1\n", "got 'id', which --id names too", options={"features": ["id"], "ids": "id"}),
+    "free text as a feature": Ugly("id,a,b\nx,0,1\ny,1,1\nz,1,1\n", "3 different words in 3 rows; write --text id for free text", options={"features": ["id"]}),
+    "another feature in the same row": Ugly("id,solver,loss,size\nx,a,0,3\nx,b,1,3\ny,a,1,8\ny,b,0,9\n", "the same in all lines of a row, got '9' after '8' in line 5", options={"features": ["size"]}),
+    "another group in the same row": Ugly("id,topic,model,loss\nx,law,a,0\nx,tax,b,1\ny,law,a,0\n", "'topic' to be the same in all lines of a row", options={"by": "topic"}),
+    "a group that is not there": Ugly("a,b\n0,1\n", "expected a column called 'topic' as --by states", options={"by": "topic"}),
     "features": Ugly("x1,x2,a,b\n.1,.2,0,1\n.3,.4,.5,.25\n", losses=AB, notes=("x1 (named like a feature)",)),
     "an embedding": Ugly("embedding_0,embedding_1,a,b\n.1,.2,0,1\n.3,.4,.5,.25\n", losses=AB, notes=("embedding_0 (named like a feature)",)),
     "nothing but features": Ugly("x1,x2\n0,1\n.5,.25\n", losses=AB, actions=("x1", "x2")),
@@ -145,6 +157,11 @@ UGLY: dict[str, Ugly] = {
     "no cost in any row": Ugly("id,a,b,cost:a,cost:b\nx,0.5,0.25,,\ny,0.5,1,,\n", "expected the costs of some row, got none; leave out their columns", options={"missing": "worst"}),
     "one cost for A and a": Ugly("id,A,a,cost:A\nx,0.5,0.25,1\ny,0.5,1,3\n", "for each of A, a, got 'cost:A' for all of them"),
     "one likely cost for A and a": Ugly("id,A,a,cost_A\nx,0,1,1\ny,.5,.25,3\n", losses=AB, actions="Aa", ids=XY),
+    "costs of A and a": Ugly("id,A,a,cost_A,cost_a\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, actions="Aa", ids=XY, costs=[[1, 2], [3, 4]]),
+    "costs of A and a, behind": Ugly("id,A,a,A_usd,a_usd\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, actions="Aa", ids=XY, costs=[[1, 2], [3, 4]]),
+    "costs of A and a, explicit": Ugly("id,A,a,cost:A,cost:a\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, actions="Aa", ids=XY, costs=[[1, 2], [3, 4]]),
+    "costs of names with equal words": Ugly("id,gpt.4,gpt-4,cost_gpt.4,cost_gpt-4\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, actions=("gpt.4", "gpt-4"), ids=XY, costs=[[1, 2], [3, 4]]),
+    "a cost of no action": Ugly("a,b,pay a,pay b,pay c\n0,1,1,2,9\n.5,.25,3,4,9\n", losses=AB, costs=[[1, 2], [3, 4]], options={"costs": ["pay *"]}, notes=("pay c (a cost of no action)",)),
     "a word as a cost": Ugly("a,b,cost:a,cost:b\n0,1,1,dear\n", "got 'dear'"),
     "half a round of delay": Ugly("a,b,delay\n0,1,1.5\n", "whole numbers of rounds"),
     "a negative delay": Ugly("a,b,delay\n0,1,-1\n", "whole numbers of rounds"),
@@ -186,6 +203,12 @@ UGLY: dict[str, Ugly] = {
     "percent above 100 in a range of 2": Ugly(SHARES.replace("70", "150"), losses=[[0.665, 0.9], [0.25, 0.85]], ids=XY, options={**SCORES, "range": (0, 2)}),
     "percent beside points, left out": Ugly(MIXED, losses=[[0.5, 0.4], [0.3, 0.6], [0.4, 0.5]], actions=("p_a", "p_b"), ids=("x", "y", "z"), options={**SCORES, "range": (0, 10)}, notes=("p_c (percent, unlike the other columns)",)),
     "points beside commas, said to be decimal": Ugly("id;a;b;cost:a;cost:b\nx;0,5;1;0.5;2.5\ny;1;0;0.5;1.234\n", losses=[[0.5, 1], [1, 0]], ids=XY, costs=[[0.5, 2.5], [0.5, 1.234]], options={"decimal": "."}),
+    "1.234 beside a decimal comma": Ugly("id;a;b;cost:a;cost:b\nx;0,5;1;0.5;2.5\ny;1;0;0.5;1.234\n", "line 3, column 'cost:b', got '1.234', which may have a decimal point"),
+    "1.234 beside a decimal comma and a gap": Ugly("id;a;b;cost:a;cost:b\nx;0,5;1;0.5;2.5\ny;1;0;NA;1.234\n", "column 'cost:b', got '1.234', which may have a decimal point"),
+    "1.234 where commas are said to be decimal": Ugly("id;a;b;cost:a;cost:b\nx;0;1;0.5;2.5\ny;1;0;0.5;1.234\n", "column 'cost:b', got '1.234', which may have", options={"decimal": ","}),
+    "1.234 without commas": Ugly("id,a,b\nx,1.234,2.345\ny,0.5,0.7\n", losses=[[1.234 / 5, 2.345 / 5], [0.1, 0.14]], ids=XY, options={"range": (0, 5)}),
+    "an action in percent": Ugly("a,b,c\n0.1,59,0.3\n0.9,99,0.2\n0.4,80,1\n", "(outside only in b); in percent? divide it by 100, or leave it out with --ignore b.", options={**SCORES, "actions": ["a", "b", "c"]}),
+    "an action in percent, no direction": Ugly("a,b,c\n0.1,59,0.3\n0.9,99,0.2\n0.4,80,1\n", "write --scores if higher is better, --losses if lower is.", options={"kind": None, "actions": ["a", "b", "c"]}),
     "a column outside of the range": Ugly("id,a,b,c\n1,3,4,31\n2,5,6,12\n3,7,1,15\n", "outside only in c); leave out columns that are no candidates, --ignore c, or", options={**SCORES, "range": (0, 10), "actions": ["a", "b", "c"]}),
     "a column on another scale": Ugly("id,a,b,c,hardness\n" + "".join(f"q{i},{i},{9 - i},{i // 2},0.{i}\n" for i in range(10)), "'hardness' from 0 to 0.9 beside columns up to 9; write --ignore hardness if it is not an action, else name all actions: --actions a,b,c,hardness"),
     # ways to write files
@@ -206,6 +229,9 @@ UGLY: dict[str, Ugly] = {
     "no ending": Ugly("a,b\n0,1\n.5,.25\n", losses=AB, name="table"),
     "a packed text": Ugly(gzip.compress(b"a,b\n0,1\n.5,.25\n"), losses=AB, name="table.gz"),
     "an old Excel file": Ugly(b"\xd0\xcf\x11\xe0" + bytes(600), "ends in '.xls'", name="t.xls"),
+    "a text document": Ugly(b"PK\x03\x04\0\0", "ends in '.docx'", name="t.docx"),
+    "a zip archive": Ugly(b"PK\x03\x04\0\0", "ends in '.zip'", name="t.zip"),
+    "a PDF": Ugly(b"%PDF\0", "ends in '.pdf'", name="t.pdf"),
     "a pickle": Ugly(b"\x80\x04\x95", "convert it to CSV", name="t.pkl"),
     "line ends of Windows": Ugly("a,b\r\n0,1\r\n0.5,0.25\r\n", losses=AB),
     "no line end at the end": Ugly("a,b\n0,1\n0.5,0.25", losses=AB),
@@ -258,6 +284,9 @@ UGLY: dict[str, Ugly] = {
     "a list of objects": Ugly(json.dumps([{"a": 0, "b": 1}, {"a": 0.5, "b": 0.25}]), losses=AB, name="t.json"),
     "an object of lists": Ugly(json.dumps({"a": [0, 0.5], "b": [1, 0.25]}), losses=AB, name="t.json"),
     "an object of objects": Ugly(json.dumps({"a": {"x": 0, "y": 0.5}, "b": {"x": 1, "y": 0.25}}, indent=1), losses=AB, ids=XY, name="t.json"),
+    "one line with an object of objects": Ugly(json.dumps({"a": {"x": 0, "y": 0.5}, "b": {"x": 1, "y": 0.25}}), losses=AB, ids=XY, name="t.json"),
+    "one line with an object of lists": Ugly('{"a": [0, 0.5], "b": [1, 0.25]}', losses=AB, name="t.jsonl"),
+    "one row of nested objects": Ugly('{"losses": {"a": 0.5, "b": 1}, "cost": {"a": 3, "b": 4}}\n', losses=[[0.5, 1]], costs=[[3, 4]], name="t.jsonl"),
     "JSON cut short": Ugly('{"a": 0, "b": 1}\n{"a": 0', "expected JSON", name="t.jsonl"),
     "a number as JSON": Ugly("5", "expected JSON", name="t.json"),
     "names that flatten to one": Ugly('[{"a:b": 0.1, "a": {"b": 0.9, "c": 0.2}}]', "a:b twice in one object", name="t.json"),
@@ -359,10 +388,9 @@ def test_summary_names_needed_options(what: str, tmp_path: Path) -> None:
 
 def test_wide_parsing_is_linear(tmp_path: Path) -> None:
     """The number of comparisons of names grows with the columns, not with their square."""
-    width = 2000
+    width, counted = 2000, 0
     text = ",".join(f"a{i}" for i in range(width)) + "\n" + ",".join(["0.5"] * width) + "\n"
     (tmp_path / "t.csv").write_text(text)
-    counted = 0
 
     class Counting(str):
         __slots__ = ()
@@ -374,20 +402,13 @@ def test_wide_parsing_is_linear(tmp_path: Path) -> None:
 
         __hash__ = str.__hash__
 
-    from tombola.readers import columns
-    from tombola.readers.formats import delimited
-
-    table = delimited.read_text(tmp_path / "t.csv", ReadOptions())
-    counting = columns.Columns(table.source, [column._replace(name=Counting(column.name)) for column in table.columns])
-    from tombola.readers.wide import read_wide
-
+    table = read_text(tmp_path / "t.csv", ReadOptions())
+    counting = Columns(table.source, [column._replace(name=Counting(column.name)) for column in table.columns])
     assert read_wide(counting, ReadOptions()).values.shape == (1, width)
     assert counted < 100 * width
 
 
 def test_bombs_are_rejected(tmp_path: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    import zipfile
-
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**13, 1)})
     with zipfile.ZipFile(tmp_path / "lies.npz", "w") as archive:

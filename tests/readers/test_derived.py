@@ -73,33 +73,29 @@ def test_candidate_with_the_name_of_a_summary_is_kept(name: str, rows: int) -> N
     assert (ignored, [*questions]) == ({}, [name])
 
 
-def test_one_other_cell_in_twenty_is_tolerated() -> None:
+@pytest.mark.parametrize("edited", [2, 3])
+def test_one_other_cell_in_twenty_is_tolerated(edited: int) -> None:
     columns = [Column("a", np.arange(40.0)), Column("b", 60 - np.arange(40.0))]
     largest = np.maximum(columns[0].numbers, columns[1].numbers)
-    largest[:2] += 5
-    assert summary_columns([*columns, Column("max", largest)])[0] == {
-        "max": "the largest of the others in 95% of the rows"
-    }
-    largest[2] += 5
-    assert summary_columns([*columns, Column("max", largest)])[0] == {}
+    largest[:edited] += 5
+    reasons = {"max": "the largest of the others in 95% of the rows"} if edited == 2 else {}
+    assert summary_columns([*columns, Column("max", largest)])[0] == reasons
 
 
 @pytest.mark.parametrize(
     ("rows", "asks"),
     [
-        ("0.25,0.5\n0.75,0.5\n0.5,1\n1.5,2\n", True),
-        ("0.25,0.5\n0.75,0.5\n1,1\n", False),
-        ("0.25,0.5\n0.75,0.5\n0.5,1\n1.5,1\n", False),
-        ("0,1\n1,0\n0,0\n1,1\n", False),
-        ("0,0\n0,0\n0,0\n0,0\n", False),
+        pytest.param("0.25,0.5\n0.75,0.5\n0.5,1\n1.5,2\n", True, id="sums"),
+        pytest.param("0.25,0.5\n0.75,0.5\n1,1\n", False, id="of two rows"),
+        pytest.param("0.25,0.5\n0.75,0.5\n0.5,1\n1.5,1\n", False, id="in one column"),
+        pytest.param("0,1\n1,0\n0,0\n1,1\n", False, id="within the rows"),
+        pytest.param("0,0\n0,0\n0,0\n0,0\n", False, id="zeros"),
     ],
-    ids=["sums", "of two rows", "in one column", "within the rows", "zeros"],
 )
 def test_sums_without_ids_raise_a_question(tmp_path: Path, rows: str, asks: bool) -> None:
     """Numbers alone do not remove a row."""
-    path = tmp_path / "t.csv"
-    path.write_text(f"a,b\n{rows}")
-    table = read_table(path, kind="losses", range=(0, 2))
+    (tmp_path / "t.csv").write_text(f"a,b\n{rows}")
+    table = read_table(tmp_path / "t.csv", kind="losses", range=(0, 2))
     question = (
         "line 5, the last, counts as a row although it is the sum of the rows above; leave it out if it is a total"
     )

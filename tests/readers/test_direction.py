@@ -16,67 +16,63 @@ from tombola.readers import read_table
 from tombola.readers.names import direction_of, direction_of_file
 from tombola.readers.units import Units
 
-# Model "good" has the higher score in every row.
-SPELLINGS: dict[str, str] = {
-    "plain names": "id,good,bad\n1,1,0\n2,0.9,0.4\n3,0.8,0.3\n",
+# Model "good" has the higher score in every row. Spelling -> table, and the options it needs beside the direction.
+STATED: dict[str, str] = {
     "0/1 correct": "id,good_correct,bad_correct\n1,1,0\n2,1,1\n3,1,0\n",
     "accuracy": "id,good accuracy,bad accuracy\n1,0.9,0.1\n2,0.8,0.4\n3,0.9,0.2\n",
-    "0 to 10": "id,good,bad\n1,9,3\n2,10,4\n3,8,0\n",
-    "percent": "id,good,bad\n1,90%,30%\n2,100%,40%\n3,80%,0%\n",
-    "yes and no": "id,good,bad\n1,yes,no\n2,yes,no\n3,yes,yes\n",
     "long with score": "id,model,score\n1,good,1\n1,bad,0\n2,good,0.9\n2,bad,0.4\n",
-    "long with points": "id,model,points\n1,good,1\n1,bad,0\n2,good,0.9\n2,bad,0.4\n",
     "reward": "id,reward_good,reward_bad\n1,0.9,0.1\n2,0.8,0.4\n",
 }
-UNSTATED = {"plain names", "0 to 10", "percent", "yes and no", "long with points"}
+UNSTATED: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain names": ("id,good,bad\n1,1,0\n2,0.9,0.4\n3,0.8,0.3\n", {}),
+    "0 to 10": ("id,good,bad\n1,9,3\n2,10,4\n3,8,0\n", {"range": (0, 10)}),
+    "percent": ("id,good,bad\n1,90%,30%\n2,100%,40%\n3,80%,0%\n", {}),
+    "yes and no": ("id,good,bad\n1,yes,no\n2,yes,no\n3,yes,yes\n", {}),
+    "long with points": ("id,model,points\n1,good,1\n1,bad,0\n2,good,0.9\n2,bad,0.4\n", {"value": "points"}),
+}
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("spelling", [*STATED, *UNSTATED])
 def test_scores_are_never_ranked_upside_down(
     spelling: str, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
-    (tmp_path / "t.csv").write_text(SPELLINGS[spelling])
-    more: dict[str, Any] = {"range": (0, 10)} if spelling == "0 to 10" else {}
-    more |= {"value": "points"} if "points" in spelling else {}
+    text, more = UNSTATED.get(spelling) or (STATED[spelling], {})
+    (tmp_path / "t.csv").write_text(text)
     if spelling in UNSTATED:
         with pytest.raises(TableError) as caught:
             read_table(tmp_path / "t.csv", **more)
         assert "kind='scores' if higher is better, kind='losses' if lower is" in one_sentence(caught.value)
-        more["kind"] = "scores"
+        more = {**more, "kind": "scores"}
     table = read_table(tmp_path / "t.csv", **more)
     assert table.pool.actions[table.pool.best] == "good"
     assert table.direction.endswith("higher is better")
     assert table.notes[0] == table.direction
 
 
-@pytest.mark.parametrize("command", [("compare",), ("race", "plan")])
-def test_commands_that_rank_show_both_commands(
-    command: tuple[str, ...], tmp_path: Path, run_python: Callable[..., Any]
-) -> None:
-    (tmp_path / "t.csv").write_text(SPELLINGS["plain names"])
-    done = run_python("-c", "from tombola.cli.app import main; main()", *command, "t.csv", cwd=tmp_path)
-    assert done.returncode == 2
-    written = " ".join(["tombola", *command, "t.csv"])
-    assert f"{written} --scores if higher is better, {written} --losses if lower is" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (["a_loss", "b_loss"], ("losses", "loss")),
-        (["a_time", "b_time"], ("losses", "time")),
-        (["error a", "cost b"], ("losses", "")),
-        (["brier score"], ("losses", "")),
-        (["gpt-4.1-accuracy"], ("scores", "accuracy")),
-        (["risk_loss"], ("losses", "loss")),
-        (["a_f1", "b_f1"], ("scores", "f1")),
-        (["a_f1", "b_loss"], (None, "")),
-        (["a_f1", "b"], (None, "")),
-        (["loss_accuracy"], (None, "")),
+        (["a_loss", "b_loss"], ("losses", "loss")), (["a_time", "b_time"], ("losses", "time")),
+        (["error a", "cost b"], ("losses", "")), (["brier score"], ("losses", "")), (["risk_loss"], ("losses", "loss")),
+        (["gpt-4.1-accuracy"], ("scores", "accuracy")), (["a_f1", "b_f1"], ("scores", "f1")),
+        (["a_f1", "b_loss"], (None, "")), (["a_f1", "b"], (None, "")), (["loss_accuracy"], (None, "")),
     ],
-)
+)  # fmt: skip
 def test_direction_of_names(names: list[str], expected: tuple[str | None, str]) -> None:
     assert direction_of(names) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt_loss_score", "score_error_gpt", "gpt failed (score)", "score_(lower=better)_gpt", "time_score_gpt",
+        "price_rating_gpt", "time_win_gpt", "gpt win loss", "gpt_hallucination_score", "toxicity_score_gpt",
+        "risk score", "gpt distance score", "1-accuracy", "1 - accuracy",
+    ],
+)  # fmt: skip
+def test_words_of_both_directions_state_none(name: str) -> None:
+    """Also words for a bad quantity that is scored: the user is asked."""
+    assert (direction_of([name]), direction_of_file(name)) == ((None, ""), None)
 
 
 def test_arrays_and_contradicting_names_have_no_direction(tmp_path: Path) -> None:
@@ -85,12 +81,6 @@ def test_arrays_and_contradicting_names_have_no_direction(tmp_path: Path) -> Non
     (tmp_path / "losses.csv").write_text("a_score,b\n0,1\n1,0\n")
     with pytest.raises(TableError, match="got columns named a_score, b, which can be either"):
         read_table(tmp_path / "losses.csv", actions=["a_score", "b"])
-
-
-def test_table_converts_to_its_unit() -> None:
-    table = read_table(np.array([[80.0, 60.0], [100.0, 40.0]]), kind="scores", range=(0, 100))
-    assert [table.units.number(mean) for mean in table.pool.means] == pytest.approx([90.0, 50.0])
-    assert table.units.gap(0.05) == pytest.approx(5.0)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +93,6 @@ def test_table_converts_to_its_unit() -> None:
     ],
 )  # fmt: skip
 def test_direction_of_file_names(stem: str, expected: str | None, tmp_path: Path) -> None:
-    assert direction_of_file(stem) == expected
     path = tmp_path / f"{stem}.csv"
     path.write_text("id,good,bad\nx,1,0\ny,1,1\n")
     if expected is None:
@@ -120,13 +109,22 @@ def test_kind_against_column_names_warns(tmp_path: Path) -> None:
     assert read_table(tmp_path / "t.csv", kind="scores").remarks == ()
 
 
-def test_missing_cells_count_as_the_worst_value_of_the_table() -> None:
-    values = np.array([[8.0, np.nan], [np.nan, 2.0]])
-    table = read_table(values, kind="scores", range=(0, 10), missing="worst")
-    assert "counted 2 missing cells as score 0" in table.notes
-    assert table.remarks[0].startswith("2 of 4 cells (50%) are missing and count as score 0: the answer depends")
-    one = read_table(np.array([[8.0, np.nan], [1.0, 2.0]]), kind="losses", range=(0, 10), missing="worst")
-    assert one.remarks[0].startswith("1 of 4 cells (25%) is missing and counts as loss 10")
+@pytest.mark.parametrize(
+    ("kind", "cell", "note", "remark"),
+    [
+        (
+            "scores",
+            np.nan,
+            "2 missing cells as score 0",
+            "2 of 4 cells (50%) are missing and count as score 0: the answ",
+        ),
+        ("losses", 1.0, "1 missing cell as loss 10", "1 of 4 cells (25%) is missing and counts as loss 10: the answer"),
+    ],
+)
+def test_missing_cells_count_as_the_worst_value(kind: Any, cell: float, note: str, remark: str) -> None:
+    table = read_table(np.array([[8.0, np.nan], [cell, 2.0]]), kind=kind, range=(0, 10), missing="worst")
+    assert f"counted {note}" in table.notes
+    assert table.remarks[0].startswith(remark)
 
 
 @pytest.mark.parametrize(
@@ -138,39 +136,20 @@ def test_range_far_wider_than_the_values(limits: Any, noted: bool) -> None:
     assert read_table(np.zeros((2, 2)), kind="scores", range=(0, 100)).remarks == ()
 
 
-# Names with words of both directions, or of a bad quantity that is scored: each is asked about.
-MIXED_NAMES = (
-    "gpt_loss_score", "score_error_gpt", "gpt failed (score)", "score_(lower=better)_gpt", "time_score_gpt",
-    "price_rating_gpt", "time_win_gpt", "gpt win loss", "gpt_hallucination_score", "toxicity_score_gpt", "risk score",
-    "gpt distance score", "1-accuracy", "1 - accuracy",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MIXED_NAMES)
-def test_names_with_words_of_both_directions_state_none(name: str) -> None:
-    assert (direction_of([name]), direction_of_file(name)) == ((None, ""), None)
-
-
 @pytest.mark.parametrize(
     ("values", "suggested"),
     [
-        ([0, 4.5], "range=(0, 5)"),
-        ([2, 9.3], "range=(0, 10)"),
-        ([12, 31], "range=(0, 100)"),
-        ([-3, 77], "range=(-3, 77) if these are the true limits, which the table does not state"),
-        ([0, 123.4567891], "range=(0, 123.457) if these are the true limits"),
-        ([150, 150], "range=(0, 150) if these are the true limits"),
+        ([0, 4.5], (0, 5)), ([2, 9.3], (0, 10)), ([12, 31], (0, 100)), ([-3, 77], (-3, 77)),
+        ([0, 123.4567891], (0, 123.457)), ([150, 150], (0, 150)),
     ],
-)
-def test_suggested_range_is_that_of_the_data(values: list[float], suggested: str) -> None:
-    with pytest.raises(TableError, match=re.escape(f"such as {suggested}")):
-        read_table(np.array([values, values]), kind="scores")
-    low, high = re.findall(r"-?[0-9.]+", suggested)[:2]
-    read_table(np.array([values, values]), kind="scores", range=(float(low), float(high)))
-    with pytest.raises(TableError, match="which can be either") as caught:
-        read_table(np.array([values, values]))
-    assert suggested.partition(" if")[0] in str(caught.value)
-    assert ("true limits" in str(caught.value)) == ("true limits" in suggested)
+)  # fmt: skip
+def test_suggested_range_contains_the_data(values: list[float], suggested: tuple[float, float]) -> None:
+    table, text = np.array([values, values]), f"range={suggested}"
+    with pytest.raises(TableError, match=re.escape(f"such as {text}, or")):
+        read_table(table, kind="scores")
+    read_table(table, kind="scores", range=suggested)
+    with pytest.raises(TableError, match=re.escape(f"kind='scores', {text} if higher is better")):
+        read_table(table)
 
 
 def test_other_commands_suggest_the_range_of_the_data() -> None:

@@ -20,50 +20,46 @@ def summary_of(text: str, folder: Path, name: str = "t.csv", **options: Any) -> 
     return summarise_table(folder / name, ReadOptions(**options))
 
 
-def test_facts_name_first_missing_cell(tmp_path: Path) -> None:
+# Heading -> part of the text, of each table.
+FACTS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    (
+        "id,model,loss\nx,a,1\nx,b,1\nx,c,\ny,a,1\ny,b,\ny,c,1\n", {"actions": ["a", "b"]},
+        {"missing": "the first in row 'y', action 'b'"},
+    ),
+    (  # incomplete costs are not summed up as if they were 0
+        "id,a,b,cost:a,cost:b,delay\nx,0.5,0.25,1,,\ny,0.5,1,3,,\n", {},
+        {"costs": "from 1 to 3 a row, 2 missing", "delays": "unknown rounds, 2 missing", "missing": "half-finished"},
+    ),
+    (
+        "id,category,a,b,remark\nw,law,0,1,x\nx,law,1,0,y\ny,tax,1,1,z\nz,tax,0,0,z\n", {},
+        {"groups": "category (2 groups)", "ignored": "remark: text"},
+    ),
+    ("a score,b score\n1,\n,1\n,\n1,1\n,\n", {}, {"missing": "needs a column id to be finished as a race"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "expected"), FACTS)
+def test_facts(text: str, options: dict[str, Any], expected: dict[str, str], tmp_path: Path) -> None:
+    summary = summary_of(text, tmp_path, **options)
+    facts = dict(summary.facts())
+    assert all(part in facts[heading] for heading, part in expected.items()), facts
+    # A race command that `race start` would reject, because it needs ids, is not printed.
+    assert summary.parsed.id_column or not summary.race_steps("t.csv")
+
+
+def test_first_missing_cell_of_array(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
     facts = dict(summarise_table(tmp_path / "t.npy", ReadOptions()).facts())
     assert "1 cell (25%), the first in row 1, action '1'" in facts["missing"]
-    text = "id,model,loss\nx,a,1\nx,b,1\nx,c,\ny,a,1\ny,b,\ny,c,1\n"
-    facts = dict(summary_of(text, tmp_path, actions=["a", "b"]).facts())
-    assert "the first in row 'y', action 'b'" in facts["missing"]
-
-
-def test_facts_count_missing_costs_and_delays(tmp_path: Path) -> None:
-    """Incomplete costs are not summed up as if they were 0."""
-    summary = summary_of("id,a,b,cost:a,cost:b,delay\nx,0.5,0.25,1,,\ny,0.5,1,3,,\n", tmp_path)
-    facts = dict(summary.facts())
-    assert (facts["costs"], facts["delays"]) == ("from 1 to 3 a row, 2 missing", "unknown rounds, 2 missing")
-    assert summary.is_unfinished
-
-
-def test_facts_list_groups_and_ignored_columns(tmp_path: Path) -> None:
-    text = "id,category,a,b,share,remark\nw,law,0,1,80%,x\nx,law,1,0,9%,y\ny,tax,1,1,8%,z\nz,tax,0,0,7%,z\n"
-    facts = summary_of(text, tmp_path).facts()
-    assert ("groups", "category (2 groups)") in facts
-    assert [line for heading, line in facts if heading == "ignored"] == [
-        "remark: text",
-        "share: percent, unlike the other columns",
-    ]
 
 
 def test_both_directions_are_offered(tmp_path: Path) -> None:
-    summary = summary_of("a,b\n7,10\n9.5,3\n", tmp_path)
     with cli_style():
-        steps = summary.next_steps("tombola compare t.csv", "t.csv")
+        steps = summary_of("a,b\n7,10\n9.5,3\n", tmp_path).next_steps("tombola compare t.csv", "t.csv")
     assert steps == [
         ("if higher is better", "tombola compare t.csv --scores --range 0,10"),
         ("if lower is better", "tombola compare t.csv --losses --rescale"),
     ]
-
-
-def test_unusual_range_is_offered_with_a_hint(tmp_path: Path) -> None:
-    with cli_style():
-        steps = summary_of("a,b\n-7,10\n9.5,3\n", tmp_path).next_steps("tombola compare t.csv", "t.csv")
-    assert [purpose for purpose, _ in steps] == [
-        "if higher is better (the range is that of the values seen: write the true limits)", "if lower is better"
-    ]  # fmt: skip
-    assert steps[0][1] == "tombola compare t.csv --scores --range -7,10"
 
 
 def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
@@ -73,14 +69,6 @@ def test_half_finished_table_is_continued_as_race(tmp_path: Path) -> None:
     start = "tombola race start t.csv --candidates a,b --known t.csv --scores --range 0,5 --file t.race"
     assert [command for _, command in steps] == [start]
     assert "a half-finished table" in dict(summary.facts())["missing"]
-    few_blanks = summary_of("id,a score,b score,c score\nx,1,,3\ny,,2,2\nz,2,3,\nw,1,1,5\n", tmp_path)
-    assert dict(few_blanks.facts())["missing"].endswith("3 of 4 rows incomplete: a table with blanks")
-
-
-def test_advice_on_missing_cells_states_its_effect(tmp_path: Path) -> None:
-    summary = summary_of("a score,b score\n1,\n0,1\n1,1\n", tmp_path)
-    assert "without the 1 incomplete row the answer is about the other 2" in dict(summary.facts())["missing"]
-    assert summary.needed_options("scores") == ["missing='drop'"]
 
 
 @pytest.mark.parametrize(("blanks", "offered"), [(0, False), (4, False), (5, True), (40, True)])
@@ -91,13 +79,8 @@ def test_race_is_offered_from_five_per_cent_of_incomplete_rows(blanks: int, offe
     assert [command for _, command in summary.race_steps("t.csv")] == [start] * offered
     compare = [command for _, command in summary.next_steps("tombola compare t.csv", "t.csv")]
     assert compare == ["tombola compare t.csv missing='drop'" if blanks else "tombola compare t.csv"]
-
-
-def test_race_needs_ids(tmp_path: Path) -> None:
-    """A race command that `race start` would reject is not printed."""
-    summary = summary_of("a score,b score\n1,\n,1\n,\n1,1\n,\n", tmp_path)
-    assert summary.race_steps("t.csv") == []
-    assert "needs a column id to be finished as a race" in dict(summary.facts())["missing"]
+    effect = f"without the {blanks} incomplete rows the answer is about the other {100 - blanks}"
+    assert (effect in dict(summary.facts())["missing"]) == (blanks > 0)
 
 
 def test_describe_prints_next_command_alone(tmp_path: Path, run_python: Callable[..., Any]) -> None:
@@ -111,32 +94,12 @@ def test_describe_prints_next_command_alone(tmp_path: Path, run_python: Callable
     assert facts["next"] == ["tombola compare 'a table.csv'"]
 
 
-@pytest.mark.parametrize("name", ["losses.csv", "model losses.csv"])
-def test_file_name_states_direction(name: str, tmp_path: Path) -> None:
-    summary = summary_of("a,b\n0,1\n1,1\n", tmp_path, name)
-    assert summary.parsed.kind == "losses"
-    assert summary.parsed.by_file
-
-
-def test_timeouts_are_missing_cells(tmp_path: Path) -> None:
-    """The advice is the worst value of a range, never a dropped row or column."""
+def test_timeouts_are_missing_cells_and_offer_par10(tmp_path: Path) -> None:
+    """Run times are losses, a timeout the worst value of a range; with ten limits as the range, the mean is PAR10."""
     path = tmp_path / "runtimes.csv"
-    path.write_text("instance,a,b\n" + "".join(f"i{i},{i},{cell}\n" for i, cell in enumerate(("TO", ">60", "5", "6"))))
+    path.write_text("instance,a,b\ni1,30,TO\ni2,30,1\ni3,30,>60\ni4,30,1\ni5,30,1\ni6,30,1\ni7,30,1\ni8,30,1\n")
     summary = summarise_table(path, ReadOptions())
     assert (summary.parsed.names, summary.n_missing, summary.is_unfinished) == (("a", "b"), 2, False)
-    assert summary.needed_options("losses")[-2:] == ["range=(0, LIMIT)", "missing='worst'"]
-    with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
-        read_table(path, kind="losses", range=(0, 60))
-    assert read_table(path, kind="losses", range=(0, 60), missing="worst").pool.losses[:, 1].tolist() == [
-        1.0, 1.0, 5 / 60, 0.1
-    ]  # fmt: skip
-
-
-def test_timeouts_offer_par10(tmp_path: Path) -> None:
-    """Run times are losses; with ten limits as the range, the mean is PAR10."""
-    path = tmp_path / "runtimes.csv"
-    path.write_text("instance,a,b\ni1,30,TO\ni2,30,1\ni3,30,1\ni4,30,1\ni5,30,1\n")
-    summary = summarise_table(path, ReadOptions())
     with cli_style():
         steps = summary.next_steps("tombola compare runtimes.csv", "runtimes.csv")
     assert [command for _, command in steps] == [
@@ -144,20 +107,11 @@ def test_timeouts_offer_par10(tmp_path: Path) -> None:
         "tombola compare runtimes.csv --losses --range 0,TEN_TIMES_LIMIT --missing worst",
     ]
     assert "your time limit for LIMIT below, and ten times it for TEN_TIMES_LIMIT" in dict(summary.facts())["missing"]
+    with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
+        read_table(path, kind="losses", range=(0, 60))
     by_limit = read_table(path, kind="losses", range=(0, 60), missing="worst").pool
     by_par10 = read_table(path, kind="losses", range=(0, 600), missing="worst")
+    assert by_limit.losses[:, 1].tolist() == [1.0, 1 / 60, 1.0] + [1 / 60] * 5
     assert by_limit.actions[by_limit.best] == "b"
     assert by_par10.pool.actions[by_par10.pool.best] == "a"
-    assert by_par10.units.number(by_par10.pool.means[1]) == pytest.approx((600 + 4) / 5)
-
-
-def test_actions_in_another_unit_and_summaries_are_no_possible_features(tmp_path: Path) -> None:
-    path = tmp_path / "percent.csv"
-    rows = [(i % 2, 60 + i, i % 3 / 2, i * i % 17) for i in range(30)]
-    lines = [f"q{i},{a},{b},{c},{max(a, b, c)},{x}" for i, (a, b, c, x) in enumerate(rows)]
-    path.write_text("\n".join(["id,gpt,claude,llama,Max,x1", *lines]) + "\n")
-    summary = summarise_table(path, ReadOptions())
-    assert {"claude", "Max", "x1"} <= {*summary.parsed.ignored}
-    assert summary.parsed.possible_features == ("x1",)
-    chosen = summarise_table(path, ReadOptions(actions=["gpt", "llama"]))
-    assert "Max" not in chosen.parsed.possible_features
+    assert by_par10.units.number(by_par10.pool.means[1]) == pytest.approx((2 * 600 + 6) / 8)

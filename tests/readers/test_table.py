@@ -1,7 +1,6 @@
 """Tables in all their forms: the same numbers give the same pool, and what was done is said."""
 
 import gzip
-import json
 import tracemalloc
 from collections.abc import Callable
 from importlib import import_module
@@ -57,12 +56,9 @@ def long() -> Any:
 
 
 def same(table: Table) -> bool:
-    pool = table.pool
-    costs = None if pool.costs is None else pool.costs[:, :, 0].tolist()
-    delays = None if table.delays is None else table.delays.tolist()
-    return (pool.losses.tolist(), list(pool.actions), list(pool.ids or ()), costs, delays) == (
-        LOSSES, NAMES, IDS, COSTS, [0, 3, 1, 2],
-    )  # fmt: skip
+    pool, costs = table.pool, np.asarray(table.pool.costs)[:, :, 0].tolist()
+    found = (pool.losses.tolist(), list(pool.actions), list(pool.ids or ()), costs, np.asarray(table.delays).tolist())
+    return found == (LOSSES, NAMES, IDS, COSTS, [0, 3, 1, 2])
 
 
 def write_stream(frame: Any, path: Path) -> None:
@@ -96,11 +92,9 @@ def test_all_frames_give_same_pool(frame: Callable[[], Any]) -> None:
 
 
 def test_long_table_in_any_order() -> None:
-    shuffled = long().sample(frac=1, random_state=5)
-    table = read_table(shuffled)
-    order = [table.pool.ids.index(name) for name in IDS] if table.pool.ids else []
-    columns = [table.pool.actions.index(name) for name in NAMES]
-    assert table.pool.losses[np.ix_(order, columns)].tolist() == LOSSES
+    pool = read_table(long().sample(frac=1, random_state=5)).pool
+    order = [list(pool.ids or ()).index(name) for name in IDS]
+    assert pool.losses[np.ix_(order, [pool.actions.index(name) for name in NAMES])].tolist() == LOSSES
 
 
 def test_archives_and_arrays(tmp_path: Path) -> None:
@@ -111,7 +105,10 @@ def test_archives_and_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "r.npz", rewards=1 - np.array(LOSSES))
     assert read_table(tmp_path / "r.npz", kind=None).pool.losses.tolist() == LOSSES
     assert read_table(LOSSES, actions=NAMES, costs=np.array(COSTS)).pool.costs is not None
-    assert read_table(np.array(LOSSES), actions=["2", "0"]).pool.losses.tolist() == [[row[2], row[0]] for row in LOSSES]
+    # Numbers select columns of an array, other names are new ones.
+    for actions, columns in ((["2", "0"], [2, 0]), (["2", "0", "1"], [2, 0, 1]), (["1", "2", "3"], [0, 1, 2])):
+        pool = read_table(np.array(LOSSES), actions=actions).pool
+        assert (pool.actions, pool.losses.tolist()) == (tuple(actions), np.array(LOSSES)[:, columns].tolist())
 
 
 def test_npy_stays_memory_mapped(tmp_path: Path) -> None:
@@ -127,18 +124,6 @@ def test_npy_stays_memory_mapped(tmp_path: Path) -> None:
     assert peak < 10 * (1 << 20)  # chunks for the checks, not the 4 MB many times
 
 
-def test_bad_npy_is_rejected(tmp_path: Path, refused: Refused) -> None:
-    np.save(tmp_path / "object.npy", np.array([[{}]], dtype=object))
-    np.save(tmp_path / "text.npy", np.array([["a"]]))
-    np.save(tmp_path / "flat.npy", np.zeros(4))
-    (tmp_path / "empty.npy").write_bytes(b"")
-    (tmp_path / "noise.npy").write_bytes(bytes(range(256)))
-    with (tmp_path / "archive.npy").open("wb") as file:
-        np.savez(file, losses=np.zeros((2, 2)))
-    for path in sorted(tmp_path.glob("*.npy")):
-        refused(path)
-
-
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1" + bytes(100), bytes(range(256)) * 9])
 def test_bad_arrow_is_rejected(name: str, content: bytes, tmp_path: Path, refused: Refused) -> None:
@@ -146,19 +131,26 @@ def test_bad_arrow_is_rejected(name: str, content: bytes, tmp_path: Path, refuse
     assert "got something else" in refused(tmp_path / name)
 
 
-def test_scores_and_ranges() -> None:
-    rewards = np.array([[10.0, 30.0], [20.0, 10.0]])
-    table = read_table(rewards, kind="scores", rescale=True)
-    assert table.pool.losses.tolist() == [[1.0, 0.0], [0.5, 1.0]]
-    assert "scores rescaled from [10, 30], the smallest and the largest, to [0, 1]" in table.notes
-    assert read_table(rewards, kind="scores", range=(0, 40)).pool.losses.tolist() == [[0.75, 0.25], [0.5, 0.75]]
-    assert read_table(rewards, range=(0, 40)).pool.losses.tolist() == [[0.25, 0.75], [0.5, 0.25]]
-    assert read_table(np.array([[7, 7]]), kind="scores", rescale=True).pool.losses.tolist() == [[0.0, 0.0]]
-    assert read_table(np.array([[0.1, 0.0]], dtype=np.float32), range=(0, 0.1)).pool.losses.tolist() == [[1.0, 0.0]]
-    with pytest.raises(TableError, match=r"got numbers from 10 to 30; write the smallest .* such as range="):
-        read_table(rewards, range=(0, 20))
-    with pytest.raises(TableError, match="scores must be in"):
-        read_table(rewards, kind="scores")
+REWARDS = [[10.0, 30.0], [20.0, 10.0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "losses"),
+    [
+        (REWARDS, {"kind": "scores", "rescale": True}, [[1.0, 0.0], [0.5, 1.0]]),
+        (REWARDS, {"kind": "scores", "range": (0, 40)}, [[0.75, 0.25], [0.5, 0.75]]),
+        (REWARDS, {"range": (0, 40)}, [[0.25, 0.75], [0.5, 0.25]]),
+        ([[7, 7]], {"kind": "scores", "rescale": True}, [[0.0, 0.0]]),
+        (np.array([[0.1, 0.0]], dtype=np.float32), {"range": (0, 0.1)}, [[1.0, 0.0]]),
+    ],
+)
+def test_scores_and_ranges(values: Any, options: dict[str, Any], losses: Any) -> None:
+    assert read_table(np.array(values), **options).pool.losses.tolist() == losses
+
+
+def test_values_beyond_the_range_are_rejected(refused: Refused) -> None:
+    assert "got numbers from 10 to 30; write the smallest and the" in refused(np.array(REWARDS), range=(0, 20))
+    assert "scores must be in" in refused(np.array(REWARDS), kind="scores")
 
 
 def test_read_pool_is_the_pool_of_the_table(tmp_path: Path) -> None:
@@ -208,11 +200,8 @@ def test_missing_error_drop_and_worst(tmp_path: Path) -> None:
     assert "dropped 3 of 4 rows, which have missing cells" in dropped.notes
     worst = read_table(path, missing="worst")
     assert worst.pool.losses.tolist() == [[0.5, 1.0], [0.25, 1.0], [1.0, 0.0], [0.0, 1.0]]
-    assert worst.pool.costs is not None
-    assert worst.pool.costs[:, :, 0].tolist() == [[1, 1], [2, 3], [3, 3], [1, 1]]
-    assert worst.delays is not None
-    assert worst.delays.tolist() == [0, 1, 4, 2]
-    assert "counted 2 missing cells as loss 1" in worst.notes
+    assert np.asarray(worst.pool.costs)[:, :, 0].tolist() == [[1, 1], [2, 3], [3, 3], [1, 1]]
+    assert np.asarray(worst.delays).tolist() == [0, 1, 4, 2]
     path.write_text("a,b\n10,\n20,40\n")
     assert read_table(path, missing="worst", rescale=True).pool.losses.tolist() == [[0, 1], [1 / 3, 1]]
     frame = pl.DataFrame({"a": [0.5, None], "b": [0, 1]})
@@ -230,10 +219,8 @@ def test_options_name_columns(tmp_path: Path) -> None:
     for source in (frame, tmp_path / "t.csv"):
         table = read_table(source, ids="prompt", actions=["small", "big"], costs=["usd", "s"], delay="wait")
         assert (table.pool.actions, table.pool.ids) == (("small", "big"), ("p", "q"))
-        assert table.pool.costs is not None
-        assert table.pool.costs.tolist() == [[[1, 7], [5, 9]], [[2, 6], [6, 8]]]
-        assert table.delays is not None
-        assert table.delays.tolist() == [4, 5]
+        assert np.asarray(table.pool.costs).tolist() == [[[1, 7], [5, 9]], [[2, 6], [6, 8]]]
+        assert np.asarray(table.delays).tolist() == [4, 5]
         assert "ignored: remark (not selected)" in table.notes
         with pytest.raises(TableError, match="called 'huge' as actions states"):
             read_table(source, actions=["huge"])
@@ -250,12 +237,9 @@ def test_costs_from_second_table(tmp_path: Path) -> None:
     prices.insert(0, "id", IDS)
     prices.iloc[::-1].to_csv(tmp_path / "costs.csv", index=False)
     for costs in (tmp_path / "costs.csv", prices, np.array(COSTS)):
-        pool = read_table(losses, costs=costs).pool
-        assert pool.costs is not None
-        assert pool.costs[:, :, 0].tolist() == COSTS
+        assert np.asarray(read_table(losses, costs=costs).pool.costs)[:, :, 0].tolist() == COSTS
     same_price = read_table(losses, costs={"a": 1, "b": 2, "c": 3.5}).pool.costs
-    assert same_price is not None
-    assert same_price[3, :, 0].tolist() == [1, 2, 3.5]
+    assert np.asarray(same_price)[3, :, 0].tolist() == [1, 2, 3.5]
     for wrong in ({"a": 1}, {"a": -1, "b": 2, "c": 3}, prices[:2], np.zeros((4, 2)), Path("nowhere.csv")):
         with pytest.raises(TombolaError):
             read_table(losses, costs=wrong)
@@ -288,20 +272,29 @@ def test_table_of_several_chunks(tmp_path: Path) -> None:
         read_table(tmp_path / "t.csv")
 
 
-BAD_OPTIONS: list[dict[str, Any]] = [
-    {"kind": "points"}, {"missing": "skip"}, {"rescale": 5}, {"range": (1, 1)}, {"range": 5},
-    {"range": (0, 1), "rescale": True},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("wrong", BAD_OPTIONS)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "points"}, {"missing": "skip"}, {"rescale": 5}, {"range": (1, 1)}, {"range": 5},
+        {"range": (0, 1), "rescale": True},
+    ],
+)  # fmt: skip
 def test_bad_options_are_rejected(wrong: dict[str, Any], refused: Refused) -> None:
     refused(LOSSES, **wrong)
 
 
-@pytest.mark.parametrize("wrong", [5, None, {"a": [1]}, Pool([[0.0]]), pd.DataFrame(), pd.DataFrame({"a": []})])
-def test_other_objects_are_rejected(wrong: Any, refused: Refused) -> None:
-    refused(wrong)
+BAD_SOURCES: list[tuple[Any, str, dict[str, Any]]] = [
+    (5, "", {}), (None, "", {}), ({"a": [1]}, "", {}), (Pool([[0.0]]), "", {}), (pd.DataFrame(), "", {}),
+    (pd.DataFrame({"a": []}), "", {}), ([[0.1, 0.2], [0.3]], "got rows of different lengths", {}),
+    (pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]), "columns must have different names, got 'a' twice", {}),
+    ([[1e308, -1e308], [0.0, 1.0]], "must be nearer to each other to be rescaled", {"rescale": True}),
+    ([[0.0, 1.0]], "must be nearer to each other", {"range": (-1e308, 1e308)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "reason", "options"), BAD_SOURCES)
+def test_bad_source_is_rejected(source: Any, reason: str, options: dict[str, Any], refused: Refused) -> None:
+    assert reason in refused(source, **options)
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
@@ -309,42 +302,14 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, refused: Refu
     assert "tombola[tables]" in refused(wide())
 
 
-def test_actions_of_array_by_number(tmp_path: Path) -> None:
-    """They were taken for new names: column 0 was called 1, and the other way round."""
-    np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, 0.8]]))
-    pool = read_table(tmp_path / "t.npy", actions=["1", "0"]).pool
-    assert (pool.actions, pool.losses.tolist()) == (("1", "0"), [[0.9, 0.1], [0.8, 0.2]])
-    assert read_table(tmp_path / "t.npy", actions=["1", "2"]).pool.losses.tolist() == [[0.1, 0.9], [0.2, 0.8]]
-
-
-def test_float_ids_stay_distinct() -> None:
-    """With six digits, which was all they kept, 1000001 and 1000002 were one."""
-    frame = pd.DataFrame({"id": [1000001.0, 1000001.0, 1000002.0, 1000002.0], "model": ["a", "b"] * 2})
-    pool = read_table(frame.assign(loss=[0.0, 0.25, 0.5, 1.0])).pool
-    assert (pool.ids, pool.losses.tolist()) == (("1000001", "1000002"), [[0.0, 0.25], [0.5, 1.0]])
-
-
-def test_numeric_names_are_short() -> None:
-    """0.1 is not 0.10000000000000001, neither as an action of a long frame nor as an id of a wide one."""
-    long = pd.DataFrame({"id": [1, 1], "action": [0.1, 2.5], "loss": [0.0, 1.0]})
-    assert read_table(long).pool.actions == ("0.1", "2.5")
+def test_float_ids_and_names() -> None:
+    """With six digits 1000001 and 1000002 would be one id; 0.1 is not called 0.10000000000000001."""
+    ids, names = [1000001.0, 1000001.0, 1000002.0, 1000002.0], [0.1, 2.5] * 2
+    pool = read_table(pd.DataFrame({"id": ids, "model": names, "loss": [0.0, 0.25, 0.5, 1.0]})).pool
+    assert (pool.ids, pool.actions) == (("1000001", "1000002"), ("0.1", "2.5"))
+    assert pool.losses.tolist() == [[0.0, 0.25], [0.5, 1.0]]
     wide = pd.DataFrame({"id": [0.1, 0.3, 1e15], "a": [0.0, 1.0, 0.5], "b": [1.0, 0.0, 0.5]})
     assert read_table(wide).pool.ids == ("0.1", "0.3", "1000000000000000")
-
-
-@pytest.mark.parametrize(("commas", "cell", "decimal"), [("0,5", "0.5", None), ("0,5", "NA", None), ("0", "0.5", ",")])
-def test_ambiguous_point_is_rejected(commas: str, cell: str, decimal: Any, tmp_path: Path) -> None:
-    """Where commas are decimal, 1.234 may be a thousand and more."""
-    (tmp_path / "t.csv").write_text(f"id;a;b;cost:a;cost:b\nx;{commas};1;0.5;2.5\ny;1;0;{cell};1.234\n")
-    with pytest.raises(TableError, match=r"line 3, column 'cost:b', got '1.234', which may have a decimal point"):
-        read_table(tmp_path / "t.csv", decimal=decimal)
-
-
-def test_points_are_decimal_without_commas(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("id,a,b\nx,1.234,2.345\ny,0.5,0.7\n")
-    table = read_table(tmp_path / "t.csv", range=(0, 5))
-    assert table.pool.losses[0].tolist() == [1.234 / 5, 2.345 / 5]
-    assert not any("point" in note for note in table.notes)
 
 
 def test_cost_detection_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,16 +325,14 @@ def test_cost_detection_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     header = [*(f"m{i}" for i in range(k)), *(f"m{i}_cost" for i in range(k))]
     cells = [["0.5"] * k + [f"{i}" for i in range(k)], ["0.25"] * k + [f"{2 * i}" for i in range(k)]]
     (tmp_path / "t.csv").write_text("\n".join(",".join(line) for line in [header, *cells]))
-    pool = read_table(tmp_path / "t.csv").pool
-    assert pool.costs is not None
-    assert pool.costs[:, :, 0].tolist() == [list(range(k)), list(range(0, 2 * k, 2))]
+    costs = np.asarray(read_table(tmp_path / "t.csv").pool.costs)
+    assert costs[:, :, 0].tolist() == [list(range(k)), list(range(0, 2 * k, 2))]
     assert calls <= 6 * k
 
 
 def test_options_of_archive(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", losses=np.eye(2), costs=np.ones((2, 2)), delays=np.array([0, 4]))
-    table = read_table(tmp_path / "t.npz")
-    assert "delays from array 'delays'" in table.notes
+    assert "delays from array 'delays'" in read_table(tmp_path / "t.npz").notes
     table = read_table(tmp_path / "t.npz", ignore=["costs", "delays"])
     assert (table.pool.costs, table.delays) == (None, None)
     with pytest.raises(TableError, match="expected an array called 'prices' as ignore states"):
@@ -382,58 +345,3 @@ def test_column_options_of_array_are_rejected(said: str) -> None:
     words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
     with pytest.raises(TableError, match=f"an array has no column names, got {said}"):
         read_table([[0.0, 1.0]], **words)
-
-
-def test_json_of_pandas(tmp_path: Path) -> None:
-    """It is one line, an object for each column: it was read as one row, with an action for every cell."""
-    frame = pd.DataFrame({"a": [0.5, 0.25, 1.0], "b": [0.0, 1.0, 0.5]}, index=["x", "y", "z"])
-    for orient in ("columns", "records", "list"):
-        path = tmp_path / f"{orient}.json"
-        path.write_text(json.dumps(frame.to_dict("list")) if orient == "list" else frame.to_json(orient=orient))
-        pool = read_table(path).pool
-        assert (pool.actions, pool.losses.tolist()) == (("a", "b"), frame.to_numpy().tolist())
-        assert pool.ids == (("x", "y", "z") if orient == "columns" else None)
-    (tmp_path / "t.jsonl").write_text('{"losses": {"a": 0.5, "b": 1}, "cost": {"a": 3, "b": 4}}\n')
-    pool = read_table(tmp_path / "t.jsonl").pool
-    assert pool.costs is not None
-    assert (pool.actions, pool.losses.tolist(), pool.costs.tolist()) == (("a", "b"), [[0.5, 1.0]], [[[3.0], [4.0]]])
-
-
-def test_ragged_or_duplicate_columns_are_rejected() -> None:
-    with pytest.raises(TableError, match="got rows of different lengths"):
-        read_table([[0.1, 0.2], [0.3]])
-    with pytest.raises(TableError, match="columns must have different names, got 'a' twice"):
-        read_table(pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]))
-
-
-def test_overflowing_range_is_rejected() -> None:
-    with pytest.raises(TableError, match="must be nearer to each other to be rescaled, got numbers from -1e"):
-        read_table([[1e308, -1e308], [0.0, 1.0]], rescale=True)
-    with pytest.raises(TableError, match="must be nearer to each other"):
-        read_table([[0.0, 1.0]], range=(-1e308, 1e308))
-
-
-@pytest.mark.parametrize("names", [("A", "a"), ("gpt.4", "gpt-4")])
-def test_costs_prefer_exact_name(names: tuple[str, str], tmp_path: Path) -> None:
-    """Of two actions with the same words both had the costs of the second."""
-    one, other = names
-    for costs in (f"cost_{one},cost_{other}", f"{one}_usd,{other}_usd", f"cost:{one},cost:{other}"):
-        (tmp_path / "t.csv").write_text(f"id,{one},{other},{costs}\nx,0.5,0.25,1,2\ny,0.5,1,3,4\n")
-        pool = read_table(tmp_path / "t.csv").pool
-        assert pool.costs is not None
-        assert pool.costs[:, :, 0].tolist() == [[1.0, 2.0], [3.0, 4.0]]
-
-
-@pytest.mark.parametrize("kind", ["scores", None])
-def test_action_in_percent_is_named_without_a_range(kind: Any) -> None:
-    """Neither a range nor `rescale` makes 80 percent comparable with 0.7."""
-    frame = pd.DataFrame({"a": [0.1, 0.9, 0.4], "b": [59, 99, 80], "c": [0.3, 0.2, 1.0]})
-    with pytest.raises(TableError) as refused:
-        read_any_table(frame, kind=kind, actions=["a", "b", "c"])
-    assert not {"range", "rescale"} & {word.partition("=")[0] for word in str(refused.value).split()}
-    if kind:
-        assert "(outside only in b); in percent? divide it by 100, or leave it out with ignore=['b']" in str(
-            refused.value
-        )
-        read = read_any_table(frame, kind=kind, actions=["a", "b", "c"], rescale=True)
-        assert any("only b is above 1: in percent?" in remark for remark in read.remarks)

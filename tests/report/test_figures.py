@@ -1,14 +1,12 @@
 """Figures: display in notebooks, sizes, formats, and labels that follow their curves."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from conftest import HANGS
+from conftest import Run
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import COLOURS, draw_chart, draw_intervals, figure_bytes, save
@@ -59,41 +57,38 @@ def test_second_chart_in_same_axes() -> None:
 
 
 def test_size_is_in_inches() -> None:
-    figure = draw_chart(chart(band("a", 0, 1, 2)), size=(3.5, 2))
+    one = chart(band("a", 0, 1, 2))
+    figure: Any = draw_chart(one, size=(3.5, 2))
     assert figure.get_size_inches().tolist() == [3.5, 2.0]
-    _, shown = figure._repr_png_()  # type: ignore[attr-defined]
+    _, shown = figure._repr_png_()
     assert shown["width"] / shown["height"] == pytest.approx(3.5 / 2)
     for wrong in ((700, 440), (3,), "large", (0, 2), (float("nan"), 1)):
         with pytest.raises(ParameterError, match=r"\(width, height\) in inches, got .*; write size=\(7, 4.4\)"):
-            draw_chart(chart(band("a", 0, 1, 2)), size=wrong)  # type: ignore[arg-type]
+            draw_chart(one, size=wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="expected ax or size, got both"):
-        draw_chart(chart(band("a", 0, 1, 2)), axes=figure.axes[0], size=(3, 2))
+        draw_chart(one, axes=figure.axes[0], size=(3, 2))
 
 
 def test_save_selects_format_by_suffix(tmp_path: Path) -> None:
-    figure: Any = draw_chart(chart(band("a", 0, 1, 2)))
-    starts = {"x.pdf": b"%PDF", "x.PNG": b"\x89PNG", "x.svg": b"<?xml"}
-    for name, start in starts.items():
+    one = chart(band("a", 0, 1, 2))
+    figure: Any = draw_chart(one)
+    for name, start in {"x.pdf": b"%PDF", "x.PNG": b"\x89PNG", "x.svg": b"<?xml"}.items():
         assert figure.save(tmp_path / name).read_bytes().startswith(start)
-    again = draw_chart(chart(band("a", 0, 1, 2)))
-    assert figure_bytes(again, "pdf") == figure_bytes(draw_chart(chart(band("a", 0, 1, 2))), "pdf"), "no date inside"
+    assert figure_bytes(draw_chart(one), "pdf") == figure_bytes(draw_chart(one), "pdf"), "no date inside"
     for name in ("x", "x.jpg"):
         with pytest.raises(ParameterError, match=r"ends in \.png, \.svg or \.pdf"):
             save(figure, tmp_path / name)
 
 
 def test_intervals_have_one_line_per_name() -> None:
-    figure = draw_intervals(
-        ["a", "$b$"], np.array([0.5, np.nan]), np.array([0.25, 0.0]), np.array([0.75, 1.0]), x_label="mean"
-    )
-    axes = figure.axes[0]
+    means, lows, highs = np.array([0.5, np.nan]), np.array([0.25, 0.0]), np.array([0.75, 1.0])
+    axes = draw_intervals(["a", "$b$"], means, lows, highs, x_label="mean").axes[0]
     (segments,) = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
     assert [[point[0] for point in one] for one in segments] == [[0.25, 0.75], [0.0, 1.0]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "$b$"]
-    assert figure_bytes(figure, "png").startswith(b"\x89PNG")
 
 
-def test_figure_displays_without_pyplot() -> None:
+def test_figure_displays_without_pyplot(run_python: Run) -> None:
     """IPython formats figures of Matplotlib itself only after pyplot was imported."""
     code = """
 import sys
@@ -107,7 +102,7 @@ data, metadata = shell.display_formatter.format(draw_chart(Chart("t", "x", "y", 
 assert "matplotlib.pyplot" not in sys.modules
 print(sorted(data), data["image/png"][:4], metadata["image/png"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS, check=False)
+    done = run_python("-c", code)
     assert done.stderr == ""
     assert "'image/png'" in done.stdout
     assert "'width': 560, 'height': 352" in done.stdout

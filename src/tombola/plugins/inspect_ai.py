@@ -12,7 +12,6 @@ because rows are never skipped: run the task with score_on_error=True or fail_on
     print(race.verdict)
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Unpack
@@ -61,14 +60,18 @@ class EarlyStoppingRace:
         names = [str(sample.id) if sample.id is not None else str(i) for i, sample in enumerate(rows, start=1)]
         if options.get("max_cost") is not None:
             raise ParameterError(
-                "EarlyStoppingRace: expected no max_cost, as inspect_ai reports no cost of a sample, got "
-                f"{options['max_cost']!r}; write max_calls=... instead."
+                "EarlyStoppingRace: inspect_ai has no costs, but got max_cost; write max_calls=... instead."
             )
         settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())
         self._scorer, self._to_float = scorer, value_to_float()
-        n_tickets = len(rows) * len(settings.candidates)
-        self.samples = [self._sample(ticket, rows) for ticket in range(1, n_tickets + 1)]
+        self.samples = []
+        for ticket in range(1, len(rows) * len(settings.candidates) + 1):
+            call = self.race.call(ticket)
+            row = rows[call.row_index]
+            metadata = {**(row.metadata or {}), _CANDIDATE_KEY: call.candidate, _TICKET_KEY: ticket}
+            name = f"{ticket}: {call.candidate} on {call.row}"
+            self.samples.append(row.model_copy(update={"id": name, "metadata": metadata}))
 
     @property
     def verdict(self) -> str:
@@ -76,10 +79,7 @@ class EarlyStoppingRace:
         return self.race.verdict
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Check that the task has the samples of this race in one epoch.
-
-        Called by inspect_ai.
-        """
+        """Check that the task has the samples of this race in one epoch. Called by inspect_ai."""
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(
@@ -89,23 +89,23 @@ class EarlyStoppingRace:
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
-        """Return a stop with its reason if the sample is not needed, else None.
+        """Return a stop with its reason if the sample is not needed, else None. Called by inspect_ai.
 
-        Called by inspect_ai. A sample is one call: a candidate on a row. It is not needed if its candidate is dropped,
-        the race is over or at its limit, or it was answered before.
+        A sample is one call: a candidate on a row. It is not needed if its candidate is dropped, the race is over or at
+        its limit, or it was answered before.
         """
         ticket, race = _ticket(id), self.race
-        call = race.call(ticket)
-        if race.done or call.candidate not in race.active:
-            reason = f"{call.candidate} is dropped" if not race.done else self.verdict
-            return EarlyStop(id=id, epoch=epoch, reason=reason)
-        calls_before, limited = race.calls_made, race.limit_reached
-        if not limited:
+        candidate, calls_before = race.call(ticket).candidate, race.calls_made
+        reason = "answered before"
+        if race.done:
+            reason = self.verdict
+        elif candidate not in race.active:
+            reason = f"{candidate} is dropped"
+        elif race.limit_reached:
+            reason = "the limit of the race is reached"
+        else:
             race.apply(Event("call", ticket))
-        if race.calls_made == calls_before:
-            reason = "the limit of the race is reached" if limited else "answered before"
-            return EarlyStop(id=id, epoch=epoch, reason=reason)
-        return None
+        return None if race.calls_made > calls_before else EarlyStop(id=id, epoch=epoch, reason=reason)
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
         """Record the score of a sample, one of `scores` by scorer. Called by inspect_ai.
@@ -117,10 +117,9 @@ class EarlyStoppingRace:
         self._log.append(answer)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return the result of the race for the log of the task. Called by inspect_ai.
+        """Return the result of the race for the log of the task: verdict, answer, calls. Called by inspect_ai.
 
-        Keys: verdict (a sentence), answer (names of candidates), proved (None while undecided), calls, calls_saved,
-        settings.
+        The key proved is None while the race is undecided.
         """
         race = self.race
         return {
@@ -132,12 +131,6 @@ class EarlyStoppingRace:
             "settings": race.settings.to_json(),
         }
 
-    def _sample(self, ticket: int, rows: Sequence[Sample]) -> Sample:
-        call = self.race.call(ticket)
-        metadata = {**(rows[call.row_index].metadata or {}), _CANDIDATE_KEY: call.candidate, _TICKET_KEY: ticket}
-        name = f"{ticket}: {call.candidate} on {call.row}"
-        return rows[call.row_index].model_copy(update={"id": name, "metadata": metadata})
-
     def _score(self, scores: dict[str, Any]) -> float:
         chosen = [scores[self._scorer]] if self._scorer in scores else list(scores.values())
         if len(chosen) != 1:
@@ -145,7 +138,7 @@ class EarlyStoppingRace:
                 f"EarlyStoppingRace: expected one score, got {', '.join(scores) or 'none'}; write scorer='NAME'."
             )
         value = self._to_float(chosen[0].score.value)
-        if not (math.isfinite(value) and 0.0 <= value <= 1.0):
+        if not 0.0 <= value <= 1.0:
             raise ParameterError(
                 f"EarlyStoppingRace: expected a score in [0, 1], got {chosen[0].score.value!r}; rescale it."
             )
@@ -159,11 +152,7 @@ def candidate_of(state: TaskState) -> str:
 
 @solver
 def ask_candidate() -> Solver:
-    """Return a solver of inspect_ai that calls the model named like the candidate.
-
-    The candidate is that of the sample (`candidate_of`), such as "openai/gpt-4o". The solver appends the reply of the
-    model to the messages of the sample.
-    """
+    """Return a solver of inspect_ai that calls the model named like the candidate, such as "openai/gpt-4o"."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.output = await get_model(candidate_of(state)).generate(state.messages)

@@ -16,10 +16,8 @@ from typing import Any
 
 from inspect_ai.hooks import Hooks, RunEnd, hooks
 
-# Environment variable that switches the extension on: 1, or the name of the score to use.
+# Environment variable that switches the extension on: 1 for tasks with one score, or the name of the score to use.
 _VARIABLE = "TOMBOLA_RANKS"
-# Values of the variable: switched off; on, for tasks with one score.
-_OFF, _ON = ("", "0"), "1"
 
 
 @hooks(name="ranks", description=f"Print the ranks that each model may have, if {_VARIABLE} is 1 or names a score.")
@@ -28,19 +26,16 @@ class RanksOfRun(Hooks):
 
     def enabled(self) -> bool:
         """Return whether the variable TOMBOLA_RANKS is set, but not to 0."""
-        return os.environ.get(_VARIABLE, "") not in _OFF
+        return os.environ.get(_VARIABLE, "") not in ("", "0")
 
     async def on_run_end(self, data: RunEnd) -> None:
-        """Print the ranks of each task that several models have finished.
-
-        Called by inspect_ai.
-        """
-        for text in _ranks_of_logs(data.logs, os.environ.get(_VARIABLE, _ON)):
+        """Print the ranks of each task that several models have finished. Called by inspect_ai."""
+        for text in _ranks_of_logs(data.logs, os.environ[_VARIABLE]):
             sys.stdout.write(f"\n{text}\n")
         sys.stdout.flush()
 
 
-def _ranks_of_logs(logs: Any, metric: str = _ON) -> list[str]:
+def _ranks_of_logs(logs: Any, metric: str) -> list[str]:
     """Return the ranking of the models of each task as text, or the reason for none."""
     from tombola.errors import TombolaError
     from tombola.plugins.logs import answers_of_log, pool_of
@@ -52,7 +47,7 @@ def _ranks_of_logs(logs: Any, metric: str = _ON) -> list[str]:
         if len({str(log.eval.model) for log in finished}) < 2:
             continue
         try:
-            answers = [one for log in finished for one in answers_of_log(log, None if metric == _ON else metric)]
+            answers = [one for log in finished for one in answers_of_log(log, None if metric == "1" else metric)]
             found.append(f"Ranks in {task}\n{rank(pool_of(answers, task))}")
         except TombolaError as error:
             # The run itself succeeded: its end must not fail because its logs cannot be ranked.

@@ -45,69 +45,51 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
 
 
 def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
-    """Return a pool of the answers: a row per row id, a column per candidate.
+    """Return a pool of the answers, rows and candidates in the order of first occurrence.
 
-    Both are in the order of first occurrence. Raises TableError unless every candidate has exactly one answer per row,
-    with a loss in [0, 1].
-
-    answers: candidate, row and loss of each.
-    source: name of the logs in error messages.
+    Raises TableError, with the `source` of the answers, unless every candidate has exactly one answer per row, with a
+    loss in [0, 1].
 
     >>> pool_of([_LoggedAnswer("a", "x", 0.5), _LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
     """
     table: dict[tuple[str, str], float] = {}
     for candidate, row, loss in answers:
+        one = f"{candidate!r} on row {row!r}"
         if not is_encodable(candidate + row):
-            raise TableError(
-                f"{source}: expected names in valid Unicode, got {candidate!r} on row {row!r} with a lone surrogate; "
-                "rename it."
-            )
+            raise TableError(f"{source}: expected names in valid Unicode, got {one}; rename it.")
         if (row, candidate) in table:
-            raise TableError(
-                f"{source}: expected one answer of {candidate!r} on row {row!r}, got two; give one log per candidate, "
-                "of one epoch."
-            )
+            raise TableError(f"{source}: expected one answer of {one}, got two; give one log per candidate and epoch.")
         if not 0.0 <= loss <= 1.0:
-            raise TableError(
-                f"{source}: expected scores in [0, 1], got {1 - loss:g} of {candidate!r} on row {row!r}; rescale them."
-            )
+            raise TableError(f"{source}: expected scores in [0, 1], got {1 - loss:g} of {one}; rescale them.")
         table[row, candidate] = loss
     rows, names = list(dict.fromkeys(key[0] for key in table)), list(dict.fromkeys(key[1] for key in table))
     if not table:
         raise TableError(f"{source}: expected answers of candidates, found none; give the log of a finished run.")
-    missing = next(((row, name) for row in rows for name in names if (row, name) not in table), None)
+    missing = next((f"{name!r} on row {row!r}" for row in rows for name in names if (row, name) not in table), None)
     if missing is not None:
         raise TableError(
-            f"{source}: expected an answer of every candidate on every row, got none of {missing[1]!r} on row "
-            f"{missing[0]!r}; let it answer that row, or leave the row out of all logs."
+            f"{source}: expected an answer of every candidate on every row, got none of {missing}; let it answer that "
+            "row, or leave the row out of all logs."
         )
     return Pool(np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows)
 
 
 def is_results_file(path: Path) -> bool:
-    """Return whether a JSON file has the results of a run, of inspect_ai or promptfoo.
-
-    Malformed JSON gives False.
-    """
-    check_file(path)
+    """Return whether a JSON file has the results of a run, of inspect_ai or promptfoo; False if malformed."""
     try:
-        data = json.loads("".join(text_lines(path)))
-    except (ValueError, RecursionError):
+        data = _json(path)
+    except TableError:
         return False
-    return isinstance(data, dict) and ("results" in data or "eval" in data)
+    return "results" in data or "eval" in data
 
 
 def _reader(path: Path) -> Callable[[Path, str | None], Iterator[_LoggedAnswer]]:
     """Return the reader of a file by its suffix and content."""
     check_file(path)
-    if path.suffix == ".eval":
-        return _inspect
-    if path.suffix == ".jsonl":
-        return _lm_eval
     if path.suffix == ".json":
-        return _promptfoo if "results" in _json(path) and "eval" not in _json(path) else _inspect
-    return _long
+        return _promptfoo if "results" in (data := _json(path)) and "eval" not in data else _inspect
+    return {".eval": _inspect, ".jsonl": _lm_eval}.get(path.suffix, _long)
 
 
 def _inspect(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
@@ -138,8 +120,11 @@ def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> I
     source, to_float = source or str(log.location), value_to_float()
     samples = log.samples if log.samples is not None or not log.location else read_eval_log(log.location).samples
     for sample in samples or []:
-        score = _chosen(source, sample.scores or {}, metric)
-        yield _LoggedAnswer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(score.value)))
+        scores = sample.scores or {}
+        chosen = list(scores.values()) if metric is None else [scores[metric]] if metric in scores else []
+        if len(chosen) != 1:
+            raise TableError(f"{source}: expected one score, got {', '.join(scores) or 'none'}; write --metric NAME.")
+        yield _LoggedAnswer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(chosen[0].value)))
 
 
 def _lm_eval(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
@@ -188,13 +173,6 @@ def _long(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
             raise _unreadable(path, f"a number in line {line}", error) from None
         loss = number if value == "loss" else 1.0 - number
         yield _LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), loss)
-
-
-def _chosen(source: str, scores: dict[str, Any], metric: str | None) -> Any:
-    chosen = [scores[metric]] if metric in scores else list(scores.values())
-    if len(chosen) != 1 or (metric is not None and metric not in scores):
-        raise TableError(f"{source}: expected one score, got {', '.join(scores) or 'none'}; write --metric NAME.")
-    return chosen[0]
 
 
 def _json(path: Path) -> dict[str, Any]:

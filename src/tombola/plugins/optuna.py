@@ -53,15 +53,13 @@ class RacePruner(BasePruner):
         self._pairs: dict[tuple[int, int], Best] = {}
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        """Return whether to prune a trial: another one is proved to be better.
+        """Return whether to prune a trial: another one is proved to be better. Called by Optuna.
 
-        Called by Optuna. ParameterError if there are more trials than stated, FeedbackError if a value is not in [0, 1]
-        or a step is missing.
+        ParameterError for more trials than stated, FeedbackError if a value is not in [0, 1] or a step is missing.
         """
         if trial.number >= self._trials:
             raise ParameterError(
-                f"RacePruner: expected at most {self._trials} trials, got trial {trial.number + 1}; "
-                f"write RacePruner(trials={trial.number + 1}) before the study begins."
+                f"RacePruner: expected at most {self._trials} trials, got {trial.number + 1}; state more."
             )
         sign = study.direction
         mine = _losses(trial, sign)

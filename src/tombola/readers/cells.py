@@ -1,9 +1,5 @@
-"""Tables as cells of text: work lists, tables of outcomes, and history.
+"""Tables as cells of text, in every format of `read_table`: work lists, tables of outcomes, and history."""
 
-Every format that `read_table` reads is accepted.
-"""
-
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,12 +23,10 @@ _ID_HEADERS = ("id", "ids", "row")
 
 
 class RowList(NamedTuple):
-    """A work list: the rows to play, with distinct ids, and the cells of its table.
+    """A work list: distinct ids of the rows to play, and the cells of its table by row.
 
     columns: names of all columns, also of `id_column`.
-    cells: of each row, in the order of `columns`.
     delimiter: character between cells in the file.
-    notes: remarks of the reader.
     """
 
     id_column: str
@@ -46,8 +40,7 @@ class RowList(NamedTuple):
         """Return the cell of each row in a column; a blank cell is "(none)"."""
         if column not in self.columns:
             raise TableError(
-                f"--by: expected a column of the list, got {column!r}; name one of "
-                f"{join_names(self.columns, limit=20)}."
+                f"--by: expected a column of the list, got {column!r}; name one of {join_names(self.columns)}."
             )
         place = self.columns.index(column)
         return tuple(row[place] or "(none)" for row in self.cells)
@@ -80,9 +73,8 @@ def parse_cells(table: CellTable) -> Columns:
 
 
 def without_summary_line(table: CellTable, place: int) -> CellTable:
-    """Return a table without a last row of sums or means, and with a note on it.
+    """Return a table, with a list of rows, without a last row of sums or means, and with a note on it.
 
-    table: its rows are a list.
     place: index of the column of ids, from 0.
     """
     rows = list(table.rows)
@@ -97,7 +89,6 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
     Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with a usual name.
-    A last row that sums up the others is left out, with a note.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)
@@ -106,14 +97,7 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     place = id_place(table, id_column)
     table = without_summary_line(table, place)
     rows = tuple(tuple(row) for _, row in table.rows)
-    blank = next((line for line, row in table.rows if not row[place]), None)
-    if not rows or blank is not None:
-        where = "no rows" if blank is None else f"an empty cell in line {blank}"
-        raise TableError(
-            f"{table.source}: expected an id in every row of column {table.names[place]!r}, got {where}; fill it in."
-        )
-    _check_distinct(table, place)
-    ids = tuple(row[place] for row in rows)
+    ids = tuple(_distinct_ids(table, place))
     return RowList(table.names[place], ids, table.names, rows, table.delimiter, table.notes)
 
 
@@ -132,23 +116,25 @@ def read_history(
     places = [place for place, name in enumerate(table.names) if (name == column if column else is_id_name(name))]
     if len(places) != 1 or len(table.names) < 2:
         raise TableError(
-            f"{path}: expected one column of row ids and columns of numbers, got {', '.join(table.names[:20])}; "
+            f"{path}: expected one column of row ids and columns of numbers, got {join_names(table.names, limit=20)}; "
             "write a header such as id,a,b."
         )
-    found: dict[str, list[float]] = {}
-    kept = without_summary_line(table, places[0])
-    for line, cells in kept.rows:
-        name = cells[places[0]]
-        if name in found:
-            raise TableError(f"{path}: expected each row once, got {name!r} a second time in line {line}; drop it.")
-        found[name] = [_number(path, line, cell) for place, cell in enumerate(cells) if place != places[0]]
-    ids = list(found) if rows is None else list(rows)
-    missing = [name for name in ids if name not in found]
-    if missing or not ids:
-        raise TableError(
-            f"{path}: expected every row of the list, got no {missing[0] if missing else 'row'!r}; add it."
-        )
-    return ids, np.array([found[name] for name in ids], float), kept.notes[len(table.notes) :]
+    place = places[0]
+    kept = without_summary_line(table, place)
+    lines, cells_of = _distinct_ids(kept, place), dict(kept.rows)
+    ids = list(lines) if rows is None else list(rows)
+    numbers = []
+    for name in ids:
+        if name not in lines:
+            raise TableError(f"{path}: expected every row of the list, got no {name!r}; add it.")
+        cells = [cell for at, cell in enumerate(cells_of[lines[name]]) if at != place]
+        numbers.append([parse_number(cell) for cell in cells])
+        if np.isnan(numbers[-1]).any():
+            wrong = cells[int(np.argmax(np.isnan(numbers[-1])))]
+            raise TableError(
+                f"{path}: expected a number in every cell, got {wrong!r} in line {lines[name]}; write one."
+            )
+    return ids, np.array(numbers, float), kept.notes[len(table.notes) :]
 
 
 def _read_lines(path: Path, id_column: str | None) -> RowList:
@@ -187,15 +173,27 @@ def id_place(table: CellTable, id_column: str | None) -> int:
     return found[0]
 
 
-def _check_distinct(table: CellTable, place: int) -> None:
-    seen: dict[str, int] = {}
+def _distinct_ids(table: CellTable, place: int) -> dict[str, int]:
+    """Return the line of each id; TableError if there is none, or one is blank or occurs twice."""
+    lines: dict[str, int] = {}
     for line, row in table.rows:
-        if row[place] in seen:
+        if not row[place]:
+            raise _missing_id(table, place, f"an empty cell in line {line}")
+        if row[place] in lines:
             raise TableError(
-                f"{table.source}: ids must be different, got {row[place]!r} in lines {seen[row[place]]} and {line}; "
+                f"{table.source}: ids must be different, got {row[place]!r} in lines {lines[row[place]]} and {line}; "
                 "leave out one of them, or name another column with --id."
             )
-        seen[row[place]] = line
+        lines[row[place]] = line
+    if not lines:
+        raise _missing_id(table, place, "no rows")
+    return lines
+
+
+def _missing_id(table: CellTable, place: int, got: str) -> TableError:
+    return TableError(
+        f"{table.source}: expected an id in every row of column {table.names[place]!r}, got {got}; fill it in."
+    )
 
 
 def _from_columns(path: Path, sheet: str | None) -> CellTable:
@@ -206,10 +204,3 @@ def _from_columns(path: Path, sheet: str | None) -> CellTable:
     lines = range(2, read.rows + 2) if read.lines is None else read.lines.tolist()
     rows = zip(lines, map(tuple, zip(*texts, strict=True)), strict=True)
     return CellTable(read.source, tuple(column.name for column in read.columns), rows, notes=read.notes)
-
-
-def _number(path: Path, line: int, text: str) -> float:
-    number = parse_number(text)
-    if math.isnan(number):
-        raise TableError(f"{path}: expected a number in every cell, got {text!r} in line {line}; write one.")
-    return number

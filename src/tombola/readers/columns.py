@@ -1,7 +1,4 @@
-"""Parse the cells of a column as numbers.
-
-A parsed column also has the places of its first missing and first invalid cell, for error messages.
-"""
+"""Columns of numbers, parsed from cells; the place of a missing or invalid cell is known for messages."""
 
 import math
 import re
@@ -34,21 +31,14 @@ _RESULT_WORDS = frozenset({
     "unsolved", "y", "n",
 })  # fmt: skip
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+(?:\.\d+)?)")
-# Notations of a cell: how its number is written. They are the keys of `Column.notations`.
-# Notation of a number with a decimal point, and of true and false.
-PLAIN = "plain"
-# Notation of a number with a per cent sign: 12.5% is 0.125.
-PERCENT = "percent"
-# Notation of yes and no, which count as 1 and 0.
-_WORD = "word"
-# Notation of a number with a decimal comma, such as 0,5.
-_DECIMAL_COMMA = "decimal comma"
-# Notation of a run that did not end in time, such as TO or >60; it counts as missing.
-TIMEOUT = "timeout"
-# Notation of a comma before three digits: 1,234 is 1.234, or 1234 if the comma separates thousands.
-AMBIGUOUS_COMMA = "comma"
-# Notation of a point before three digits: 1.234 is 1234 in a table whose commas are decimal.
-AMBIGUOUS_POINT = "point"
+# Notations, the keys of `Column.notations`: how the number of a cell is written.
+PLAIN = "plain"  # with a decimal point, or true and false
+PERCENT = "percent"  # 12.5% is 0.125
+_WORD = "word"  # yes and no, which count as 1 and 0
+_DECIMAL_COMMA = "decimal comma"  # 0,5
+TIMEOUT = "timeout"  # a run that did not end in time, such as TO or >60; it counts as missing
+AMBIGUOUS_COMMA = "comma"  # 1,234 is 1.234, or 1234 if the comma separates thousands
+AMBIGUOUS_POINT = "point"  # 1.234 is 1234 in a table whose commas are decimal
 # Start of the note on timeouts in a table; `ParsedTable.has_timeouts` recognises the note by it.
 TIMEOUT_NOTE = "timeouts such as"
 _AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -66,9 +56,8 @@ class CellRef(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: its name, its numbers (NaN if missing or invalid), and texts if kept.
+    """A column: its name, its numbers (NaN if missing or invalid), and its cells as written, if kept.
 
-    texts: cells as written; None if they were not kept.
     first_invalid, first_missing: first cell that is not a number, and first missing one; None if there is none.
     notations: each way in which numbers are written, such as "percent", with the first cell written so.
     """
@@ -98,16 +87,12 @@ class Column(NamedTuple):
 
     def head(self, rows: int) -> "Column":
         """Return the column with its first rows only."""
-        first_invalid, first_missing = (
+        invalid, missing = (
             cell if cell is not None and cell.row < rows else None for cell in (self.first_invalid, self.first_missing)
         )
-        return self._replace(
-            numbers=self.numbers[:rows],
-            texts=None if self.texts is None else self.texts[:rows],
-            first_invalid=first_invalid,
-            first_missing=first_missing,
-            notations={notation: cell for notation, cell in self.notations.items() if cell.row < rows},
-        )
+        texts = None if self.texts is None else self.texts[:rows]
+        notations = {notation: cell for notation, cell in self.notations.items() if cell.row < rows}
+        return Column(self.name, self.numbers[:rows], texts, invalid, missing, notations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +135,7 @@ class Columns:
         )
 
     def matching(self, pattern: str, option: str) -> list[str]:
-        """Return the names of columns that match a pattern given as `option`.
-
-        TableError, which names the option, if none does.
-        """
+        """Return the names of columns that match a pattern; TableError, with the option, if none does."""
         return matching(self.by_name, pattern) or [self.find(pattern, option).name]
 
     def numeric(self, column: Column) -> Column:
@@ -169,11 +151,18 @@ class Columns:
                 f"{self.source}: expected a percent sign in every cell of column {column.name!r} or in none, got "
                 f"{truncate(other.text)!r} in {self.place(other.row)}; write all cells alike."
             )
-        if AMBIGUOUS_COMMA in column.notations and not self._has_decimal_commas:
-            raise self._ambiguous_mark(column, AMBIGUOUS_COMMA)
-        if AMBIGUOUS_POINT in column.notations and self._has_decimal_commas:
-            raise self._ambiguous_mark(column, AMBIGUOUS_POINT)
+        mark, name = (".", AMBIGUOUS_POINT) if self._has_decimal_commas else (",", AMBIGUOUS_COMMA)
+        if cell := column.notations.get(name):
+            raise TableError(
+                f"{self.source}: expected a number in {self.place(cell.row)}, column {column.name!r}, got "
+                f"{cell.text!r}, which may have a decimal {name} or one between thousands; if it is decimal write "
+                f"{option_text('decimal', mark)}, else leave out the {name}s."
+            )
         return column
+
+    def matrix(self, columns: Sequence[Column]) -> Floats:
+        """Return the numbers of columns, shape (rows, columns); TableError as for `numeric`."""
+        return np.column_stack([self.numeric(column).numbers for column in columns])
 
     @cached_property
     def _has_decimal_commas(self) -> bool:
@@ -181,15 +170,6 @@ class Columns:
         if self.decimal is not None:
             return self.decimal == ","
         return any(_DECIMAL_COMMA in column.notations for column in self.columns)
-
-    def _ambiguous_mark(self, column: Column, notation: str) -> TableError:
-        cell = column.notations[notation]
-        mark, name = (",", "comma") if notation == AMBIGUOUS_COMMA else (".", "point")
-        return TableError(
-            f"{self.source}: expected a number in {self.place(cell.row)}, column {column.name!r}, got {cell.text!r}, "
-            f"which may have a decimal {name} or one between thousands; write {option_text('decimal', mark)} if it is "
-            f"decimal, and leave out the {name}s if not."
-        )
 
 
 class _ParsedCell(NamedTuple):
@@ -202,8 +182,7 @@ class _ParsedCell(NamedTuple):
 def parse_cell(cell: Any) -> _ParsedCell:
     """Parse a cell: number, boolean, percentage, decimal comma, or missing.
 
-    Returns `number` (NaN if missing, None if invalid) and `notation`, how it is written: "plain", "percent", "word"
-    (yes or no), "decimal comma", "timeout", "comma" or "point"; the last two may separate thousands.
+    Returns `number` (NaN if missing, None if invalid) and `notation`, such as "percent": how it is written.
 
     >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
     [0.5, 1.0, nan, 0.125, 0.5, None, None]
@@ -270,15 +249,11 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells; the texts of all columns are kept.
-
-    source: name of the table in messages.
-    note: remark of the reader to add to the notes; "" for none.
-    """
+    """Parse a table that is given as rows of cells; the texts of all columns are kept."""
     check_unique_names(source, names)
     cells = []
     for row in rows:
-        cells.append([_plain_cell(cell) for cell in row])
+        cells.append([cell if cell is None or isinstance(cell, str | int | float) else str(cell) for cell in row])
         # Checking every row would take longer than reading it.
         if len(cells) % 4096 == 0:
             check_memory(source, _CELL_SIZE * len(cells) * len(names))
@@ -304,12 +279,9 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
     ]
 
 
-def check_unique_names(source: str, names: Sequence[str]) -> None:
-    """Raise TableError if two columns have the same name."""
-    check_unique(source, "columns must have different names", names, "rename one of them")
-
-
-def check_unique(source: str, rule: str, names: Sequence[str], fix: str) -> None:
+def check_unique_names(
+    source: str, names: Sequence[str], rule: str = "columns must have different names", fix: str = "rename one of them"
+) -> None:
     """Raise TableError "source: rule, got NAME twice; fix." if a name occurs twice."""
     seen: set[str] = set()
     for name in names:
@@ -327,28 +299,21 @@ def _repair_text(column: Column) -> str:
     """Return the fix, for an error message, of the first cell that is no number."""
     assert column.first_invalid is not None
     if has_result_word(column):
-        scores = option_text("kind", "scores")
-        return f"write 1 for pass and 0 for fail in every cell, with {scores}, since higher is then better"
+        return (
+            f"write 1 for pass and 0 for fail in every cell, with {option_text('kind', 'scores')}, since higher is "
+            "then better"
+        )
     share = parse_share(column.first_invalid.text)
     if share is not None:
         points, most = share
-        limits = option_text("range", (0.0, most))
-        return f"write {points / most:g}, or {points:g} in every cell with {limits}"
+        return f"write {points / most:g}, or {points:g} in every cell with {option_text('range', (0.0, most))}"
     return f"fill it in, leave out the row, or leave out the column with {option_text('ignore', [column.name])}"
 
 
 def parse_share(text: str) -> tuple[float, float] | None:
-    """Return points and their maximum of a text such as "8/10"; None for other texts.
-
-    >>> parse_share("8/10"), parse_share("8"), parse_share("8/0")
-    ((8.0, 10.0), None, None)
-    """
+    """Return points and their maximum of a text such as "8/10" or "8 out of 10"; None for other texts."""
     found = _SHARE.fullmatch(text.strip())
     return (float(found[1]), float(found[2])) if found and float(found[2]) > 0 else None
-
-
-def _plain_cell(cell: Any) -> Any:
-    return cell if cell is None or isinstance(cell, str | int | float) else str(cell)
 
 
 def _to_float(cell: Any) -> float | None:

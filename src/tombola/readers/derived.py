@@ -37,16 +37,14 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
     if len(others) < 2:
         return {}, {}
     ignored, questions = {}, {}
-    for column in numeric:
-        if is_summary_name(column.name):
-            # Zeros and ones equal the largest of others in a few rows by chance.
-            flags = np.isin(column.numbers[~np.isnan(column.numbers)], (0, 1)).all()
-            least = _MIN_ROWS if flags else _MIN_NAMED_ROWS
-            reason = _function_of(column, others, least, _MIN_SHARE, summary_functions(column.name))
-            if reason:
-                ignored[column.name] = reason
-            else:
-                questions[column.name] = _question(column, "its name is that of a summary")
+    for column in (one for one in numeric if is_summary_name(one.name)):
+        # Zeros and ones equal the largest of others in a few rows by chance.
+        flags = np.isin(column.numbers[~np.isnan(column.numbers)], (0, 1)).all()
+        least = _MIN_ROWS if flags else _MIN_NAMED_ROWS
+        if reason := _function_of(column, others, least, _MIN_SHARE, summary_functions(column.name)):
+            ignored[column.name] = reason
+        else:
+            questions[column.name] = _question(column, "its name is that of a summary")
     for column in others if 2 < len(others) <= _MAX_COLUMNS else ():
         rest = [one for one in others if one is not column]
         if _function_of(column.head(_FIRST_ROWS), [one.head(_FIRST_ROWS) for one in rest], _MIN_ROWS, 1.0):
@@ -60,16 +58,13 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
 def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns, list[str]]:
     """Return the table without a last row of sums or means, and a note on that row.
 
-    Its id is blank or a word such as total, and each of its numbers is the sum (or each the mean) of the rows above.
-    In a table without ids such sums are kept, and the note asks.
-
-    id_column: the column with the ids; None to detect it.
+    Its id (in `id_column`; None to detect it) is blank or a word such as total, and each of its numbers is the sum (or
+    each the mean) of the rows above. In a table without ids such sums are kept, and the note asks.
     """
     last = table.rows - 1
-    label = table.by_name.get(id_column) if id_column else None
-    label = label or next((column for column in table.columns if is_id_name(column.name)), None)
-    if label is None and table.columns[0].n_numbers == 0:
-        label = table.columns[0]
+    named = [table.by_name[id_column]] if id_column in table.by_name else []
+    named += [column for column in table.columns if is_id_name(column.name)]
+    label = next(iter(named), table.columns[0] if table.columns[0].n_numbers == 0 else None)
     if label is None:
         return table, _sum_question(table)
     word = label.texts[last].strip() if label.texts is not None else "" if np.isnan(label.numbers[last]) else "number"
@@ -117,12 +112,10 @@ def _question(column: Column, reason: str) -> str:
 def _function_of(
     column: Column, columns: Sequence[Column], least: int, share: float, stated: Sequence[str] | None = None
 ) -> str:
-    """Return the function of other columns that a column is, as text; "" if none.
+    """Return the function (a `stated` one, if any) of other columns that a column is, as text; "" if none.
 
-    Missing cells of the others are left out, as in spreadsheets.
-
-    least, share: rows to compare at least, and the share of them that must agree.
-    stated: functions that count; None for all.
+    Missing cells of the others are left out, as in spreadsheets. At least `least` rows are compared; a `share` of them
+    must agree.
     """
     numbers, others = column.numbers, np.column_stack([one.numbers for one in columns])
     filled = ~np.isnan(others)

@@ -6,7 +6,7 @@ Theorem C1 allows that. Missing numbers stay NaN: the models replace them by med
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import MISSING, Column, Columns, columns_from_rows
+from tombola.readers.input_checks import import_optional
 from tombola.readers.names import classify_name, is_group_name, is_id_name, is_summary_name, matching
-from tombola.readers.options import ReadOptions
+from tombola.readers.options import EncodedFeatures, ReadOptions
 
 if TYPE_CHECKING:
     from tombola.readers.cells import RowList
@@ -29,14 +30,6 @@ _MIN_LEVEL_ROWS = 5
 _MAX_LEVEL_SHARE = 0.5
 # Hash buckets of words and word pairs, and dimensions kept by the truncated SVD.
 _TEXT_BUCKETS, _TEXT_DIMENSIONS = 1 << 16, 32
-
-
-class _Encoded(NamedTuple):
-    """Encoded features: an array, a name for each of its columns, and notes."""
-
-    values: Floats
-    names: tuple[str, ...]
-    notes: list[str]
 
 
 def feature_columns(
@@ -65,14 +58,10 @@ def feature_columns(
     return plain, texts
 
 
-def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> _Encoded:
-    """Encode columns as numbers: categories one-hot, free text as reduced TF-IDF.
+def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Column] = ()) -> EncodedFeatures:
+    """Encode columns as numbers: categories one-hot, free text (`texts`) as reduced TF-IDF.
 
-    Returns values, shape (rows, features), with names and notes. The notes state categories, missing values and the
-    encoding of text.
-
-    plain: columns of numbers or categories.
-    texts: columns of free text.
+    Returns values, shape (rows, features), with names and notes.
 
     >>> import numpy as np
     >>> size = Column("size", np.array([3.0, np.nan, 5.0, 4.0]))
@@ -84,7 +73,7 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
     parts += [_encode_text(table, column) for column in texts]
     names = tuple(name for part in parts for name in part.names)
     used = [column.name for column in (*plain, *texts)]
-    return _Encoded(
+    return EncodedFeatures(
         np.column_stack([part.values for part in parts]), names,
         [f"features: {join_names(used)}", *(note for part in parts for note in part.notes)],
     )  # fmt: skip
@@ -92,13 +81,8 @@ def encode_features(table: Columns, plain: Sequence[Column], texts: Sequence[Col
 
 def features_of_list(
     listed: "RowList", features: Sequence[str], text: Sequence[str], source: str = "list"
-) -> _Encoded:  # fmt: skip
-    """Encode columns of a work list, named or matched by patterns such as size_*.
-
-    Returns values, names and notes, as `encode_features`.
-
-    features, text: columns of numbers or categories, and columns of free text.
-    """
+) -> EncodedFeatures:  # fmt: skip
+    """Encode columns of a work list, named or matched by patterns, as `encode_features`."""
     table = columns_from_rows(source, listed.columns, listed.cells)
     options = ReadOptions(ids=listed.id_column, features=features, text=text)
     plain, texts = feature_columns(table, options, {listed.id_column} if "*" in features else ())
@@ -106,27 +90,15 @@ def features_of_list(
 
 
 def possible_features(table: Columns, ignored: Collection[str]) -> tuple[str, ...]:
-    """Return ignored numeric columns that vary and are named like none of the roles.
+    """Return ignored numeric columns that vary, and are not named like outcomes, ids or summaries."""
+    numeric = [table.by_name[name] for name in ignored if table.by_name[name].first_invalid is None]
+    varying = [c.name for c in numeric if np.fmin.reduce(c.numbers) < np.fmax.reduce(c.numbers)]
+    return tuple(name for name in varying if not (_is_outcome_name(name) or is_id_name(name) or is_summary_name(name)))
 
-    The roles are outcomes, ids and summaries.
-    """
-    found = []
-    for name in ignored:
-        column = table.by_name[name]
-        known = column.numbers[~np.isnan(column.numbers)]
-        outcome = classify_name(name) in ("loss", "score", "cost", "date") or (
-            classify_name(name) == "label" and not is_group_name(name)
-        )
-        varies = known.size > 0 and float(known.min()) < float(known.max())
-        if (
-            column.first_invalid is None
-            and varies
-            and not outcome
-            and not is_id_name(name)
-            and not is_summary_name(name)
-        ):
-            found.append(name)
-    return tuple(found)
+
+def _is_outcome_name(name: str) -> bool:
+    name_class = classify_name(name)
+    return name_class in ("loss", "score", "cost", "date") or (name_class == "label" and not is_group_name(name))
 
 
 def _matching(table: Columns, patterns: Sequence[str], option: str, excluded: Collection[str]) -> dict[str, Column]:
@@ -134,22 +106,19 @@ def _matching(table: Columns, patterns: Sequence[str], option: str, excluded: Co
     return {name: table.by_name[name] for name in names if name not in excluded}
 
 
-def _encode_column(table: Columns, column: Column) -> _Encoded:
+def _encode_column(table: Columns, column: Column) -> EncodedFeatures:
     if column.first_invalid is not None and column.n_numbers < len(column.numbers) / 2:
         return _encode_category(table, column)
     numbers = table.numeric(column).numbers
     missing = int(np.isnan(numbers).sum())
     if missing == len(numbers):
-        raise TableError(
-            f"{table.source}: expected numbers or words in the feature {column.name!r}, got an empty column; leave it "
-            "out."
-        )
+        raise TableError(f"{table.source}: feature {column.name!r} must have numbers or words, got none; leave it out.")
     share = f"{missing:,} of {len(numbers):,} values missing"
     notes = [f"feature {column.name!r}: {share}; models use the median of the rows seen"] if missing else []
-    return _Encoded(numbers[:, None], (column.name,), notes)
+    return EncodedFeatures(numbers[:, None], (column.name,), notes)
 
 
-def _encode_category(table: Columns, column: Column) -> _Encoded:
+def _encode_category(table: Columns, column: Column) -> EncodedFeatures:
     """One-hot encode the frequent levels; a missing cell is a level of its own."""
     cells = ["(missing)" if cell.strip().lower() in MISSING else cell for cell in column.texts or ()]
     counts = Counter(cells)
@@ -166,38 +135,30 @@ def _encode_category(table: Columns, column: Column) -> _Encoded:
     note = f"feature {column.name!r}: {len(counts)} categories, one column each for {len(kept)}"
     if "(missing)" in counts:
         note += f"; {counts['(missing)']:,} of {len(cells):,} values missing, a category of its own"
-    return _Encoded(values, tuple(f"{column.name}={level}" for level in kept), [note])
+    return EncodedFeatures(values, tuple(f"{column.name}={level}" for level in kept), [note])
 
 
-def _encode_text(table: Columns, column: Column) -> _Encoded:
+def _encode_text(table: Columns, column: Column) -> EncodedFeatures:
     """Encode free text: hashed words and word pairs, TF-IDF, truncated SVD."""
-    try:
-        from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-    except ImportError:
-        raise TableError(
-            f"{table.source}: expected scikit-learn, which encodes the text of {column.name!r}, found none; "
-            "write pip install 'tombola[context]'."
-        ) from None
-    cells = column.texts if column.texts is not None else column.labels
-    hashing: Any = HashingVectorizer(n_features=_TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
+    reduction = import_optional("sklearn.decomposition", table.source, "context")
+    words = import_optional("sklearn.feature_extraction.text", table.source, "context")
+    cells = column.labels
+    hashing = words.HashingVectorizer(n_features=_TEXT_BUCKETS, ngram_range=(1, 2), alternate_sign=False, norm=None)
     counts = hashing.transform(cells)
     dimensions = min(_TEXT_DIMENSIONS, len(cells) - 1)
     if dimensions < 1 or counts.nnz == 0:
         raise TableError(f"{table.source}: expected words in the text {column.name!r}, got none; leave it out.")
-    weights = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+    weights = words.TfidfTransformer(sublinear_tf=True).fit_transform(counts)
     # A fixed seed: the same text gives the same features.
-    reduced: Floats = TruncatedSVD(dimensions, random_state=0).fit_transform(weights)
+    reduced: Floats = reduction.TruncatedSVD(dimensions, random_state=0).fit_transform(weights)
     length = np.log1p(np.array([len(cell) for cell in cells], np.float64))
     names = (*(f"{column.name}:{i}" for i in range(dimensions)), f"{column.name}:length")
     note = f"text {column.name!r}: TF-IDF of hashed words and word pairs, {dimensions} dimensions by truncated SVD"
-    return _Encoded(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
+    return EncodedFeatures(np.column_stack([reduced, length]), names, [f"{note}, and the logarithm of its length"])
 
 
 def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
-    """Return a column of a long table with one cell per row.
-
-    TableError if the lines of a row have different cells.
+    """Return a column of a long table with one cell per row; TableError if the lines of a row differ.
 
     lines: row number, from 0, of each line.
     """
@@ -207,8 +168,9 @@ def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
         one, other = cells[line], cells[first[row]]
         if one != other and not (one != one and other != other):  # NaN is unequal to itself
             raise TableError(
-                f"{table.source}: expected the column {column.name!r} to be the same in all lines of a row, got "
-                f"{one!r} after {other!r} in {table.place(line)}; leave it out if it depends on the action."
+                f"{table.source}: expected one {column.name} for each row, the column {column.name!r} to be the same "
+                f"in all lines of a row, got {one!r} after {other!r} in {table.place(line)}; leave it out if it "
+                "depends on the action."
             )
     texts = None if column.texts is None else [column.texts[line] for line in first]
     return column._replace(numbers=column.numbers[first], texts=texts)

@@ -1,9 +1,11 @@
-"""Checks before reading: a regular file, which fits into memory."""
+"""Checks before reading: a regular file, which fits into memory, and a package that reads it."""
 
 import os
 import stat
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tombola._files import file_type_text
 from tombola.errors import TableError
@@ -34,6 +36,17 @@ def check_memory(source: str, size: int) -> None:
             f"{source}: expected a table that fits into half of this machine's memory ({_machine_memory() / 2e9:.1f} "
             f"GB), got {size / 1e9:.1f} GB; save it as .npy in float32, which is not read into memory."
         )
+
+
+def import_optional(name: str, source: str, extra: str = "tables") -> Any:
+    """Import a package that reads this kind of table; TableError, with the extra that installs it, without it."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise TableError(
+            f"{source}: expected the package {name}, which reads this kind of table, found none; "
+            f'write pip install "tombola[{extra}]", or save the table as CSV.'
+        ) from None
 
 
 @cache

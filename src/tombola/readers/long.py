@@ -8,6 +8,7 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.readers.columns import Column, Columns, notation_notes
+from tombola.readers.features import one_per_row
 from tombola.readers.names import (
     ACTION,
     COSTS,
@@ -19,6 +20,7 @@ from tombola.readers.names import (
     WEAK_ACTION,
     classify_name,
     direction_of,
+    value_names,
 )
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.readers.units import check_percent_cells
@@ -29,16 +31,14 @@ _MAX_SPARSE_CELLS = 10_000_000
 
 
 def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
-    """Return the column that names the action of each line; None if the table is wide.
-
-    Names such as model count only beside a column of values.
-    """
+    """Return the column that names the action of each line; None if the table is wide."""
     if options.action is not None:
         return table.find(options.action, "action")
     if options.actions is not None and all(name in table.by_name for name in options.actions):
         return None
     numeric = (*LOSSES, *SCORES, *PROBABILITY)
     values = [c for c in table.columns if c.name.lower() in numeric or _is_value(c)]
+    # Names such as model count only beside a column of values.
     has_value = options.value is not None or len(values) == 1 or _named(table, numeric) is not None
     return _named(table, (*ACTION, *WEAK_ACTION) if has_value else ACTION)
 
@@ -48,11 +48,8 @@ def read_long(
 ) -> tuple[ParsedTable, Integers]:
     """Parse a long table; return it, and the row number, from 0, of each line.
 
-    Rows and actions keep the order of their first lines. Raises TableError for a log of chosen actions, with one action
-    per row.
-
-    action: the column that names the action of each line.
-    average: average repeated lines of a row and action, which otherwise raise TableError.
+    Rows and actions keep the order of their first lines. Raises TableError for a log, with one action per row, and for
+    repeated lines of a row and action, unless `average`.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
@@ -64,7 +61,7 @@ def read_long(
     if len(row_names) == table.rows:
         raise logged_table_error(table.source, evidence)
     _check_size(table, len(row_names), names)
-    value = _value_column(table, options, {ids.name, action.name})
+    value = table.numeric(_value_column(table, options, {ids.name, action.name}))
     check_percent_cells(table, [value], options.range)
     kind, unit = direction_of([value.name])
     cells = (rows, columns, (len(row_names), len(names)))
@@ -88,7 +85,7 @@ def read_long(
         actions=tuple(names),
         ids=tuple(row_names),
         costs=costs,
-        delays=_delays(table, delay, rows, len(row_names)),
+        delays=one_per_row(table, table.numeric(delay), rows).numbers if delay else None,
         notes=notes,
         unit=unit,
     ).select_actions(options.actions)
@@ -106,8 +103,7 @@ def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
     blank = next((row for row, text in enumerate(labels) if text in ("", "nan")), None)
     if blank is not None:
         raise TableError(
-            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, got none; fill it in, "
-            "or leave out the line."
+            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, got none; add it."
         )
     codes = np.array([index.setdefault(label, len(index)) for label in labels], dtype=np.int64)
     return codes, list(index)
@@ -116,8 +112,7 @@ def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
 def _check_size(table: Columns, rows: int, names: list[str]) -> None:
     if len(names) < 2:
         raise TableError(
-            f"{table.source}: expected at least two actions, got {join_names(names)} only; "
-            "check the column with the actions."
+            f"{table.source}: expected at least two actions, got {join_names(names)} only; check their column."
         )
     if rows * len(names) > max(_MAX_SPARSE_CELLS, 20 * table.rows):
         raise TableError(
@@ -129,19 +124,19 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
 
 def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Column:
     if options.value is not None:
-        return table.numeric(table.find(options.value, "value"))
-    names = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[options.kind]
+        return table.find(options.value, "value")
+    names = value_names(options.kind)
     rest = [column for column in table.columns if column.name not in taken]
-    value = _named(table, names) or next((column for column in rest if _is_value(column)), None)
-    if value is None and len(rest) == 1 and options.kind is not None:
-        value = rest[0]
+    # A single column of any name is the value if its direction is given.
+    only = rest[0] if len(rest) == 1 and options.kind is not None else None
+    value = _named(table, names) or next((column for column in rest if _is_value(column)), only)
     if value is None:
         raise TableError(
             f"{table.source}: expected a column called {' or '.join(names)}, got {join_names([*table.by_name])}; "
             f"name it with {option_text('value', 'NAME')}, and write {option_text('kind', 'losses')} or "
             f"{option_text('kind', 'scores')}."
         )
-    return table.numeric(value)
+    return value
 
 
 def _is_value(column: Column) -> bool:
@@ -158,33 +153,16 @@ def _pivot(
     counts = np.bincount(places, minlength=shape[0] * shape[1])
     if not average and counts.max() > 1:
         line = int(np.nonzero(counts[places] > 1)[0][1])
+        place = f"{table.place(line)} or before"
         raise TableError(
-            f"{table.source}: expected one line for each row and action, got a second one in {table.place(line)} or "
-            "before; leave out the duplicates."
+            f"{table.source}: expected one line for each row and action, got a second one in {place}; drop it."
         )
     sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
     means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
     return means
 
 
-def _delays(table: Columns, delay: Column | None, rows: Integers, count: int) -> Floats | None:
-    if delay is None:
-        return None
-    numbers = table.numeric(delay).numbers
-    delays = np.full(count, np.nan)
-    delays[rows] = numbers
-    other = ~((delays[rows] == numbers) | (np.isnan(delays[rows]) & np.isnan(numbers)))
-    if other.any():
-        raise TableError(
-            f"{table.source}: expected one delay for each row, got another one for the same row in "
-            f"{table.place(int(np.argmax(other)))}; give all lines of a row the same delay."
-        )
-    return delays
-
-
 def _first_missing(values: Floats, rows: Sequence[str], names: Sequence[str]) -> str | None:
-    missing = np.isnan(values)
-    if not missing.any():
-        return None
-    row, action = np.unravel_index(int(np.argmax(missing)), values.shape)
-    return f"row {rows[int(row)]!r}, action {names[int(action)]!r}, got none"
+    for row, action in np.argwhere(np.isnan(values))[:1].tolist():
+        return f"row {rows[row]!r}, action {names[action]!r}, got none"
+    return None

@@ -10,16 +10,14 @@ from typing import Literal, TypeAlias
 _NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
 # Direction of numbers: lower or higher is better.
 Kind: TypeAlias = Literal["losses", "scores"]
+# Both directions, in the order in which messages offer them.
+KINDS: tuple[Kind, Kind] = ("scores", "losses")
 
-# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold losses.
+# Names, in lower case, of arrays in an NPZ archive and of columns in a long table; delays are in rounds.
 LOSSES = ("losses", "loss")
-# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold scores.
 SCORES = ("scores", "score", "rewards", "reward")
-# Names, in lower case, of arrays in an NPZ archive and of columns in a long table that hold costs.
 COSTS = ("costs", "cost")
-# Names, in lower case, of arrays in an NPZ archive and of columns that hold delays, in rounds.
 DELAYS = ("delays", "delay")
-# Names, in lower case, of arrays and columns that are read as ids of rows: those in common use.
 IDS = ("ids", "id", "row", "row_id", "instance_id")
 # Names of a column of actions. Each of these alone marks a long table: every line has one action.
 ACTION = ("action", "logged_action", "chosen_action")
@@ -101,6 +99,11 @@ def classify_name(name: str) -> _NameClass:
     return next((kind for kind, words in classes if ends & words), "plain")
 
 
+def value_names(kind: Kind | None) -> tuple[str, ...]:
+    """Return the names of values of a direction, or of both, that long tables and archives use."""
+    return {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[kind]
+
+
 def direction_of(names: Sequence[str]) -> tuple[Kind | None, str]:
     """Return the direction and the unit that all of these column names state.
 
@@ -170,11 +173,7 @@ def is_summary_name(name: str) -> bool:
 
 
 def summary_functions(name: str) -> tuple[str, ...]:
-    """Return the functions of the other columns that the words of a name state.
-
-    >>> summary_functions("mean score"), summary_functions("Max"), summary_functions("gpt")
-    (('mean',), ('largest',), ())
-    """
+    """Return the functions of other columns that a name states; ("mean",) for "mean score"."""
     words = {*_words(name)}
     return tuple(function for function, stated in _SUMMARIES.items() if words & stated)
 

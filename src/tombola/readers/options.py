@@ -12,7 +12,15 @@ from tombola._formatting import command_text, join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.columns import TIMEOUT_NOTE
-from tombola.readers.names import Kind, contrary_names, direction_of, direction_of_file
+from tombola.readers.names import KINDS, Kind, contrary_names, direction_of, direction_of_file
+
+
+class EncodedFeatures(NamedTuple):
+    """Encoded features: an array (rows, features), a name for each of its columns, and notes."""
+
+    values: Floats
+    names: tuple[str, ...]
+    notes: list[str]
 
 
 class ReadOptions(NamedTuple):
@@ -50,17 +58,14 @@ class ParsedTable(NamedTuple):
     """A parsed table, its numbers in their own unit and NaN for missing cells.
 
     values, costs: rows x actions; costs may have a third axis of resources
-    delays: rounds until the feedback of each row
     first_missing: place of the first missing cell, as text; None if no cell is missing, or its place is unknown
     unit: word for the numbers in the column names, or ""
     ignored, groups: columns that are not used, with the reason; columns of groups, with their number
-    features: rows x features, NaN where missing
-    possible_features: ignored numeric columns that could be features
+    possible_features, other_units: ignored columns that could be features, or look like actions in another unit
     strata: the group of each row, from the column of the option `by`
     value_columns: names of the columns of values in the file
     by_file: whether the name of the file states the direction
     questions: those of the notes that are about rows and columns that sum up the others
-    other_units: ignored columns of numbers that look like actions in another unit
     has_summary_row: whether the last line was left out, because it sums up the others
     """
 
@@ -116,49 +121,50 @@ class ParsedTable(NamedTuple):
             return self
         return self._replace(kind=kind, by_file=True)
 
+    def with_features(self, encoded: "EncodedFeatures") -> "ParsedTable":
+        """Return the table with features, and the notes on them."""
+        values, names, notes = encoded
+        return self._replace(features=values, feature_names=names, notes=[*self.notes, *notes])
+
     def select_actions(self, actions: Sequence[str] | None) -> "ParsedTable":
         """Return the table with the named actions only, in this order; None selects all.
 
-        Columns of an array without names get these names, if there are as many.
+        If an array without names has as many columns, other names than their numbers are new names.
         """
         if actions is None:
             return self
-        # Numbers select columns; other names are new ones.
         if self.actions is None and len(actions) == self.values.shape[1] and not {*actions} <= {*self.names}:
             return self._replace(actions=tuple(actions))
-        for name in actions:
-            if name not in self.names:
-                raise TableError(
-                    f"{self.source}: expected an action called {name!r} as {option_text('actions')} states, got "
-                    f"{join_names(self.names)}; name those, or all of them."
-                )
+        unknown = next((name for name in actions if name not in self.names), None)
+        if unknown is not None:
+            raise TableError(
+                f"{self.source}: expected an action called {unknown!r} as {option_text('actions')} states, got "
+                f"{join_names(self.names)}; name those, or all of them."
+            )
         chosen = [self.names.index(name) for name in actions]
         costs = None if self.costs is None else self.costs[:, chosen]
         return self._replace(values=self.values[:, chosen], actions=tuple(actions), costs=costs)
 
-    def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({}), hint: str = "") -> Kind:
+    def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
         """Return the direction; TableError if neither names nor the caller state it.
 
         range_options: direction -> the option about the range that it needs as well, for the message.
-        hint: a further clause of the message.
         """
         if self.kind is not None:
             return self.kind
         # The names of the file: those of the actions may lack a word, and the value of a long table has one name.
         names = self.value_columns if len(self.value_columns) == len(self.names) else self.names
-        higher = command_text("kind", "scores", range_options.get("scores", ""))
-        lower = command_text("kind", "losses", range_options.get("losses", ""))
+        higher, lower = (command_text("kind", kind, range_options.get(kind, "")) for kind in KINDS)
         raise TableError(
             f"{self.source}: expected losses (lower is better) or scores (higher is better), got columns named "
-            f"{join_names(names)}, which can be either; write {higher} if higher is better, {lower} if "
-            f"lower is{f'; {hint}' if hint else ''}."
+            f"{join_names(names)}, which can be either; write {higher} if higher is better, {lower} if lower is."
         )
 
 
 def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError:
     """Return the error, to be raised, for a table with the loss of one action per row.
 
-    evidence, hint: clauses of the message: how that was detected, and the end of the advice.
+    evidence, hint: how that was detected, and the end of the advice.
     """
     return TableError(
         f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "

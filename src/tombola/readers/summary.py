@@ -13,13 +13,10 @@ from tombola.readers.names import IDS, Kind
 from tombola.readers.options import ParsedTable, ReadOptions
 from tombola.readers.table import parse_table
 from tombola.readers.to_pool import (
-    KINDS,
     MAX_DROPPED_SHARE,
-    NOT_TRUE_LIMITS,
     TIME_LIMIT,
     direction_text,
     incomplete_rows,
-    is_unusual_range,
     range_option,
     suggested_range,
     value_range,
@@ -57,7 +54,6 @@ def group_rows(
 
     values: shape (rows, actions), in the unit of the table; NaN for missing cells.
     strata: group of each row.
-    kind: direction of the values; None if unknown.
 
     >>> values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.5]])
     >>> [(one.name, one.rows, one.best) for one in group_rows(values, ["x", "y", "x"], ["a", "b"], "losses")]
@@ -99,18 +95,16 @@ class TableSummary(NamedTuple):
         """Whether more than half of the rows are incomplete, without stated timeouts."""
         return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.parsed.has_timeouts
 
-    @property
-    def _has_many_blanks(self) -> bool:
-        """Whether so many rows are incomplete that dropping them would lose much."""
-        return self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.parsed.has_timeouts
-
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
-        parsed = self.parsed
+        parsed, (low, high) = self.parsed, self._value_range()
+        direction = "the names do not state whether lower is better"
+        if parsed.kind is not None:
+            direction = direction_text(parsed.kind, parsed.unit, by_file=parsed.by_file)
         facts = [
             ("rows", f"{parsed.values.shape[0]:,}"),
             ("actions", f"{len(parsed.names):,}: {join_names(parsed.names, limit=12, length=40)}"),
-            ("values", self._values_text()),
+            ("values", f"{low:g} to {high:g}, {direction}"),
             ("missing", self._missing_text()),
         ]
         if parsed.ids is not None:
@@ -122,17 +116,15 @@ class TableSummary(NamedTuple):
         if parsed.groups:
             groups = [f"{name} ({plural(count, 'group')})" for name, count in parsed.groups.items()]
             facts.append(("groups", join_names(groups, limit=12)))
-        if parsed.features is not None:
-            names = join_names(parsed.feature_names, limit=12, length=40)
-            facts.append(("features", f"{len(parsed.feature_names):,}: {names}"))
-        if parsed.possible_features:
-            names = join_names(parsed.possible_features, limit=12, length=40)
-            known = "if known before the action is chosen"
-            facts.append(("could be features", f"{names} ({option_text('features', 'NAMES')}, {known})"))
+        if names := parsed.feature_names:
+            facts.append(("features", f"{len(names):,}: {join_names(names, limit=12, length=40)}"))
+        if names := parsed.possible_features:
+            hint = f"({option_text('features', 'NAMES')}, if known before the action is chosen)"
+            facts.append(("could be features", f"{join_names(names, limit=12, length=40)} {hint}"))
         ignored = [
-            f"{name or '(no name)'}: {reason}" for name, reason in parsed.ignored.items() if name not in parsed.groups
+            (name or "(no name)", reason) for name, reason in parsed.ignored.items() if name not in parsed.groups
         ]
-        return [*facts, *(("ignored", line) for line in ignored)]
+        return [*facts, *(("ignored", f"{name}: {reason}") for name, reason in ignored)]
 
     @property
     def quantity(self) -> str:
@@ -148,14 +140,12 @@ class TableSummary(NamedTuple):
         """Return header and first rows of a corner of the table, as text."""
         parsed, names = self.parsed, self.parsed.names
         more = ["..."] if len(names) > _SAMPLE_ACTIONS else []
-        with_ids = parsed.ids is not None
-        header = [*(["id"] if with_ids else []), *(truncate(name, 24) for name in names[:_SAMPLE_ACTIONS]), *more]
-        rows = [
-            [*([truncate(parsed.ids[row], 24)] if parsed.ids is not None else []),
-             *(f"{number:.6g}" for number in parsed.values[row, :_SAMPLE_ACTIONS]), *more]
-            for row in range(min(_SAMPLE_ROWS, parsed.values.shape[0]))
-        ]  # fmt: skip
-        return header, rows
+        header = [*(truncate(name, 24) for name in names[:_SAMPLE_ACTIONS]), *more]
+        corner = parsed.values[:_SAMPLE_ROWS, :_SAMPLE_ACTIONS]
+        rows = [[*(f"{number:.6g}" for number in row), *more] for row in corner]
+        if parsed.ids is None:
+            return header, rows
+        return ["id", *header], [[truncate(parsed.ids[at], 24), *row] for at, row in enumerate(rows)]
 
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
         """Return the commands to run next, as pairs (purpose, command line).
@@ -165,18 +155,14 @@ class TableSummary(NamedTuple):
         command: `tombola compare` with the table, as typed; missing options are appended.
         source: path of the table.
         """
-        kinds, directions = self._directions()
         if self.is_unfinished and (races := self.race_steps(source)):
             return races
-        purposes = directions or ["compare the learners"]
-        words = command.split()
-        needed = [[one for one in self.needed_options(kind) if one.split()[0] not in words] for kind in kinds]
-        steps = [(text, " ".join([command, *options])) for text, options in zip(purposes, needed, strict=True)]
-        if is_unusual_range(self.parsed):
-            seen = option_text("range", suggested_range(*value_range(self.parsed)))
-            steps = [(f"{text} ({NOT_TRUE_LIMITS})" if seen in step else text, step) for text, step in steps]
+        words, steps = command.split(), []
+        for kind, condition in self._directions():
+            needed = [one for one in self.needed_options(kind) if one.split()[0] not in words]
+            steps.append((condition or "compare the learners", " ".join([command, *needed])))
         limit = option_text("range", (0.0, TIME_LIMIT))
-        if self.parsed.has_timeouts and limit in steps[0][1]:
+        if limit in steps[0][1]:
             tenfold = option_text("range", (0.0, _TENFOLD_LIMIT))
             purpose = "the same by PAR10, where each timeout counts as ten time limits"
             steps.append((purpose, steps[0][1].replace(limit, tenfold)))
@@ -190,21 +176,20 @@ class TableSummary(NamedTuple):
         source: path of the table; "-" for standard input.
         limits: the smallest and the largest possible value; None to suggest them.
         """
-        if not self._has_many_blanks or not self.parsed.id_column or source == "-":
+        many = self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.parsed.has_timeouts
+        if not many or not self.parsed.id_column or source == "-":
             return []
-        kinds, directions = self._directions()
         purpose = "finish the table as a race, which needs only some of the missing cells"
-        purposes = [f"{purpose}, {one}" for one in directions] or [purpose]
-        return [(text, self._race_command(source, kind, limits)) for text, kind in zip(purposes, kinds, strict=True)]
+        return [
+            (", ".join(filter(None, [purpose, condition])), self._race_command(source, kind, limits))
+            for kind, condition in self._directions()
+        ]
 
-    def _directions(self) -> tuple[tuple[Kind, ...], list[str]]:
+    def _directions(self) -> list[tuple[Kind, str]]:
         """Return the possible directions, and the condition of each if none is stated."""
-        if self.parsed.kind:
-            return (self.parsed.kind,), []
-        if self.parsed.has_timeouts:
-            # Run times: lower is better.
-            return ("losses",), []
-        return KINDS, ["if higher is better", "if lower is better"]
+        # Of run times, lower is better.
+        stated: Kind | None = self.parsed.kind or ("losses" if self.parsed.has_timeouts else None)
+        return [(stated, "")] if stated else [("scores", "if higher is better"), ("losses", "if lower is better")]
 
     def _race_command(self, source: str, kind: Kind, limits: tuple[float, float] | None) -> str:
         """Return the command that continues a table as a race, with its cells as answers."""
@@ -232,39 +217,22 @@ class TableSummary(NamedTuple):
         except TableError:
             return (np.nan, np.nan)
 
-    def _values_text(self) -> str:
-        low, high = self._value_range()
-        kind = self.parsed.kind
-        by_file = self.parsed.by_file
-        direction = (
-            direction_text(kind, self.parsed.unit, by_file=by_file)
-            if kind
-            else "the names do not state whether lower is better"
-        )
-        return f"{low:g} to {high:g}, {direction}"
-
     def _missing_text(self) -> str:
         rows, incomplete = self.parsed.values.shape[0], self._n_incomplete
         if not incomplete:
             return "none"
         text = f"{plural(self.n_missing, 'cell')} ({self.n_missing / self.parsed.values.size:.0%})"
         if self.n_missing:
-            text += f", the first in {self._first_missing()}"
+            row, action = np.argwhere(np.isnan(self.parsed.values))[0].tolist()
+            text += f", the first in {self.parsed.first_missing or f'row {row}, action {self.parsed.names[action]!r}'}"
         if self.parsed.has_timeouts:
             words = f"write your time limit for {TIME_LIMIT} below, and ten times it for {_TENFOLD_LIMIT}"
             return f"{text}; {words}: every timeout counts as it"
         if self.is_unfinished:
             hint = "" if self.parsed.id_column else ", which needs a column id to be finished as a race"
-            kind = "half-finished table" if 2 * self.n_missing >= self.parsed.values.size else "table with blanks"
-            return f"{text}; {incomplete:,} of {plural(rows, 'row')} incomplete: a {kind}{hint}"
-        return (
-            f"{text}; without the {plural(incomplete, 'incomplete row')} the answer is about the other "
-            f"{rows - incomplete:,}"
-        )
-
-    def _first_missing(self) -> str:
-        row, action = np.argwhere(np.isnan(self.parsed.values))[0].tolist()
-        return self.parsed.first_missing or f"row {row}, action {self.parsed.names[action]!r}"
+            return f"{text}; {incomplete:,} of {plural(rows, 'row')} incomplete: a half-finished table{hint}"
+        effect = f"without the {plural(incomplete, 'incomplete row')} the answer is about the other"
+        return f"{text}; {effect} {rows - incomplete:,}"
 
 
 def summarise_table(source: Any, options: ReadOptions) -> TableSummary:
@@ -289,9 +257,10 @@ def _missing_suffix(numbers: NDArray[Any]) -> str:
 
 def _cost_ranges(costs: NDArray[Any]) -> str:
     by_resource = costs.reshape(*costs.shape[:2], -1)
-    ranges = [_range_text(by_resource[:, :, resource]) for resource in range(by_resource.shape[2])]
-    text = f"{'; '.join(ranges)} a row"
+    text = "; ".join(_range_text(by_resource[:, :, resource]) for resource in range(by_resource.shape[2]))
     if np.isnan(costs).any():
-        return f"{text}{_missing_suffix(costs)}"
+        return f"{text} a row{_missing_suffix(costs)}"
     totals = by_resource[:, :, 0].sum(axis=0)
-    return f"{text}; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
+    return (
+        f"{text} a row; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
+    )

@@ -13,7 +13,7 @@ from tombola import _validate
 from tombola._formatting import is_cli_style, is_encodable, join_names, option_text, truncate
 from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.pool import Pool
-from tombola.readers.columns import Column, Columns, check_unique
+from tombola.readers.columns import Column, Columns, check_unique_names
 from tombola.readers.features import encode_features, feature_columns, one_per_row
 from tombola.readers.formats import read_file
 from tombola.readers.formats.arrays import read_array
@@ -92,6 +92,7 @@ def read_table(
     _check_choice("kind", kind, (None, "losses", "scores"))
     _check_choice("missing", missing, ("error", "drop", "worst"))
     _check_choice("decimal", decimal, (None, ".", ","))
+    _check_choice("rescale", rescale, (True, False))
     limits = _check_range(range, rescale=rescale)
     options = ReadOptions(
         kind, [actions] if isinstance(actions, str) else actions, costs, delay, ids, action, value, _patterns(ignore),
@@ -106,10 +107,12 @@ def read_table(
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
     """Parse a table, without handling missing cells, range or direction."""
     parsed = _parse(source, options)
-    for name, labels in (("ids", parsed.ids), ("actions", parsed.actions)):
-        _check_encodable(parsed.source, name, labels or ())
+    for name, labels in (("ids", parsed.ids or ()), ("actions", parsed.actions or ())):
+        if not is_encodable("".join(labels)):
+            wrong = next(label for label in labels if not is_encodable(label))
+            raise TableError(f"{parsed.source}: {name} must be valid Unicode, got {truncate(wrong)!r}; rename it.")
     number = f", or write {option_text('ignore', parsed.id_column)} to number the rows" if parsed.id_column else ""
-    check_unique(parsed.source, "ids must be different", parsed.ids or (), f"leave out the duplicates{number}")
+    check_unique_names(parsed.source, parsed.ids or (), "ids must be different", f"leave out the duplicates{number}")
     parsed = _add_costs(parsed, options.costs)
     return parsed.with_direction() if isinstance(source, str | Path) else parsed
 
@@ -125,15 +128,14 @@ def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None
         raise ParameterError(f"read_table: {name} must be {words}, got {value!r}; write one of those.")
 
 
-def _check_range(limits: Any, *, rescale: object) -> tuple[float, float] | None:
-    if not isinstance(rescale, bool):
-        raise ParameterError(f"read_table: rescale must be True or False, got {rescale!r}; write range=(0, 100).")
+def _check_range(limits: Any, *, rescale: bool) -> tuple[float, float] | None:
     if limits is None:
         return None
-    if rescale:
-        raise ParameterError("read_table: expected range or rescale, got both; leave out one of them.")
-    if not (isinstance(limits, tuple | list) and len(limits) == 2):
-        raise ParameterError(f"read_table: range must be two numbers, got {limits!r}; write range=(0, 100).")
+    if rescale or not (isinstance(limits, tuple | list) and len(limits) == 2):
+        got = "rescale as well" if rescale else repr(limits)
+        raise ParameterError(
+            f"read_table: range must be two numbers, without rescale, got {got}; write range=(0, 100)."
+        )
     low = _validate.real("read_table", "range[0]", limits[0])
     return low, _validate.real("read_table", "range[1]", limits[1], above=low)
 
@@ -148,9 +150,9 @@ def _parse(source: Any, options: ReadOptions) -> ParsedTable:
     if isinstance(read, Columns):
         return _parse_columns(read, options)
     if options.by is not None:
+        by = option_text("by")
         raise TableError(
-            f"{read.source}: expected a table with named columns as {option_text('by')} states, got an array; leave "
-            f"{option_text('by')} out."
+            f"{read.source}: expected a table with named columns as {by} states, got an array; leave it out."
         )
     return read
 
@@ -162,6 +164,10 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     taken = {*plain, *texts, *([by.name] if by else [])}
     table = replace(table, columns=[column for column in table.columns if column.name not in taken])
     rest = replace(table, columns=[column for column in table.columns if column.name not in excluded])
+    if not rest.columns:
+        raise TableError(
+            f"{table.source}: expected columns of actions, got only features, groups and ignored columns; name fewer."
+        )
     action = find_action_column(rest, options)
     if action is None:
         parsed, lines = read_wide(table, options), None
@@ -177,15 +183,7 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
         parsed = parsed._replace(strata=tuple(label.strip() or "(none)" for label in by_row(by).labels))
     if not plain and not texts:
         return parsed
-    encoded = encode_features(table, [*map(by_row, plain.values())], [*map(by_row, texts.values())])
-    notes = [*parsed.notes, *encoded.notes]
-    return parsed._replace(features=encoded.values, feature_names=encoded.names, notes=notes)
-
-
-def _check_encodable(source: str, name: str, labels: Sequence[str]) -> None:
-    if not is_encodable("".join(labels)):
-        wrong = next(label for label in labels if not is_encodable(label))
-        raise TableError(f"{source}: {name} must be valid Unicode, got {truncate(wrong)!r}; rename it.")
+    return parsed.with_features(encode_features(table, [*map(by_row, plain.values())], [*map(by_row, texts.values())]))
 
 
 def _add_costs(parsed: ParsedTable, costs: Any) -> ParsedTable:
@@ -217,7 +215,6 @@ def _match_rows(parsed: ParsedTable, other: ParsedTable) -> NDArray[Any]:
         values = values[[places[name] for name in parsed.ids]]
     if values.shape[:2] != parsed.values.shape:
         raise TableError(
-            f"{other.source}: costs must have {parsed.values.shape[0]} rows and {parsed.values.shape[1]} actions, got "
-            f"{values.shape[0]} and {values.shape[1]}; give one cost for each loss."
+            f"{other.source}: costs must have shape {parsed.values.shape}, got {values.shape[:2]}; give as many."
         )
     return values

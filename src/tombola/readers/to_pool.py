@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,23 +13,17 @@ from tombola._formatting import is_cli_style, join_names, option_text, plural
 from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.readers.names import Kind
+from tombola.readers.names import KINDS, Kind
 from tombola.readers.options import ParsedTable
 from tombola.readers.units import Units, actions_option, columns_in_other_unit, unit_question
 
-# Both directions of numbers, in the order in which messages offer them.
-KINDS: tuple[Kind, Kind] = ("scores", "losses")
 # Placeholder of the time limit of a table with timeouts, in a command to complete.
 TIME_LIMIT = "LIMIT"
-
-# Beside a suggested range that is only that of the values seen.
-NOT_TRUE_LIMITS = "the range is that of the values seen: write the true limits"
 # Upper ends of usual scales, which start at 0.
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
 # Numbers examined at a time.
 _CHUNK_SIZE = 1 << 20
-# Up to this share of incomplete rows, messages suggest to drop them; with more, too little of the table would be left,
-# and they suggest to fill the cells in.
+# With a larger share of incomplete rows, messages suggest to fill them in: dropping them would leave too little.
 MAX_DROPPED_SHARE = 0.5
 # A range this many times as wide as the values is probably in another unit.
 _MIN_RANGE_RATIO = 10
@@ -81,64 +76,52 @@ class Table(NamedTuple):
 
 
 def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
-    """Return the direction of numbers as a phrase.
-
-    >>> direction_text("losses")
-    'read as losses: lower is better'
-    """
+    """Return the direction as a phrase, such as "read as losses: lower is better"."""
     named = f" ({unit})" if unit and unit not in (kind, kind[:-1], "loss") else ""
     reason = " by the name of the file" if by_file else ""
     return f"read as {kind}{named}{reason}: {'higher' if kind == 'scores' else 'lower'} is better"
 
 
 def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None) -> tuple[str, ...]:
-    """Return remarks on contradictions, worst cells and too wide a range.
-
-    They are printed below the direction.
-    """
+    """Return remarks on contradictions, worst cells and too wide a range, to print below the direction."""
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     values = parsed.values
     count = int(np.isnan(values).sum()) if missing == "worst" and values.dtype.kind == "f" else 0
     if count:
         units = Units(*(limits or (0.0, 1.0)), scores=parsed.kind == "scores", unit=parsed.unit)
-        verbs = ("is", "counts") if count == 1 else ("are", "count")
-        worst = f"{units.quantity} {units.number(1.0):g}"
-        text = f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs[0]} missing and "
+        verbs = "is missing and counts" if count == 1 else "are missing and count"
         race = "tombola race start ... --known TABLE" if is_cli_style() else "race(..., known=table)"
         advice = f": the answer depends on which cells are filled; a race starts from the filled ones: {race}"
-        remarks.append(f"{text}{verbs[1]} as {worst}{'' if parsed.has_timeouts else advice}.")
-    if limits is not None and limits[1] > 1 and (outside := other_unit(parsed)):
+        remarks.append(
+            f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs} as {units.worst_text}"
+            f"{'' if parsed.has_timeouts else advice}."
+        )
+    if limits is None or parsed.has_timeouts:
+        return tuple(remarks)
+    if limits[1] > 1 and (outside := other_unit(parsed)):
         remarks.append(f"Note: only {join_names(outside)} is above 1: {_other_unit_advice(parsed, outside)}.")
-    if limits is not None and not parsed.has_timeouts:
-        ends = value_range(parsed)
-        low, high = suggested_range(*ends)
-        # Ten times is the step between the usual scales: 0 to 1, 0 to 10, 0 to 100.
-        if any(ends) and _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
-            meant = option_text("range", (low, high))
-            remarks.append(
-                f"Note: all values lie between {low:g} and {high:g}, the range is {limits[0]:g} to {limits[1]:g}: is "
-                f"{meant} meant?"
-            )
+    ends = value_range(parsed)
+    low, high = suggested_range(*ends)
+    # Ten times is the step between the usual scales: 0 to 1, 0 to 10, 0 to 100.
+    if any(ends) and _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
+        remarks.append(
+            f"Note: all values lie between {low:g} and {high:g}, the range is {limits[0]:g} to {limits[1]:g}: is "
+            f"{option_text('range', (low, high))} meant?"
+        )
     return tuple(remarks)
 
 
 def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
-    """Convert a parsed table to a pool of losses in [0, 1].
-
-    missing: treatment of missing cells: raise ("error"), "drop" the row, or count the cell as loss 1 ("worst").
-    limits: the smallest and the largest possible value; None is (0, 1).
-    rescale: map the smallest and the largest value of the table to [0, 1] instead.
-    """
-    needed: dict[Kind, str] = {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
-    kind = parsed.require_direction(needed, NOT_TRUE_LIMITS if needed and is_unusual_range(parsed) else "")
+    """Convert a parsed table to a pool of losses in [0, 1]; parameters as of `read_table`, `limits` is its `range`."""
+    kind = parsed.require_direction({} if limits or rescale else {one: range_option(parsed, one) for one in KINDS})
     original = parsed
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
     losses = _losses(parsed, kind, low, high)
-    units = Units(low, high, scores=kind == "scores", unit=parsed.unit)
     if missing == "worst" and losses.dtype.kind == "f" and (filled := int(np.isnan(losses).sum())):
         losses = np.where(np.isnan(losses), losses.dtype.type(1), losses)
-        notes += [f"counted {plural(filled, 'missing cell')} as {units.quantity} {units.number(1.0):g}"]
+        units = Units(low, high, scores=kind == "scores", unit=parsed.unit)
+        notes += [f"counted {plural(filled, 'missing cell')} as {units.worst_text}"]
     pool = Pool(
         losses, parsed.actions, parsed.ids, parsed.costs, features=parsed.features,
         feature_names=parsed.feature_names or None,
@@ -160,8 +143,7 @@ def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
         if others is not None and others.shape[0] != rows:
             raise TableError(
-                f"{parsed.source}: {name} must have an entry for each of the {rows} rows, got {others.shape[0]}; "
-                "give as many."
+                f"{parsed.source}: {name} must be given for each of the {rows} rows, got {len(others)}; give as many."
             )
         without_cost |= False if others is None else _rows_with_nan(others)
     return without_value, without_cost
@@ -173,10 +155,7 @@ def source_name(source: object) -> str:
 
 
 def check_timeouts(parsed: ParsedTable, *, missing: str) -> None:
-    """Raise TableError if missing cells are timeouts, unless `missing` handles them.
-
-    A row that a candidate cannot solve in time is not a random part of the list.
-    """
+    """Raise TableError if cells with timeouts are kept: they are not a random part of the list."""
     without_value, without_cost = incomplete_rows(parsed)
     if missing == "keep" and parsed.has_timeouts and without_value.any():
         raise _missing_error(parsed, without_value, without_cost)
@@ -221,15 +200,10 @@ def _missing_error(
         # Dropping the rows that a candidate cannot solve would favour it.
         worst, limit = option_text("missing", "worst"), option_text("range", (0.0, 60.0))
         advice = f"with timeouts write {worst} and the time limit, such as {limit}: each counts as the limit"
-    elif count <= MAX_DROPPED_SHARE * rows:
-        advice = (
-            f"write {option_text('missing', 'drop')}, and the answer is about the other {plural(rows - count, 'row')}"
-        )
     else:
-        advice = "fill them in, or finish the table with a race, which needs few of its cells"
-        if count < rows:
-            drop = option_text("missing", "drop")
-            advice += f", or write {drop} for an answer about the {plural(rows - count, 'complete row')} only"
+        race = "fill them in, or finish the table with a race, which needs few of its cells"
+        drop = f"write {option_text('missing', 'drop')} for an answer about the other {plural(rows - count, 'row')}"
+        advice = drop if count <= MAX_DROPPED_SHARE * rows else f"{race}, or {drop}" if count < rows else race
     return TableError(
         f"{parsed.source}: expected a {'number' if without_value.any() else 'cost or delay'} in {place}, and cells are "
         f"missing in {count} of {plural(rows, 'row')}; {advice}."
@@ -237,37 +211,30 @@ def _missing_error(
 
 
 def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTable:
-    complete = ~incomplete
+    complete, count = ~incomplete, int(incomplete.sum())
     if not complete.any():
         raise TableError(f"{parsed.source}: expected a row without missing cells, got none; fill in some rows.")
     return parsed._replace(
         values=parsed.values[complete],
-        ids=None if parsed.ids is None else tuple(np.array(parsed.ids, dtype=object)[complete]),
+        ids=None if parsed.ids is None else tuple(compress(parsed.ids, complete)),
         costs=None if parsed.costs is None else parsed.costs[complete],
         delays=None if parsed.delays is None else parsed.delays[complete],
         features=None if parsed.features is None else parsed.features[complete],
-        strata=None if parsed.strata is None else tuple(np.array(parsed.strata, dtype=object)[complete]),
-        notes=[
-            *parsed.notes,
-            f"dropped {int(incomplete.sum())} of {plural(len(incomplete), 'row')}, which have missing cells",
-        ],
+        strata=None if parsed.strata is None else tuple(compress(parsed.strata, complete)),
+        notes=[*parsed.notes, f"dropped {count} of {plural(len(complete), 'row')}, which have missing cells"],
     )
 
 
 def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     """Fill missing costs with the largest one, missing delays with the horizon."""
     costs, delays, notes = parsed.costs, parsed.delays, list(parsed.notes)
-    if costs is not None and np.isnan(costs).any():
+    if costs is not None and (count := int(np.isnan(costs).sum())):
         if np.isnan(costs).all(axis=(0, 1)).any():
-            raise TableError(
-                f"{parsed.source}: expected the costs of some row, got none; leave out their columns with "
-                f"{option_text('ignore')}, or fill them in."
-            )
-        largest = np.nanmax(costs, axis=(0, 1), keepdims=True)
-        notes.append(f"filled in {plural(int(np.isnan(costs).sum()), 'missing cost')} with the largest one")
-        costs = np.where(np.isnan(costs), largest, costs)
-    if delays is not None and np.isnan(delays).any():
-        notes.append(f"took {plural(int(np.isnan(delays).sum()), 'missing delay')} as feedback that never comes")
+            raise TableError(f"{parsed.source}: expected the costs of some row, got none; leave out their columns.")
+        notes.append(f"filled in {plural(count, 'missing cost')} with the largest one")
+        costs = np.where(np.isnan(costs), np.nanmax(costs, axis=(0, 1), keepdims=True), costs)
+    if delays is not None and (count := int(np.isnan(delays).sum())):
+        notes.append(f"took {plural(count, 'missing delay')} as feedback that never comes")
         delays = np.where(np.isnan(delays), float(len(delays)), delays)
     return parsed._replace(costs=costs, delays=delays, notes=notes)
 
@@ -284,25 +251,21 @@ def _limits(
     dtype = np.float32 if parsed.values.dtype == np.float32 else np.float64
     if low < dtype(bounds[0]) or high > dtype(bounds[1]):
         check_scale(parsed, kind, limits)
-        wider, outside = suggested_range(low, high), _columns_outside(parsed, bounds)
+        outside = _columns_outside(parsed, bounds)
         where = f" (outside only in {join_names(outside)})" if outside else ""
-        hint = " if these are the true limits, which the table does not state" if is_unusual_range(parsed) else ""
-        # A column outside of the range that the user gave is probably not a candidate.
-        given = limits is not None and bool(outside)
-        leave_out = f"leave out columns that are no candidates, {option_text('ignore', outside)}, or " if given else ""
+        fix = "write the smallest and the largest possible value, such as"
+        if outside and limits:
+            fix = f"leave out columns that are no candidates, {option_text('ignore', outside)}, or {fix}"
         raise TableError(
             f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got numbers from {low:g} to "
-            f"{high:g}{where}; {leave_out}write the smallest and the largest possible value, such as "
-            f"{option_text('range', wider)}{hint}, or {option_text('rescale', on=True)} to take those in the table."
+            f"{high:g}{where}; {fix} {option_text('range', suggested_range(low, high))}, or "
+            f"{option_text('rescale', on=True)} to take those in the table."
         )
     return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
 
 
 def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | None) -> None:
-    """Raise TableError for values beyond [0, 1] if no range is given.
-
-    limits: the smallest and the largest possible value; None if not given.
-    """
+    """Raise TableError for timeouts or columns in another unit beyond [0, 1], if no range is given."""
     if limits is not None:
         return
     low, high = value_range(parsed)
@@ -356,16 +319,14 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
         return ""
     if (low >= 0 and high <= 1) or other_unit(parsed):
         return ""
-    # Scores have a known range; times and prices are open above. Only the user knows a time limit.
-    if parsed.has_timeouts:
-        return option_text("range", (0.0, TIME_LIMIT))
-    return option_text("range", suggested_range(low, high)) if kind == "scores" else option_text("rescale", on=True)
+    # Only the user knows a time limit. Scores have a known range; times and prices are open above.
+    if parsed.has_timeouts or kind == "scores":
+        return option_text("range", (0.0, TIME_LIMIT) if parsed.has_timeouts else suggested_range(low, high))
+    return option_text("rescale", on=True)
 
 
 def suggested_range(low: float, high: float) -> tuple[float, float]:
-    """Return limits that contain the two numbers, to suggest as option `range`.
-
-    A usual scale (0 to 1, 5, 10 or 100) if one fits, else the numbers themselves, rounded to six digits.
+    """Return a usual scale (0 to 1, 5, 10 or 100) that contains two numbers, else themselves with six digits.
 
     >>> suggested_range(0.5, 9.3), suggested_range(-2.0, 123.4567891)
     ((0.0, 10.0), (-2.0, 123.457))
@@ -376,15 +337,6 @@ def suggested_range(low: float, high: float) -> tuple[float, float]:
     below, above = Context(6, ROUND_FLOOR), Context(6, ROUND_CEILING)
     ends = float(below.create_decimal_from_float(low)), float(above.create_decimal_from_float(high))
     return ends if ends[0] < ends[1] else (min(ends[0], 0.0), max(ends[1], 0.0))
-
-
-def is_unusual_range(parsed: ParsedTable) -> bool:
-    """Return whether no usual scale fits, so that the true limits must be known."""
-    try:
-        low, high = value_range(parsed)
-    except TableError:
-        return False
-    return not parsed.has_timeouts and (low < 0 or high > _USUAL_ENDS[-1])
 
 
 def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> list[str]:
@@ -404,8 +356,7 @@ def _losses(parsed: ParsedTable, kind: Kind, low: float, high: float) -> NDArray
     dtype = values.dtype.type if values.dtype in (np.float32, np.float64) else np.float64
     if high - low > np.finfo(dtype).max:
         raise TableError(
-            f"{parsed.source}: {kind} must be nearer to each other to be rescaled, got numbers from {low:g} to "
-            f"{high:g}; count in larger units."
+            f"{parsed.source}: {kind} must be nearer to each other to be rescaled, got {low:g}, {high:g}; rescale them."
         )
     table = np.asarray(values, dtype=dtype)
     if low == high:
@@ -422,7 +373,6 @@ def _delays(parsed: ParsedTable) -> Integers | None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise TableError(
-            f"{parsed.source}: delays must be whole numbers of rounds, 0 or more, got {delays[row]:g} in row {row}; "
-            "write 0 for immediate feedback."
+            f"{parsed.source}: delays must be whole numbers of rounds, got {delays[row]:g} in row {row}; round it."
         )
     return np.minimum(delays, 2.0**62).astype(np.int64)

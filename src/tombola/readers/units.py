@@ -76,10 +76,7 @@ class Units(NamedTuple):
         return None if number is None or not self.low <= number <= self.high else self.loss(number)
 
     def repair_text(self, cell: str, range_fix: str = _RANGE_FIX) -> str:
-        """Return the fix, for an error message, of a cell that `parse` rejects.
-
-        range_fix: the fix of a number outside of the range.
-        """
+        """Return the fix of a cell that `parse` rejects; `range_fix` if the number is outside of the range."""
         if parse_cell(cell).notation == TIMEOUT:
             return f"for a timeout write the worst number of the range, {self.text(1.0)}"
         share = parse_share(cell)
@@ -114,6 +111,11 @@ class Units(NamedTuple):
         # Twelve digits hide the rounding of the conversion to a loss and back.
         return ", ".join(f"{self.number(loss):.12g}" for loss in several)
 
+    @property
+    def worst_text(self) -> str:
+        """The worst value with its quantity, such as "score 0"."""
+        return f"{self.quantity} {self.number(1.0):g}"
+
     def interval(self, low: float, high: float) -> tuple[float, float]:
         """Convert an interval of losses to table units, the smaller number first."""
         ends = self.number(low), self.number(high)
@@ -122,9 +124,8 @@ class Units(NamedTuple):
     def parse_loss(
         self, source: str, line: int, name: str, cell: str, range_fix: str = _RANGE_FIX, *, can_ignore: bool = False
     ) -> float:
-        """Convert a cell's text to a loss; TableError with file, line and column name.
+        """Convert a cell's text to a loss; TableError with file, line and column name, and the fix of `repair_text`.
 
-        range_fix: as for `repair_text`.
         can_ignore: whether the command has the option --ignore, which is then a fix for a cell of text.
         """
         loss = self.parse(cell)
@@ -143,11 +144,7 @@ UNIT_LOSSES = Units()
 
 
 def parse_range(text: str) -> tuple[float, float]:
-    """Parse the text LOW,HIGH; raise TableError unless LOW < HIGH.
-
-    >>> parse_range("0,100")
-    (0.0, 100.0)
-    """
+    """Parse the text LOW,HIGH, such as "0,100"; raise TableError unless LOW < HIGH."""
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
@@ -161,11 +158,9 @@ def parse_range(text: str) -> tuple[float, float]:
 
 
 def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple[float, float] | None) -> None:
-    """Raise TableError if cells in percent do not fit the range or the other actions.
+    """Raise TableError if cells in percent do not fit the range (`limits`, if given) or the other actions.
 
     67% is read as 0.67, which is wrong beside scores from 0 to 10, and in a range from 0 to 100.
-
-    limits: the smallest and the largest possible value; None if not given.
     """
     percent = [column for column in actions if PERCENT in column.notations]
     if not percent:

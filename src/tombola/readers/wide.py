@@ -8,7 +8,7 @@ import numpy as np
 from tombola._formatting import join_names, option_text, plural
 from tombola.errors import TableError
 from tombola.readers.columns import PERCENT, Column, Columns, has_result_word, notation_notes
-from tombola.readers.costs import AS_REQUESTED, detected_costs, requested_costs
+from tombola.readers.costs import AS_REQUESTED, columns_of, detected_costs, match_costs, requested_costs
 from tombola.readers.derived import summary_columns, without_summary_row
 from tombola.readers.features import possible_features
 from tombola.readers.names import (
@@ -21,13 +21,12 @@ from tombola.readers.names import (
     is_id_name,
     without_kind_word,
 )
-from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error
+from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.readers.units import actions_option, check_percent_cells
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
 NOT_SELECTED = "not selected"
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-_ARTICLES = {"score": "a score", "cost": "a cost", "loss": "a loss", "feature": "a feature", "date": "a date"}
 
 
 def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
@@ -43,21 +42,18 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     rows = table.rows
     table, row_notes = without_summary_row(table, options.ids)
     ignored = {name: AS_REQUESTED for pattern in options.ignore for name in table.matching(pattern, "ignore")}
-    patterns = options.actions or ()
-    named = dict.fromkeys(name for pattern in patterns for name in table.matching(pattern, "actions"))
+    named = dict.fromkeys(n for pattern in options.actions or () for n in table.matching(pattern, "actions"))
     # A column that is named in both options is left out; a pattern in `ignore` leaves named actions in.
     selected = {name: None for name in named if name not in options.ignore}
-    if patterns and not selected:
-        raise TableError(
-            f"{table.source}: expected actions, got only columns that {option_text('ignore')} leaves out "
-            f"({join_names([*named])}); name others."
-        )
+    if named and not selected:
+        left_out = option_text("ignore")
+        raise TableError(f"{table.source}: expected actions, got only columns that {left_out} leaves out; name others.")
     free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
     ids = table.find(options.ids, "ids") if options.ids is not None else find_ids(table, free, ignored)
     delay = next((c for c in free if c.name.lower() in DELAYS), None)
     delay = delay if options.delay is None else table.find(options.delay, "delay")
-    costs = requested_costs(table, options)
-    taken = {*ignored, *costs.columns}
+    requested = requested_costs(table, options)
+    taken = {*ignored, *columns_of(table, requested)}
     free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
     if options.actions is None:
         actions, questions, other_units = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
@@ -66,15 +62,15 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         actions, names = [table.by_name[name] for name in selected], list(selected)
         questions, name_notes, other_units = [], [], []
         ignored.update({c.name: NOT_SELECTED for c in free})
-    assigned = (
-        costs.match_to_actions(table, names, actions)
-        if costs.columns
-        else detected_costs(table, options, names, ignored)
-    )
-    for name in assigned.columns:
+    costs = match_costs(table, requested, names, [action.name for action in actions])
+    if options.costs is None:
+        costs = detected_costs(table, names, ignored)
+    cost_columns = columns_of(table, costs)
+    for name in cost_columns:
         ignored.pop(name, None)
+    ignored |= {name: "a cost of no action" for name in columns_of(table, requested) if name not in cost_columns}
 
-    values = np.column_stack([table.numeric(action).numbers for action in actions])
+    values = table.matrix(actions)
     check_percent_cells(table, actions, options.range)
     if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
         raise logged_table_error(table.source, "every row has one filled cell")
@@ -84,13 +80,15 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
             f"{table.source}: expected a row, got one called {labels[-1]!r} in {table.place(table.rows - 1)}, the "
             "last; leave it out if it sums up the others, rename it if not."
         )
-    kind, unit = direction_of([action.name for action in actions])
-    used = [*actions, *(table.by_name[name] for name in assigned.columns)]
+    value_columns = tuple(action.name for action in actions)
+    kind, unit = direction_of(value_columns)
+    pairs = [f"{column} for {name}" for columns in costs.values() for name, column in columns.items()]
     notes = [
         f"a wide table: {plural(table.rows, 'row')}, {plural(len(names), 'action')} ({join_names(names)})",
         *([f"ids from column {ids.name!r}"] if ids else []),
         *([f"delays from column {delay.name!r}"] if delay else []),
-        *name_notes, *assigned.notes(), *row_notes, *_ignored_notes(ignored), *questions, *notation_notes(used),
+        *name_notes, *([f"costs from columns {join_names(pairs)}"] if pairs else []), *row_notes,
+        *_ignored_notes(ignored), *questions, *notation_notes([*actions, *cost_columns.values()]),
     ]  # fmt: skip
     return ParsedTable(
         source=table.source,
@@ -98,7 +96,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         values=values,
         actions=tuple(names),
         ids=labels,
-        costs=assigned.values(table),
+        costs=stack_costs([table.matrix([table.by_name[name] for name in one.values()]) for one in costs.values()]),
         delays=table.numeric(delay).numbers if delay else None,
         notes=notes,
         first_missing=_first_missing(table, actions),
@@ -106,7 +104,7 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         ignored=ignored,
         groups=_groups(table, ignored),
         id_column="" if ids is None else ids.name,
-        value_columns=tuple(action.name for action in actions),
+        value_columns=value_columns,
         questions=(*row_notes, *questions),
         other_units=tuple(other_units),
         has_summary_row=table.rows < rows,
@@ -123,12 +121,11 @@ def find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) ->
     named = next((c for c in free if c.name.lower() in IDS), None)
     if named is not None:
         return named
-    first = table.columns[0]
     for column in free:
         text = column.first_invalid is not None and (column.n_numbers == 0 or is_id_name(column.name))
         whole = _all_whole(column) and table.rows > 1
         likely = is_id_name(column.name) and (text or whole)
-        likely = likely or (column is first and (text or (whole and _counts_rows(column, free))))
+        likely = likely or (column is table.columns[0] and (text or (whole and _counts_rows(column, free))))
         if likely and _all_different(column):
             return column
         if likely:
@@ -161,19 +158,14 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
     """Return the columns that can be actions; add the others to `ignored`."""
     candidates = []
     for column in free:
-        name_class = classify_name(column.name)
-        if column.first_invalid is None and column.n_numbers == 0 and len(free) > 2:
+        name_class, invalid = classify_name(column.name), column.first_invalid
+        if invalid is None and column.n_numbers == 0 and len(free) > 2:
             ignored[column.name] = "empty"
-        elif column.first_invalid is not None and column.n_numbers < len(column.numbers) / 2:
-            ignored[column.name] = (
-                "dates"
-                if _DATE.match(column.first_invalid.text.strip())
-                else "words; to use it, write 1 for pass and 0 for fail"
-                if has_result_word(column)
-                else "text"
-            )
+        elif invalid is not None and column.n_numbers < len(column.numbers) / 2:
+            words = "words; to use it, write 1 for pass and 0 for fail" if has_result_word(column) else "text"
+            ignored[column.name] = "dates" if _DATE.match(invalid.text.strip()) else words
         elif name_class in ("date", "label"):
-            ignored[column.name] = f"named like {'a date' if name_class == 'date' else 'a label'}"
+            ignored[column.name] = f"named like a {name_class}"
         elif is_id_name(column.name) and column.name.lower() not in ("no", "") and _all_whole(column):
             ignored[column.name] = "named like an id"
         else:
@@ -193,37 +185,32 @@ def _detect_actions(
         actions = [column for column in candidates if classes[column.name] in tier]
         if len(actions) < 2:
             continue
-        for column in candidates:
-            name_class = classes[column.name]
+        for name, name_class in classes.items():
             if name_class not in tier:
-                plain = name_class == "plain"
-                ignored[column.name] = "not named like a loss" if plain else f"named like {_ARTICLES[name_class]}"
+                ignored[name] = "not named like a loss" if name_class == "plain" else f"named like a {name_class}"
         summaries, questions = summary_columns(actions)
         ignored.update(summaries)
         actions = [column for column in actions if column.name not in summaries]
-        odd: dict[str, str] = {}
         # Run times and prices of different actions differ by orders of magnitude.
+        odd = {} if tier == ("cost",) else _odd_ranges(actions)
+        ignored.update(odd)
+        actions = [column for column in actions if column.name not in odd]
         if tier != ("cost",):
-            odd = _odd_ranges(actions)
-            ignored.update(odd)
-            actions = [column for column in actions if column.name not in odd]
             _check_one_scale(table, actions)
         return actions, [questions[column.name] for column in actions if column.name in questions], list(odd)
     # A column with a few words among numbers is more likely a damaged action than a remark.
     for name, reason in ignored.items():
         if reason.startswith(("text", "words")) and len(table.columns) > 1:
             table.numeric(table.by_name[name])
-    kinds = {classes[column.name] for column in candidates}
-    if len(candidates) > 1 and len(kinds) > 1:
-        listing = join_names([column.name for column in candidates])
+    got, name_them = [column.name for column in candidates], option_text("actions", ["NAME", "NAME"])
+    if len(got) > 1 and len({*classes.values()}) > 1:
         raise TableError(
-            f"{table.source}: expected at least two columns of one kind, all losses or all scores, got {listing}; name "
-            f"the actions with {option_text('actions', ['NAME', 'NAME'])}, all in one direction."
+            f"{table.source}: expected at least two columns of one kind, all losses or all scores, got "
+            f"{join_names(got)}; name the actions with {name_them}, all in one direction."
         )
     raise TableError(
-        f"{table.source}: expected a column for each of at least two actions, got {len(candidates)} "
-        f"({join_names([column.name for column in table.columns])}); check what separates the columns, or name them "
-        f"with {option_text('actions', ['NAME', 'NAME'])}."
+        f"{table.source}: expected a column for each of at least two actions, got {len(got)} "
+        f"({join_names([*table.by_name])}); check what separates the columns, or name them with {name_them}."
     )
 
 
@@ -235,7 +222,7 @@ def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
     numeric = [column for column in columns if column.first_invalid is None and column.n_numbers]
     percent = [c for c in numeric if set(c.notations) == {PERCENT}]
     odd = {c.name: "percent, unlike the other columns" for c in percent if 2 * len(percent) < len(numeric)}
-    rest = {c.name: (float(np.nanmin(c.numbers)), float(np.nanmax(c.numbers)), c) for c in numeric if c.name not in odd}
+    rest = {c.name: (*_ends(c), c) for c in numeric if c.name not in odd}
     outside = [name for name, (low, high, _) in rest.items() if low < 0 or high > 1]
     if 0 < 2 * len(outside) < len(rest):
         reasons = {name: f"{rest[name][0]:g} to {rest[name][1]:g}; the others are in [0, 1]" for name in outside}
@@ -260,19 +247,21 @@ def _check_one_scale(table: Columns, actions: Sequence[Column]) -> None:
 
     It may be a share or a weight, but also a very bad or a very fast action: only the user knows.
     """
-    ends = {c.name: (float(np.nanmin(c.numbers)), float(np.nanmax(c.numbers))) for c in actions if c.n_numbers}
+    ends = {c.name: _ends(c) for c in actions if c.n_numbers}
     inside = [name for name, (low, high) in ends.items() if 0 <= low and high <= 1]
-    if len(inside) != 1 or len(ends) < 4:
+    highs = [high for low, high in ends.values() if low < 0 or high > 1]
+    if len(inside) != 1 or len(highs) < 3 or min(highs) < 2:
         return
-    others = [name for name in ends if name != inside[0]]
-    if min(ends[name][1] for name in others) < 2:
-        return
-    (name,), largest = inside, max(ends[one][1] for one in others)
+    name, (low, high) = inside[0], ends[inside[0]]
     raise TableError(
-        f"{table.source}: expected actions on one scale, got {name!r} from {ends[name][0]:g} to {ends[name][1]:g} "
-        f"beside columns up to {largest:g}; write {option_text('ignore', name)} if it is not an action, else name all "
-        f"actions: {actions_option(list(ends))}."
+        f"{table.source}: expected actions on one scale, got {name!r} from {low:g} to {high:g} beside columns up to "
+        f"{max(highs):g}; write {option_text('ignore', name)} if it is not an action, else name all actions: "
+        f"{actions_option(list(ends))}."
     )
+
+
+def _ends(column: Column) -> tuple[float, float]:
+    return float(np.nanmin(column.numbers)), float(np.nanmax(column.numbers))
 
 
 def _action_names(actions: Sequence[Column]) -> tuple[list[str], list[str]]:

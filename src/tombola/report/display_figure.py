@@ -1,8 +1,4 @@
-"""A Matplotlib figure that notebooks show, without pyplot.
-
-IPython shows figures of Matplotlib only after pyplot was imported with its inline backend. A figure that was built
-without pyplot prints as text. This subclass renders itself.
-"""
+"""A Matplotlib figure that notebooks show without pyplot, which IPython needs to show other figures."""
 
 from pathlib import Path
 from typing import Any
@@ -41,10 +37,7 @@ class DisplayFigure(Figure):
 
 
 class _LabelPlacer(Artist):
-    """Invisible artist that places the labels of curves when axes are drawn.
-
-    Add it once to the axes. Limits and scales may change after a chart was drawn, for example when a bound is added.
-    """
+    """Invisible artist that places the labels of curves when axes are drawn: limits may change after a chart."""
 
     # Below every other artist, so that it is drawn first.
     zorder = -1000.0

@@ -38,9 +38,7 @@ class CaptionedChart(NamedTuple):
 class EvidencePage(NamedTuple):
     """Content of a page; the tone of the verdict is "good", "fair" or "bad".
 
-    lead: sentence below the title.
-    facts: pairs (name, value).
-    command: command line that made the page.
+    lead: sentence below the title; facts: pairs (name, value); command: command line that made the page.
     """
 
     title: str

@@ -5,7 +5,6 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +14,7 @@ from tombola._files import make_folder, write_atomic
 from tombola._formatting import escape_control
 from tombola._types import Floats
 from tombola.errors import ParameterError
-from tombola.report.chart import Chart, Line
+from tombola.report.chart import Chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,10 +39,8 @@ _MAX_LABEL_LENGTH = 48
 MAX_MARKED_POINTS = 24
 # Width and height in inches: the text width of a page, and a notebook's column.
 _DEFAULT_SIZE = (7.0, 4.4)
-# A figure narrower than this, in inches, is one for the column of a paper.
-_SMALL_WIDTH = 4.5
-# Size of its letters, in points.
-_SMALL_FONT = 7
+# A figure narrower than this, in inches, is one for the column of a paper; size of its letters, in points.
+_SMALL_WIDTH, _SMALL_FONT = 4.5, 7
 # Characters of the longest name in two columns of its legend.
 _LEGEND_LENGTH = 24
 # Inches per interval of `draw_intervals`, and for its axis and title.
@@ -67,28 +64,36 @@ def draw_chart(
     axes: axes of Matplotlib to draw into; None for a new figure.
     size: width and height of a new figure in inches; None for 7 by 4.4. Raises ParameterError with `axes`.
     """
-    if axes is not None and size is not None:
-        raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
     small = axes is None and size is not None and _checked_size(size)[0] < _SMALL_WIDTH
-    axes = _new_axes(size) if axes is None else axes
-    chart = _named_short(chart, _MAX_LABEL_LENGTH if small else _label_length(axes))
+    axes = _axes_for(axes, size)
+    length = _MAX_LABEL_LENGTH if small else _label_length(axes)
     for point in chart.points:
         axes.plot(point.x, point.y, color=REFERENCE_COLOUR, marker="o", markersize=3.5, linewidth=0)
+    curves: list[tuple[str, Floats, str]] = []
+    floor = _floor(chart)
+    width, marker_size = (1.2, 3) if small else (1.8, 5)
     # A second chart in the same axes continues the colours of the first.
-    start, floor = len(axes.collections), _floor(chart)
-    for index, band in enumerate(chart.bands, start):
-        colour = COLOURS[index % len(COLOURS)]
+    for index, band in enumerate(chart.bands, len(axes.collections)):
+        colour, name = COLOURS[index % len(COLOURS)], _short_name(band.name, length)
         low, high = (np.maximum(np.where(np.isfinite(end), end, band.middle), floor) for end in (band.low, band.high))
         axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
         marker = _MARKERS[index % len(_MARKERS)] if band.x.size <= MAX_MARKED_POINTS else None
-        width, marker_size = (1.2, 3) if small else (1.8, 5)
-        axes.plot(
-            band.x, band.middle, color=colour, marker=marker, markersize=marker_size, linewidth=width, label=band.name
-        )
+        axes.plot(band.x, band.middle, color=colour, marker=marker, markersize=marker_size, linewidth=width, label=name)
+        curves.append((name, band.middle, colour))
+    uprights = []
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
-        axes.plot(line.x, line.y, color=REFERENCE_COLOUR, linestyle=(0, dashes), linewidth=1.4, label=line.name)
-    _dress(axes, chart, start, labelled=not small)
+        name = _short_name(line.name, length)
+        axes.plot(line.x, line.y, color=REFERENCE_COLOUR, linestyle=(0, dashes), linewidth=1.4, label=name)
+        if line.x.size > 1 and (line.x == line.x[0]).all():
+            uprights.append((name, float(line.x[0]), float(line.y.max())))
+        else:
+            curves.append((name, line.y, REFERENCE_COLOUR))
+    _dress(axes, chart)
+    if not small:
+        _name_ends(axes, curves)
+    for upright in uprights:
+        _name_upright(axes, *upright)
     if any((band.low < floor).any() for band in chart.bands):
         # The band reaches the axis, since its interval goes on below. Other charts may still change the limits.
         axes.set_ylim(bottom=floor, auto=None)
@@ -151,16 +156,6 @@ def _short_name(name: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
-def _named_short(chart: Chart, length: int) -> Chart:
-    """Return the chart with names that fit beside a curve and can be drawn."""
-    return replace(
-        chart,
-        title=escape_control(chart.title),
-        bands=tuple(band._replace(name=_short_name(band.name, length)) for band in chart.bands),
-        lines=tuple(line._replace(name=_short_name(line.name, length)) for line in chart.lines),
-    )
-
-
 def draw_intervals(
     names: Sequence[str],
     middles: Floats,
@@ -176,10 +171,7 @@ def draw_intervals(
     A middle of NaN has no dot. Axes or the size in inches (default: the height grows with the number of names) may be
     given, but not both.
     """
-    if axes is None:
-        axes = _new_axes(size or (_DEFAULT_SIZE[0], _MARGIN_HEIGHT + _INTERVAL_HEIGHT * len(names)))
-    elif size is not None:
-        raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
+    axes = _axes_for(axes, size, height=_MARGIN_HEIGHT + _INTERVAL_HEIGHT * len(names))
     heights = -np.arange(len(names), dtype=np.float64)
     axes.hlines(heights, lows, highs, color=COLOURS[0], linewidth=2.2)
     axes.plot(middles, heights, color=COLOURS[0], marker="o", markersize=5, linewidth=0)
@@ -191,20 +183,24 @@ def draw_intervals(
     return cast("Figure", axes.figure)
 
 
-def _new_axes(size: tuple[float, float] | None = None) -> "Axes":
+def _axes_for(axes: "Axes | None", size: tuple[float, float] | None, height: float = _DEFAULT_SIZE[1]) -> "Axes":
+    """Return the given axes, or those of a new figure of a size in inches; ParameterError for both."""
+    if axes is not None:
+        if size is not None:
+            raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
+        return axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     from tombola.report.display_figure import DisplayFigure
 
-    figure: DisplayFigure = DisplayFigure(figsize=_checked_size(size), layout="constrained")
+    figure = DisplayFigure(figsize=_checked_size(size or (_DEFAULT_SIZE[0], height)), layout="constrained")
     FigureCanvasAgg(figure)
     return figure.add_subplot()
 
 
-def _checked_size(size: tuple[float, float] | None) -> tuple[float, float]:
-    given: Any = _DEFAULT_SIZE if size is None else size
+def _checked_size(size: Any) -> tuple[float, float]:
     try:
-        width, height = (float(side) for side in given)
+        width, height = (float(side) for side in size)
     except (TypeError, ValueError):
         width = height = 0.0
     # Matplotlib takes minutes for metres of paper; a size in pixels is the usual mistake.
@@ -214,9 +210,9 @@ def _checked_size(size: tuple[float, float] | None) -> tuple[float, float]:
 
 
 def save(figure: "Figure", path: str | Path) -> Path:
-    """Write the figure and return the path; the suffix selects PNG, SVG or PDF.
+    """Write the figure and return the path; the suffix selects PNG, SVG or PDF (else ParameterError).
 
-    Another suffix raises ParameterError. A missing folder is created, an existing file replaced.
+    A missing folder is created, an existing file replaced.
     """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
@@ -253,7 +249,8 @@ def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
     return buffer.getvalue()
 
 
-def _dress(axes: "Axes", chart: Chart, start: int, *, labelled: bool = True) -> None:
+def _dress(axes: "Axes", chart: Chart) -> None:
+    """Set scales, labels, ticks and grid of the axes."""
     from matplotlib.ticker import MaxNLocator
 
     if chart.log_x:
@@ -273,13 +270,6 @@ def _dress(axes: "Axes", chart: Chart, start: int, *, labelled: bool = True) -> 
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.grid(visible=True, which="major", color=GRID_COLOUR, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    curves = [(b.name, b.x, b.middle, COLOURS[i % len(COLOURS)]) for i, b in enumerate(chart.bands, start)]
-    others = [line for line in chart.lines if not _is_upright(line)]
-    if labelled:
-        _name_ends(axes, [*curves, *((line.name, line.x, line.y, REFERENCE_COLOUR) for line in others)])
-    for line in chart.lines:
-        if _is_upright(line):
-            _name_upright(axes, line)
 
 
 def _tick_label(value: float) -> str:
@@ -292,10 +282,7 @@ def _tick_label(value: float) -> str:
 
 
 def _space_ticks(axis: "Axis", short: float) -> None:
-    """Label 1, 2, 5 on a short axis, else powers of ten; never small ticks.
-
-    An axis is short if its ends differ by less than the factor `short`.
-    """
+    """Label 1, 2, 5 on an axis whose ends differ by less than the factor `short`, else powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_minor_formatter(NullFormatter())
@@ -304,27 +291,22 @@ def _space_ticks(axis: "Axis", short: float) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
-def _is_upright(line: Line) -> bool:
-    return line.x.size > 1 and bool((line.x == line.x[0]).all())
-
-
-def _name_upright(axes: "Axes", line: Line) -> None:
+def _name_upright(axes: "Axes", name: str, x: float, top: float) -> None:
     """Write the name of a vertical line beside its top, where there is room."""
-    x, top = float(line.x[0]), float(line.y.max())
     right = axes.transAxes.inverted().transform(axes.transData.transform((x, top)))[0] < 0.6
     axes.annotate(
-        line.name, (x, top), xytext=(4 if right else -4, 0), textcoords="offset points",
+        name, (x, top), xytext=(4 if right else -4, 0), textcoords="offset points",
         ha="left" if right else "right", va="center", color=REFERENCE_COLOUR, fontsize=9, parse_math=False,
         gid="end-upright",
     )  # fmt: skip
 
 
-def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, Floats, str]]) -> None:
+def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, str]]) -> None:
     """Write each name at the right end of its curve; move names apart."""
     from tombola.report.display_figure import _LabelPlacer
 
     before = len(_end_labels(axes))
-    for index, (name, _, y, colour) in enumerate(curves, before):
+    for index, (name, y, colour) in enumerate(curves, before):
         last = int(np.flatnonzero(np.isfinite(y))[-1])
         # The anchor is a value of the curve, so that labels can be placed again for other limits.
         axes.annotate(
@@ -347,23 +329,23 @@ def _end_labels(axes: "Axes") -> "list[Annotation]":
 
 def place_labels(axes: "Axes") -> None:
     """Put each label at the height of its curve's end, and move labels apart."""
-    ends = []
-    for index, label in enumerate(_end_labels(axes)):
-        place = axes.transAxes.inverted().transform(axes.transData.transform((axes.get_xlim()[1], label.xy[1])))
-        ends.append((float(place[1]), index))
-    gap = _LABEL_GAP * axes.figure.dpi / 72 / axes.get_window_extent().height
     labels = _end_labels(axes)
-    for level, index in _apart(sorted(ends), gap):
-        labels[index].set_position((1.015, level))
+    right = axes.get_xlim()[1]
+    places = axes.transData.transform([(right, label.xy[1]) for label in labels])
+    heights = [float(height) for _, height in axes.transAxes.inverted().transform(places)] if labels else []
+    gap = _LABEL_GAP * axes.figure.dpi / 72 / axes.get_window_extent().height
+    order = sorted(range(len(labels)), key=heights.__getitem__)
+    for at, level in zip(order, _apart([heights[at] for at in order], gap), strict=True):
+        labels[at].set_position((1.015, level))
 
 
-def _apart(ends: list[tuple[float, int]], gap: float) -> list[tuple[float, int]]:
-    """Move heights apart by at least `gap`, upwards first, then down from the top."""
-    levels = [end[0] for end in ends]
+def _apart(heights: list[float], gap: float) -> list[float]:
+    """Move ascending heights apart by at least `gap`, upwards first, then down from the top."""
+    levels = list(heights)
     for i in range(1, len(levels)):
         levels[i] = max(levels[i], levels[i - 1] + gap)
     top = 1.0
     for i in reversed(range(len(levels))):
         levels[i] = min(levels[i], top)
         top = levels[i] - gap
-    return [(level, index) for level, (_, index) in zip(levels, ends, strict=True)]
+    return levels

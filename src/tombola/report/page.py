@@ -37,11 +37,7 @@ class Drawing(NamedTuple):
 
 
 def render(template: str, **values: object) -> str:
-    """Render a template as HTML; everything is escaped except embedded drawings.
-
-    template: file name of a Jinja template of the package, such as "claims.html".
-    values: its variables.
-    """
+    """Render a Jinja template of the package, such as "claims.html"; everything is escaped except drawings."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -139,7 +135,6 @@ class ClaimEntry(NamedTuple):
 def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
     """Return the page of a reproduction as HTML: table of claims, then their sections.
 
-    lead: sentence below the title.
-    facts: pairs (name, value), such as seed and version.
+    lead, facts: sentence below the title; pairs (name, value), such as seed and version.
     """
     return render("claims.html", title=title, lead=lead, entries=entries, facts=facts)

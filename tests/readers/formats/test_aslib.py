@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tombola.errors import TableError
@@ -16,9 +17,6 @@ maximize:
 performance_type:
 - runtime
 algorithm_cutoff_time: 100
-algorithm_cutoff_memory: '?'
-features_deterministic:
-- x
 """
 RUNS = """% a comment
 @RELATION ALGORITHM_RUNS
@@ -73,6 +71,16 @@ def test_missing_run_is_missing_cell(scenario: Scenario) -> None:
     with pytest.raises(TableError, match="row 'one', action 'slow', got none"):
         read_table(folder)
     assert read_table(folder, missing="worst").pool.losses[0].tolist() == [0.25, 1.0]
+
+
+def test_features_are_matched_by_instance(scenario: Scenario) -> None:
+    folder = scenario(DESCRIPTION, RUNS)
+    names = "".join(f"@attribute {name} numeric\n" for name in ("instance_id", "repetition", "clauses", "ratio"))
+    (folder / "feature_values.arff").write_text(f"{names}@data\nthree,1,20,?\none,1,10,0.5\n")
+    table = read_table(folder, features=["*"])
+    assert table.pool.feature_names == ("clauses", "ratio")
+    np.testing.assert_array_equal(np.asarray(table.pool.features), [[10.0, 0.5], [np.nan, np.nan], [20.0, np.nan]])
+    assert "1 of 3 instances have no features" in table.notes
 
 
 @pytest.mark.parametrize(

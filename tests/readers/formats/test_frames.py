@@ -11,16 +11,15 @@ import pytest
 
 from tombola.readers import read_table
 
-pa, parquet, openpyxl = (import_module(name) for name in ("pyarrow", "pyarrow.parquet", "openpyxl"))
+pa, parquet = (import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
 Refused = Callable[..., str]
 LOSSES = [[0.5, 1.0], [0.0, 0.25], [0.25, 0.75]]
 COLUMNS = {"a": [0.5, 0.0, 0.25], "b": [1.0, 0.25, 0.75]}
 
 
-def arrow_file(table: Any, path: Path, *, stream: bool = False, batch: int = 1) -> Path:
-    make = pa.ipc.new_stream if stream else pa.ipc.new_file
-    with pa.OSFile(str(path), "wb") as file, make(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=batch)
+def arrow_file(table: Any, path: Path) -> Path:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1)
     return path
 
 

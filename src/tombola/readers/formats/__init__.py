@@ -30,7 +30,7 @@ class _Format(NamedTuple):
 
     suffixes: tuple[str, ...]
     read: Callable[[Path, ReadOptions], ParsedTable | Columns]
-    magic: bytes | None = None
+    magic: bytes = b""
 
 
 # Supported file formats: suffixes, reader, magic bytes. The first one that fits a file is used.
@@ -45,11 +45,6 @@ FORMATS = (
     _Format((".xlsx", ".xlsm"), read_excel),
 )
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
-# Unsupported formats are recognised for the sake of the message.
-_SUFFIX_BY_MAGIC = {
-    **{one.magic: one.suffixes[0] for one in FORMATS if one.magic},
-    b"\xd0\xcf\x11\xe0": ".xls", b"\x80": ".pickle", b"%PDF": ".pdf",
-}  # fmt: skip
 # Suffixes that any kind of file may have.
 _VAGUE_SUFFIXES = (".txt", ".dat")
 
@@ -89,8 +84,7 @@ def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
         return _BY_SUFFIX[suffix].read(path, options)
     except MemoryError:
         raise TableError(
-            f"{path}: expected a table that fits into memory, got one that does not; save it as .npy in float32, "
-            "which is not read into memory."
+            f"{path}: expected a table that fits into memory, got a larger one; save it as .npy."
         ) from None
 
 
@@ -106,32 +100,28 @@ def _suffix_of_content(path: Path) -> str:
     # NPZ and Excel files are both zip archives; the names of their members differ.
     if head[:4] == b"PK\x03\x04":
         return ".npz" if b".npy" in head[:200] else ".xlsx" if b"[Content_Types]" in head or b"xl/" in head else ".zip"
-    for magic, suffix in _SUFFIX_BY_MAGIC.items():
-        if head.startswith(magic):
-            return suffix
+    known = next((one.suffixes[0] for one in FORMATS if one.magic and head.startswith(one.magic)), None)
+    if known is not None:
+        return known
     if head.lstrip()[:1] in (b"{", b"["):
         return ".json"
-    # Text has no NUL bytes, except in UTF-16, which starts with a byte order mark.
-    return ".csv" if head and (b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")) else ""
+    # Text has no NUL bytes, except in UTF-16, which starts with a byte order mark. A pickle starts with 0x80.
+    is_text = b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return ".csv" if head and is_text and head[:1] != b"\x80" else ""
 
 
 def _read_standard_input(options: ReadOptions) -> ParsedTable | Columns:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "standard input"
-        _copy_standard_input(path)
         try:
+            with path.open("wb") as file:
+                while piece := sys.stdin.buffer.read(1 << 20):
+                    file.write(piece)
+                    check_memory(path.name, file.tell())
             read = _read_path(path, options)
         except TableError as error:
             raise TableError(str(error).replace(str(path), path.name)) from None
+        except (AttributeError, OSError) as error:  # standard input is closed, or a folder
+            reason = getattr(error, "strerror", None) or "none"
+            raise TableError(f"{path.name}: expected a table, got {reason!r}; pipe one in, or name a file.") from None
     return read._replace(source=path.name) if isinstance(read, ParsedTable) else replace(read, source=path.name)
-
-
-def _copy_standard_input(path: Path) -> None:
-    try:
-        with path.open("wb") as file:
-            while piece := sys.stdin.buffer.read(1 << 20):
-                file.write(piece)
-                check_memory(path.name, file.tell())
-    except (AttributeError, OSError) as error:  # standard input is closed, or a folder
-        reason = getattr(error, "strerror", None) or "none"
-        raise TableError(f"standard input: expected a table, got {reason!r}; pipe one in, or name a file.") from None

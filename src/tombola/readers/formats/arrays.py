@@ -15,8 +15,8 @@ from tombola._formatting import join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
-from tombola.readers.names import ACTION, COSTS, DELAYS, LOSSES, PROBABILITY, SCORES, direction_of, matching
-from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.readers.names import ACTION, COSTS, DELAYS, PROBABILITY, direction_of, matching, value_names
+from tombola.readers.options import EncodedFeatures, ParsedTable, ReadOptions, logged_table_error, stack_costs
 
 # Errors that NumPy raises for damaged files.
 _READ_ERRORS = (
@@ -33,26 +33,23 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
     source = str(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            _check_members(archive)
-            ignored = {name for pattern in options.ignore for name in _matching_arrays(path, archive.files, pattern)}
+            ignored = _matching_arrays(path, archive.files, options.ignore, "ignore")
             names = [name for name in archive.files if name not in ignored]
             roles = _assign_roles(path, names, options)
             used = {name for found in roles.values() for name in found}
-            _check_sizes(path, archive, used)
+            _check_members(path, archive, used)
             arrays = {role: [archive[name] for name in found] for role, found in roles.items()}
     except TableError:
         raise
     except (*_READ_ERRORS, BadZipFile, zlib_error) as error:
-        raise TableError(
-            f"{path}: expected a NumPy archive without pickled objects, got something else ({type(error).__name__}); "
-            "save it again with np.savez."
-        ) from None
+        raise _not_numpy(path, error, "archive", "savez") from None
     value_name = roles["values"][0]
     values = _numeric(source, value_name, arrays["values"][0])
     kind, unit = direction_of([value_name])
     ids, id_notes = _ids(source, arrays["ids"], options)
     labels = _labels(source, "actions", arrays["actions"][0]) if arrays["actions"] else None
-    costs = [_numeric(source, name, array, (2, 3)) for name, array in zip(roles["costs"], arrays["costs"], strict=True)]
+    costs = [_numeric(source, name, array, 2, 3) for name, array in zip(roles["costs"], arrays["costs"], strict=True)]
+    delays = [_numeric(source, "delays", array, 1).astype(np.float64) for array in arrays["delays"]]
     unused = sorted({*names} - used)
     notes = [
         f"an archive: values from array {value_name!r}", *id_notes,
@@ -68,36 +65,35 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
         ids=ids,
         # A single array may have a third axis for the resources already.
         costs=costs[0] if len(costs) == 1 else stack_costs(costs),
-        delays=_vector(source, "delays", arrays["delays"][0]) if arrays["delays"] else None,
+        delays=delays[0] if delays else None,
         notes=notes,
         unit=unit,
         ignored=dict.fromkeys(unused, "not an array of a table"),
     )
     if arrays["features"]:
-        parsed = _add_feature_arrays(parsed, dict(zip(roles["features"], arrays["features"], strict=True)))
+        parsed = _with_feature_arrays(parsed, dict(zip(roles["features"], arrays["features"], strict=True)))
     return parsed.select_actions(options.actions)
 
 
-def _add_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
+def _with_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
     """Add arrays of shape (rows,) or (rows, features) as features; note missing ones."""
     rows, parts, names = len(parsed.values), [], []
     for name, array in arrays.items():
-        table = array[:, None] if array.ndim == 1 else array
-        if table.ndim != 2 or len(table) != rows or table.dtype.kind not in "biuf":
+        table = _numeric(parsed.source, f"features {name!r}", array, 1, 2).astype(np.float64).reshape(len(array), -1)
+        if len(table) != rows:
             raise TableError(
-                f"{parsed.source}: features must be numbers for each of the {rows} rows, got {array.dtype} of shape "
-                f"{array.shape} in {name!r}; give an array of shape (rows, features)."
+                f"{parsed.source}: features must be numbers for each of the {rows} rows, got {len(table)} in {name!r}; "
+                "give an array of shape (rows, features)."
             )
         # An infinite feature has no order among the others that a median could replace: it counts as missing.
-        parts.append(np.where(np.isinf(table), np.nan, table) if table.dtype.kind == "f" else table)
+        parts.append(np.where(np.isinf(table), np.nan, table))
         names += [name] if table.shape[1] == 1 else [f"{name}:{column}" for column in range(table.shape[1])]
-    features: Floats = np.concatenate(parts, axis=1).astype(np.float64)
-    missing = int(np.isnan(features).sum())
+    features: Floats = np.concatenate(parts, axis=1)
     notes = [f"features from array {join_names([*arrays])}"]
-    if missing:
+    if missing := int(np.isnan(features).sum()):
         share = f"{missing:,} of {features.size:,} values missing or infinite"
         notes.append(f"features: {share}; models use the median of the rows seen")
-    return parsed._replace(features=features, feature_names=tuple(names), notes=[*parsed.notes, *notes])
+    return parsed.with_features(EncodedFeatures(features, tuple(names), notes))
 
 
 def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
@@ -105,83 +101,86 @@ def read_npy(path: Path, options: ReadOptions) -> ParsedTable:
     try:
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except _READ_ERRORS as error:
-        raise TableError(
-            f"{path}: expected a NumPy array without pickled objects, got something else ({type(error).__name__}); "
-            "save it again with np.save."
-        ) from None
+        raise _not_numpy(path, error, "array", "save") from None
     if not isinstance(values, np.memmap):
         values.close()
         raise TableError(f"{path}: expected one array, got an archive; give it the ending .npz.")
-    more = path.stat().st_size - values.offset - values.nbytes
-    if more:
-        raise TableError(
-            f"{path}: expected an array of shape {values.shape} and nothing else, got {more:,} bytes more; save it "
-            "again with np.save, and several arrays with np.savez."
-        )
+    if more := path.stat().st_size - values.offset - values.nbytes:
+        raise TableError(f"{path}: expected an array of shape {values.shape}, got {more:,} bytes more; save it again.")
     return read_array(values, str(path), options)
+
+
+def _not_numpy(path: Path, error: Exception, what: str, function: str) -> TableError:
+    return TableError(
+        f"{path}: expected a NumPy {what} without pickled objects, got something else ({type(error).__name__}); "
+        f"save it again with np.{function}."
+    )
 
 
 def read_array(values: Any, source: str, options: ReadOptions) -> ParsedTable:
     """Read an array in memory, shape (rows, actions), as a table."""
     for name in ("ignore", "ids", "delay", "value", "action", "resources", "features", "text"):
         if getattr(options, name):
+            got = option_text("costs" if name == "resources" else name)
             raise TableError(
-                f"{source}: expected no options about columns, since an array has no column names, got "
-                f"{option_text('costs' if name == 'resources' else name)}; leave it out, or save the table as an "
-                "archive or a text table."
+                f"{source}: expected no options about columns: an array has no column names, got {got}; drop it."
             )
     array = _numeric(source, "values", values)
     parsed = ParsedTable(source, options.kind, array, None, None, None, None, [f"an array of {array.dtype}"])
     return parsed.select_actions(options.actions)
 
 
-def _matching_arrays(path: Path, names: Sequence[str], pattern: str, option: str = "ignore") -> list[str]:
-    found = matching(names, pattern)
-    if not found:
-        raise TableError(
-            f"{path}: expected an array called {pattern!r} as {option_text(option)} states, got {join_names(names)}; "
-            "name one of those."
-        )
-    return found
+def _matching_arrays(path: Path, names: Sequence[str], patterns: Sequence[str], option: str) -> list[str]:
+    """Return the names that match one of the patterns, each once; TableError if a pattern matches none."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        if not (matched := matching(names, pattern)):
+            raise TableError(
+                f"{path}: expected an array called {pattern!r} as {option_text(option)} states, got "
+                f"{join_names(names) or 'none'}; name one of those."
+            )
+        found |= dict.fromkeys(matched)
+    return list(found)
 
 
 def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[str, list[str]]:
     """Return the names of the arrays for each role."""
-    usual = {"losses": LOSSES, "scores": SCORES, None: (*LOSSES, *SCORES)}[options.kind]
-    values = [options.value] if options.value is not None else [name for name in usual if name in names][:1]
+
+    def chosen(requested: Sequence[str | None], usual: Sequence[str]) -> list[str]:
+        return [name for name in requested if name is not None] or [name for name in usual if name in names][:1]
+
+    usual = value_names(options.kind)
+    roles = {
+        "values": chosen([options.value], usual),
+        "costs": chosen(options.resources, COSTS if options.costs is None else ()),
+        "delays": chosen([options.delay], DELAYS),
+        "ids": chosen([options.ids], ["ids"]),
+        "actions": chosen([], ["actions"]),
+    }
     evidence = next((name for name in (*ACTION, *PROBABILITY) if name in names), None)
-    if not values and evidence is not None:
+    if not roles["values"] and evidence is not None:
         raise logged_table_error(str(path), f"it has an array {evidence!r}")
-    costs = list(options.resources) or ([name for name in COSTS if name in names][:1] if options.costs is None else [])
-    delay = [options.delay] if options.delay is not None else [name for name in DELAYS if name in names][:1]
-    ids = [options.ids] if options.ids is not None else [name for name in ("ids",) if name in names]
-    for name in [*(values or [usual[0]]), *costs, *delay, *ids]:
+    roles["values"] = roles["values"] or [usual[0]]
+    taken = [name for found in roles.values() for name in found]
+    for name in taken:
         if name not in names:
             got = join_names(names) or "none"
             raise TableError(f"{path}: expected an array called {name!r}, got {got}; save it under that name.")
-    actions = [name for name in ("actions",) if name in names]
-    features = list(
-        dict.fromkeys(one for p in options.features for one in _matching_arrays(path, names, p, "features"))
-    )
-    both = next((name for name in features if name in {*values, *costs, *delay, *ids, *actions}), None)
-    if both is not None or options.text:
+    features = _matching_arrays(path, names, options.features, "features")
+    both = next((name for name in (*features, *options.text) if name in taken or name in options.text), None)
+    if both is not None:
         raise TableError(
-            f"{path}: expected arrays without another role as {option_text('features')}, got "
-            f"{both or options.text[0]!r}; name arrays of numbers that are nothing else."
+            f"{path}: expected arrays without another role as {option_text('features')}, got {both!r}; drop it."
         )
-    return {"values": values, "costs": costs, "delays": delay, "ids": ids, "actions": actions, "features": features}
+    return {**roles, "features": features}
 
 
-def _check_members(archive: Any) -> None:
-    """Raise for duplicate names, and for members that contradict the directory."""
+def _check_members(path: Path, archive: Any, names: set[str]) -> None:
+    """Raise if names repeat, or if arrays do not fit into memory, or contradict directory or headers."""
     if len(set(archive.files)) < len(archive.files):
         raise ValueError("a duplicate name")
     for entry in archive.zip.infolist():
         archive.zip.open(entry).close()
-
-
-def _check_sizes(path: Path, archive: Any, names: set[str]) -> None:
-    """Raise if arrays do not fit into memory, or contradict their headers."""
     entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.zip.infolist()}
     check_memory(str(path), sum(entries[name].file_size for name in names if name in entries))
     for name in names & set(entries):
@@ -214,26 +213,14 @@ def _labels(source: str, name: str, array: NDArray[Any]) -> tuple[str, ...]:
         ) from None
 
 
-def _numeric(source: str, name: str, values: Any, dimensions: tuple[int, ...] = (2,)) -> NDArray[Any]:
+def _numeric(source: str, name: str, values: Any, *dimensions: int) -> NDArray[Any]:
+    """Return numbers as an array of one of the dimensions, by default rows x actions."""
     try:
         array: NDArray[Any] = values if isinstance(values, np.ndarray) else np.asarray(values)
+        got = f"{array.dtype} of shape {array.shape}"
     except ValueError:
-        raise TableError(
-            f"{source}: {name} must be numbers, rows x actions, got rows of different lengths; give every row one "
-            "number an action."
-        ) from None
-    if array.ndim not in dimensions or array.size == 0 or array.dtype.kind not in "biuf":
-        raise TableError(
-            f"{source}: {name} must be numbers, rows x actions, got {array.dtype} of shape {array.shape}; "
-            "give such an array."
-        )
+        array, got = np.zeros(0), "rows of different lengths"
+    if array.ndim not in (dimensions or (2,)) or array.size == 0 or array.dtype.kind not in "biuf":
+        shape = "one for each row" if 1 in dimensions else "rows x actions"
+        raise TableError(f"{source}: {name} must be numbers, {shape}, got {got}; give such an array.")
     return array
-
-
-def _vector(source: str, name: str, values: NDArray[Any]) -> Floats:
-    if values.ndim != 1 or values.dtype.kind not in "biuf":
-        raise TableError(
-            f"{source}: {name} must be a number for each row, got {values.dtype} of shape {values.shape}; "
-            "give such an array."
-        )
-    return values.astype(np.float64)

@@ -1,27 +1,23 @@
-"""ASlib scenarios: run times of algorithms on instances.
+"""ASlib scenarios (Bischl et al. 2016): folders with run times of algorithms on instances.
 
-A scenario is a folder with algorithm_runs.arff and description.txt.
-Bischl et al., "ASlib: A benchmark library for algorithm selection", Artificial Intelligence 237 (2016). The loss of a
-run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, memout, crash) has loss 1. This is
-the PAR1 score in units of the cutoff. Repetitions of a run are averaged. Where the scenario measures the quality of
-solutions, the numbers are read unchanged, as scores if description.txt has `maximize: true`.
+The loss of a run that ended well is min(run time, cutoff) / cutoff; every other run (timeout, crash, ...) has loss 1.
+This is the PAR1 score in units of the cutoff. Repetitions of a run are averaged. Where the scenario measures the
+quality of solutions, the numbers are read unchanged, as scores if description.txt has `maximize: true`.
 """
 
 import csv
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.readers.columns import Column, Columns, check_unique_names, parse_column
+from tombola.readers.columns import Columns, check_unique_names, parse_column, parse_number
 from tombola.readers.features import encode_features, feature_columns
 from tombola.readers.formats.delimited import text_lines
 from tombola.readers.long import read_long
-from tombola.readers.options import ParsedTable, ReadOptions
+from tombola.readers.options import EncodedFeatures, ParsedTable, ReadOptions
 
 # File of an ASlib scenario with the results of the algorithms; a folder with it is a scenario.
 RUNS = "algorithm_runs.arff"
@@ -33,12 +29,7 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
 
 
 def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
-    """Read an ASlib scenario: rows are instances, actions are algorithms.
-
-    A loss is the run time as a share of the cutoff, 1 if the run failed; or the measured quality, unchanged.
-
-    folder: has algorithm_runs.arff and description.txt.
-    """
+    """Read a folder with an ASlib scenario: rows are instances, actions are algorithms."""
     about = _description(folder / "description.txt")
     table = _read_arff(folder / RUNS)
     instance, action = table.find("instance_id", "the format"), table.find("algorithm", "the format")
@@ -48,22 +39,22 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
     value = table.find(measure, "description.txt")
     notes = [f"an ASlib scenario: {measure} of algorithms on instances"]
     if is_runtime:
-        cutoff = _cutoff(folder, about)
-        value = value._replace(numbers=_par1(table, table.numeric(value), cutoff))
+        text = next(iter(about.get("algorithm_cutoff_time", [])), "?")
+        cutoff = parse_number(text)
+        if not cutoff > 0:
+            raise TableError(
+                f"{folder}: expected algorithm_cutoff_time in description.txt, got {text!r}; write its seconds."
+            )
+        succeeded = [one.lower() == "ok" for one in table.find("runstatus", "the format").labels]
+        par1 = np.where(succeeded, np.clip(table.numeric(value).numbers, 0.0, cutoff) / cutoff, 1.0)
+        value = value._replace(numbers=par1)
         notes.append(f"loss = run time / cutoff ({cutoff:g}), and 1 for a run that did not succeed (PAR1)")
-    columns = [column for column in table.columns if column.name != measure]
-    parsed, _ = read_long(
-        replace(table, columns=[*columns, value]),
-        options._replace(
-            kind=options.kind or ("scores" if maximize and not is_runtime else "losses"),
-            action=action.name,
-            value=measure,
-            ids=instance.name,
-            costs=options.costs or [],
-        ),
-        action,
-        average=True,
-    )
+    columns = [*(column for column in table.columns if column.name != measure), value]
+    kind = options.kind or ("scores" if maximize and not is_runtime else "losses")
+    roles = options._replace(
+        kind=kind, action=action.name, value=measure, ids=instance.name, costs=options.costs or []
+    )  # fmt: skip
+    parsed, _ = read_long(replace(table, columns=columns), roles, action, average=True)
     if options.kind is None:
         # The description of the scenario states the direction, not the name of the measure.
         parsed = parsed._replace(value_columns=())
@@ -90,7 +81,7 @@ def _add_features(parsed: ParsedTable, path: Path, options: ReadOptions) -> Pars
     notes = [*encoded.notes]
     if len(known) < len(values):
         notes.append(f"{len(values) - len(known):,} of {len(values):,} instances have no features")
-    return parsed._replace(features=values, feature_names=encoded.names, notes=[*parsed.notes, *notes])
+    return parsed.with_features(EncodedFeatures(values, encoded.names, notes))
 
 
 def _description(path: Path) -> dict[str, list[str]]:
@@ -108,63 +99,31 @@ def _description(path: Path) -> dict[str, list[str]]:
     return {name: [item.lower() if name == "maximize" else item for item in items] for name, items in about.items()}
 
 
-def _cutoff(folder: Path, about: dict[str, list[str]]) -> float:
-    text = next(iter(about.get("algorithm_cutoff_time", [])), "?")
-    try:
-        cutoff = float(text)
-    except ValueError:
-        cutoff = 0.0
-    if not (np.isfinite(cutoff) and cutoff > 0):
-        raise TableError(
-            f"{folder}: expected algorithm_cutoff_time: SECONDS in description.txt, got {text!r}; "
-            "write the cutoff of the runs there."
-        )
-    return cutoff
-
-
-def _par1(table: Columns, runs: Column, cutoff: float) -> Floats:
-    status = table.find("runstatus", "the format").texts or ()
-    succeeded = np.array([one.lower() == "ok" for one in status])
-    return np.where(succeeded, np.clip(runs.numbers, 0.0, cutoff) / cutoff, 1.0)
-
-
 def _read_arff(path: Path, expected: str = _RUN_ATTRIBUTES, least: int = 4, lines_name: str = "runs") -> Columns:
     names: list[str] = []
-    lines = text_lines(path)
-    above = 0
-    for above, line in enumerate(lines, 1):  # noqa: B007 - the line numbers of the rows go on from here
-        attribute = _ATTRIBUTE.match(line.strip())
-        if attribute is not None:
+    rows, numbers, in_data = [], [], False
+    for number, line in enumerate(text_lines(path), 1):
+        if in_data and line.strip() and not line.lstrip().startswith("%"):
+            rows.append(_arff_row(path, number, line.strip(), len(names)))
+            numbers.append(number)
+        elif (attribute := _ATTRIBUTE.match(line.strip())) is not None:
             names.append(attribute[1].strip("'\""))
-        if line.strip().lower() == "@data":
-            break
+        in_data = in_data or line.strip().lower() == "@data"
     check_unique_names(str(path), names)
-    rows, numbers = _rows(path, lines, len(names), above)
     if len(names) < least or not rows:
         raise TableError(
             f"{path}: {expected}, and {lines_name} below @data, got "
             f"{len(names)} attributes and {len(rows)} {lines_name}; check the file."
         )
-    cells = zip(*rows, strict=True)
-    columns = [parse_column(name, column, keep_texts=True) for name, column in zip(names, cells, strict=True)]
+    columns = [parse_column(name, cells, keep_texts=True) for name, *cells in zip(names, *rows, strict=True)]
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64))
 
 
-def _rows(path: Path, lines: Iterator[str], width: int, above: int) -> tuple[list[list[str]], list[int]]:
-    rows, numbers = [], []
-    for number, line in enumerate(lines, above + 1):
-        if not line.strip() or line.lstrip().startswith("%"):
-            continue
-        try:
-            row = next(csv.reader([line.strip()], quotechar="'", escapechar="\\", skipinitialspace=True))
-        except csv.Error as error:
-            raise TableError(
-                f"{path}: expected a run in line {number}, got something else ({error}); repair it."
-            ) from None
-        if len(row) != width:
-            raise TableError(
-                f"{path}: expected {width} values as declared, got {len(row)} in line {number}; repair it."
-            )
-        rows.append([cell.strip().strip('"') for cell in row])
-        numbers.append(number)
-    return rows, numbers
+def _arff_row(path: Path, number: int, line: str, width: int) -> list[str]:
+    try:
+        row = next(csv.reader([line], quotechar="'", escapechar="\\", skipinitialspace=True))
+    except csv.Error as error:
+        raise TableError(f"{path}: expected a run in line {number}, got something else ({error}); repair it.") from None
+    if len(row) != width:
+        raise TableError(f"{path}: expected {width} values as declared, got {len(row)} in line {number}; repair it.")
+    return [cell.strip().strip('"') for cell in row]

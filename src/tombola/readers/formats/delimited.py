@@ -5,7 +5,7 @@ import csv
 import gzip
 import io
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -38,15 +38,14 @@ _CHUNK_ROWS = 4096
 _CHUNK_CHARACTERS = 1 << 24
 # Excel's encoding of "CSV" in western Europe and America.
 _WINDOWS_ENCODING = "cp1252"
+# Delimiters in the order in which they are tried if the usual one is not in the header, and their names in notes.
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 # Bytes decoded at a time to find the encoding.
 _ENCODING_CHUNK = 1 << 20
 
 
 class CellTable(NamedTuple):
-    """Table as text: names of columns; line number (from 1) and cells of each row.
-
-    Rows are a list or an iterator, which can be read once.
-    """
+    """Table as text: names of columns; line number (from 1) and cells of each row, a list or an iterator."""
 
     source: str
     names: tuple[str, ...]
@@ -58,7 +57,8 @@ class CellTable(NamedTuple):
 def read_text(path: Path, options: ReadOptions) -> Columns:
     """Read a CSV or TSV file; text is kept only of possible ids, actions and groups."""
     table = _with_header(text_table(path), options)
-    rows, width, keeps_text = iter(table.rows), len(table.names), _text_columns(options)
+    rows, width = iter(table.rows), len(table.names)
+    keeps_text = [_keeps_text(options, place, name) for place, name in enumerate(table.names)]
     parts: list[list[Column]] = [[] for _ in table.names]
     numbers, text_size, blank = array("q"), 0, 0
     while chunk := list(_next_chunk(rows, width)):
@@ -66,17 +66,15 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
         blank += len(chunk) - len(filled)
         for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
             name = table.names[place]
-            keep_texts = keeps_text(place, name)
+            keep_texts = keeps_text[place]
             parts[place].append(parse_text_column(name, cells, len(numbers), keep_texts=keep_texts))
             # 50 bytes is the overhead of a Python string.
             text_size += 50 * len(cells) + sum(map(len, cells)) if keep_texts else 0
         numbers.extend(number for number, _ in filled)
         check_memory(str(path), 16 * len(numbers) * width + text_size)
     if not numbers:
-        raise TableError(
-            f"{path}: expected a header and at least one row, got {plural(int(bool(table.names)), 'line')}; "
-            "write a line with the names of the actions and a line for each row."
-        )
+        lines = plural(int(bool(table.names)), "line")
+        raise TableError(f"{path}: expected a header and at least one row, got {lines}; write names and numbers.")
     notes = (*table.notes, f"left out {plural(blank, 'blank line')}") if blank and width > 1 else table.notes
     columns = [_joined(chunks) for chunks in parts]
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64), notes, options.decimal)
@@ -91,8 +89,11 @@ def text_table(path: Path) -> CellTable:
     lines = text_lines(path, encoding)
     above, first, notes = _skip_comments(lines)
     if encoding == _WINDOWS_ENCODING:
-        notes = [*notes, "not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8"]
-    delimiter, delimiter_notes = _delimiter(path, first)
+        notes.append("not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8")
+    delimiter = usual = "\t" if ".tsv" in path.suffixes else ","
+    if usual not in first:
+        delimiter = next((mark for mark in _DELIMITERS if mark in first), usual)
+        notes += [f"columns are separated by {_DELIMITERS[delimiter]}"] if delimiter != usual else []
     # Excel accepts a first line such as sep=; which names the delimiter.
     if first.lower().startswith("sep=") and len(first.strip()) == 5:
         delimiter, above, first = first.strip()[4], above + 1, next(lines, "")
@@ -100,9 +101,9 @@ def text_table(path: Path) -> CellTable:
     try:
         header = tuple(name.strip() for name in next(reader, []))
     except csv.Error as error:
-        raise _not_text(path, str(error)) from None
+        raise _not_text(path, error) from None
     rows = _rows(path, reader, len(header), above)
-    return CellTable(str(path), header, rows, delimiter, (*notes, *delimiter_notes))
+    return CellTable(str(path), header, rows, delimiter, tuple(notes))
 
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
@@ -118,7 +119,7 @@ def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
     except UnicodeDecodeError as error:
         raise _not_text(path, f"byte 0x{error.object[error.start]:02x}") from None
     except (EOFError, OSError, zlib_error) as error:
-        raise _not_text(path, str(error).rstrip(".")) from None
+        raise _not_text(path, error) from None
 
 
 def text_encoding(path: Path) -> str:
@@ -141,7 +142,7 @@ def text_encoding(path: Path) -> str:
         if ascii_so_far and error.object[: error.start].isascii():
             return _WINDOWS_ENCODING
     except (EOFError, OSError, zlib_error) as error:
-        raise _not_text(path, str(error).rstrip(".")) from None
+        raise _not_text(path, error) from None
     return "utf-8-sig"
 
 
@@ -195,11 +196,10 @@ def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
     return table
 
 
-def _text_columns(options: ReadOptions) -> Callable[[int, str], bool]:
-    requested = {name for name in (options.ids, options.action) if name is not None}
-    usual = {*ACTION, *WEAK_ACTION}
-    return lambda index, name: (
-        index == 0 or name in requested or name.lower() in usual or is_id_name(name) or is_group_name(name)
+def _keeps_text(options: ReadOptions, index: int, name: str) -> bool:
+    requested = (options.ids, options.action, *ACTION, *WEAK_ACTION)
+    return (
+        index == 0 or name in requested or name.lower() in requested or is_id_name(name) or is_group_name(name)
         or any(matching([name], pattern) for pattern in (*options.features, *options.text))
     )  # fmt: skip
 
@@ -223,10 +223,9 @@ def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
     for above, line in enumerate(lines):
         if line.lstrip().startswith("#") and not line.lstrip("# \t").startswith((",", ";")):
             comment, count = line.lstrip("# \t"), count + 1
-        elif line.strip() and not count:
-            return above, line, []
         elif line.strip():
-            return above, line, [f"left out {plural(count, 'line')} of comments, which begin with #"]
+            note = f"left out {plural(count, 'line')} of comments, which begin with #"
+            return above, line, [note] if count else []
     return 0, comment, []
 
 
@@ -244,17 +243,9 @@ def _bounded_lines(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
         yield line
 
 
-def _not_text(path: Path, reason: str) -> TableError:
-    return TableError(f"{path}: expected a text table in UTF-8, got something else ({reason}); export it as CSV again.")
-
-
-def _delimiter(path: Path, header: str) -> tuple[str, list[str]]:
-    usual = "\t" if ".tsv" in path.suffixes else ","
-    if usual in header:
-        return usual, []
-    other = next((mark for mark in (";", "\t", "|", ",") if mark in header), None)
-    names = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
-    return (usual, []) if other is None else (other, [f"columns are separated by {names[other]}"])
+def _not_text(path: Path, reason: object) -> TableError:
+    text = str(reason).rstrip(".")
+    return TableError(f"{path}: expected a text table in UTF-8, got something else ({text}); export it as CSV again.")
 
 
 def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int, Sequence[str]]]:
@@ -271,14 +262,12 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
                 )
             yield number, row
     except csv.Error as error:
-        raise _not_text(path, str(error)) from None
+        raise _not_text(path, error) from None
 
 
 def _joined(parts: list[Column]) -> Column:
     """Return the column of consecutive parts."""
-    notations: dict[str, CellRef] = {}
-    for part in parts:
-        notations = {**part.notations, **notations}
+    notations = {notation: cell for part in reversed(parts) for notation, cell in part.notations.items()}
     return Column(
         parts[0].name,
         np.concatenate([part.numbers for part in parts]),

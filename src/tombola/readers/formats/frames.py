@@ -10,22 +10,20 @@ import numpy as np
 
 from tombola.errors import TableError
 from tombola.readers.columns import CellRef, Column, Columns, check_unique_names, parse_column
+from tombola.readers.input_checks import import_optional
 from tombola.readers.options import ReadOptions
 
 
 def read_frame(frame: Any, source: str) -> Columns:
     """Read a data frame of any library that narwhals supports: pandas, polars, ..."""
-    narwhals = _import_optional("narwhals", source)
+    narwhals = import_optional("narwhals", source)
     try:
         known = narwhals.from_native(frame)
     except narwhals.exceptions.DuplicateError:
         check_unique_names(source, [str(name) for name in getattr(frame, "column_names", frame.columns)])
         raise
     except TypeError:
-        raise TableError(
-            f"{source}: expected a path, an array or a data frame, got {type(frame).__name__}; "
-            "write for example read_table('losses.csv')."
-        ) from None
+        raise TableError(f"{source}: expected a path, an array or a data frame; write read_table('t.csv').") from None
     known = known.collect() if isinstance(known, narwhals.LazyFrame) else known
     names = [str(name) for name in known.columns]
     check_unique_names(source, names)
@@ -63,7 +61,7 @@ def read_ipc(path: Path, options: ReadOptions) -> Columns:
 
 
 def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
-    arrow = _import_optional("pyarrow", str(path))
+    arrow = import_optional("pyarrow", str(path))
     # pyarrow would import pandas itself, and ignore Ctrl-C meanwhile.
     with suppress(ImportError):
         import_module("pandas")
@@ -83,31 +81,17 @@ def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
 
 
 def _column(name: str, series: Any, narwhals: Any) -> Column:
-    if not (series.dtype.is_numeric() or series.dtype == narwhals.Boolean):
-        return parse_column(name, _to_list(series), keep_texts=True)
-    if series.dtype.is_integer():  # as Python integers, since ids of 64 bits are not exact in float64
-        return parse_column(name, series.to_list(), keep_texts=True)
+    is_number = series.dtype.is_numeric() or series.dtype == narwhals.Boolean
+    # Integers stay Python integers, since ids of 64 bits are not exact in float64.
+    if series.dtype.is_integer() or not is_number:
+        try:
+            cells = list(series.to_list())
+        except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # dates out of range
+            cells = [f"a {series.dtype} that cannot be read"] * len(series)
+        return parse_column(name, cells, keep_texts=True)
     numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
     return Column(name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
 
 
-def _to_list(series: Any) -> list[Any]:
-    """Return the cells as Python objects, placeholders for dates out of range."""
-    try:
-        return list(series.to_list())
-    except (ArithmeticError, LookupError, OSError, TypeError, ValueError):
-        return [f"a {series.dtype} that cannot be read"] * len(series)
-
-
 def _first(mask: Any, text: str) -> CellRef | None:
     return CellRef(int(np.argmax(mask)), text) if mask.any() else None
-
-
-def _import_optional(name: str, source: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise TableError(
-            f"{source}: expected the package {name}, which reads this kind of table, found none; "
-            'write pip install "tombola[tables]".'
-        ) from None

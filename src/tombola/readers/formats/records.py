@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, time
-from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -17,7 +17,7 @@ from tombola._formatting import join_names, option_text, plural, truncate
 from tombola.errors import TableError
 from tombola.readers.columns import Columns, columns_from_rows
 from tombola.readers.formats.delimited import text_lines
-from tombola.readers.input_checks import check_memory
+from tombola.readers.input_checks import check_memory, import_optional
 from tombola.readers.options import ReadOptions
 
 # Memory of parsed JSON as a multiple of its text: Python objects are larger. For the check before reading.
@@ -31,21 +31,17 @@ _MAX_UNPACK_FACTOR, _SMALL_PART_SIZE = 200, 1 << 16
 
 
 def read_json(path: Path, options: ReadOptions) -> Columns:
-    """Read JSON lines, a list of objects, or an object of lists or objects.
-
-    Keys of nested objects become KEY:NAME.
-    """
+    """Read JSON lines, a list of objects, or an object of lists or objects; nested keys become KEY:NAME."""
     lines = _bounded_lines(path)
     first = next((line for line in lines if line.strip()), "")
     try:
-        records = _parse_lines(path, first, lines) if _is_object(first) else _parse_document("".join([first, *lines]))
+        records = _parse_lines(path, first, lines) or _parse_document("".join([first, *lines]))
     except TableError:
         raise
     except (ValueError, RecursionError) as error:
+        reason = truncate(str(error).rstrip("."))
         raise TableError(
-            f"{path}: expected JSON, an object on each line or a list of objects, got something else "
-            f"({truncate(str(error).rstrip('.'))}); write for example "
-            '{"id": "x", "a": 0.5, "b": 1} on a line.'
+            f"{path}: expected JSON, an object on each line, got something else ({reason}); check it."
         ) from None
     names: list[str] = list(dict.fromkeys(name for record in records for name in record))
     if not names:
@@ -55,10 +51,7 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
 
 
 def read_sqlite(path: Path, options: ReadOptions) -> Columns:
-    """Read a table or a view of an SQLite file, which is opened read-only.
-
-    The option `sheet` names it; needed if there are several.
-    """
+    """Read a table or a view of an SQLite file, read-only; the option `sheet` names it if there are several."""
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             # A view must not call functions with side effects.
@@ -75,10 +68,7 @@ def read_sqlite(path: Path, options: ReadOptions) -> Columns:
 
 
 def read_excel(path: Path, options: ReadOptions) -> Columns:
-    """Read a sheet of an Excel file; formulas count with their saved values.
-
-    The option `sheet` names it; needed if there are several.
-    """
+    """Read a sheet of an Excel file, with saved values of formulas; `sheet` names it if there are several."""
     name, rows = _sheet_rows(path, options.sheet)
     if len(rows) < 2:
         raise TableError(
@@ -105,9 +95,9 @@ def _choose(path: Path, what: str, names: Sequence[str], wanted: str | None) -> 
         example = (names or ["NAME"])[0]
         command = f"{path}::{example}" if what == "table" else option_text("sheet", example)
         got = repr(wanted) if wanted is not None else "no name"
+        listing = join_names(names) or "none"
         raise TableError(
-            f"{path}: expected the name of one {what} of {join_names(names) or 'none'}, got {got}; "
-            f"write for example {command}."
+            f"{path}: expected the name of one {what} of {listing}, got {got}; write for example {command}."
         )
     return wanted
 
@@ -121,19 +111,16 @@ def _bounded_lines(path: Path) -> Iterator[str]:
         yield line
 
 
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
-
-
 def _parse_lines(path: Path, first: str, lines: Iterator[str]) -> list[dict[str, Any]]:
-    records = [_parse_line(first, 1)]
-    for number, line in enumerate(lines, 2):
-        if line.strip():
-            records.append(_parse_line(line, number))
-    return _parse_document(first) if len(records) == 1 and _is_table(path, json.loads(first)) else records
+    """Return an object per line; none if the first line has something else, or a whole table."""
+    try:
+        found = json.loads(first)
+    except ValueError:
+        return []
+    if not isinstance(found, dict):
+        return []
+    records = [_parse_line(line, number) for number, line in enumerate(chain([first], lines), 1) if line.strip()]
+    return [] if len(records) == 1 and _is_table(path, found) else records
 
 
 def _is_table(path: Path, found: dict[str, Any]) -> bool:
@@ -153,12 +140,13 @@ def _parse_document(text: str) -> list[dict[str, Any]]:
     found = json.loads(text, object_pairs_hook=_unique_object)
     if isinstance(found, list) and all(isinstance(one, dict) for one in found):
         return [_flatten(one) for one in found]
-    if isinstance(found, dict) and found and all(isinstance(one, list) for one in found.values()):
-        if len({len(one) for one in found.values()}) > 1:
+    columns = list(found.values()) if isinstance(found, dict) else []
+    if columns and all(isinstance(one, list) for one in columns):
+        if len({len(one) for one in columns}) > 1:
             raise ValueError("lists of different lengths")
-        return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
-    if isinstance(found, dict) and found and all(isinstance(one, dict) for one in found.values()):
-        rows = list(dict.fromkeys(row for column in found.values() for row in column))
+        return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
+    if columns and all(isinstance(one, dict) for one in columns):
+        rows = list(dict.fromkeys(row for column in columns for row in column))
         return [{"id": row, **{name: column.get(row) for name, column in found.items()}} for row in rows]
     raise ValueError("neither a list of objects nor an object of lists")
 
@@ -182,11 +170,14 @@ def _flatten(record: dict[str, Any]) -> dict[str, Any]:
 
 def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, list[Any]]]]:
     """Return the sheet's name and its non-empty lines; verify all checksums."""
-    openpyxl = _import_openpyxl(path)
+    openpyxl = import_optional("openpyxl", str(path), "excel")
     try:
         with path.open("rb") as file:
             with ZipFile(file) as packed:
-                _check_part_sizes(path, packed)
+                sizes = [(entry.file_size, entry.compress_size) for entry in packed.infolist()]
+                check_memory(str(path), 4 * sum(unpacked for unpacked, _ in sizes))
+                if any(unpacked > _MAX_UNPACK_FACTOR * (stored + _SMALL_PART_SIZE) for unpacked, stored in sizes):
+                    raise BadZipFile("a part that unpacks to too much")
                 if packed.testzip() is not None:
                     raise BadZipFile("a part that is damaged")
             workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -214,33 +205,13 @@ def _cell_value(cell: Any) -> Any:
     return value
 
 
-def _check_part_sizes(path: Path, packed: ZipFile) -> None:
-    sizes = [(entry.file_size, entry.compress_size) for entry in packed.infolist()]
-    check_memory(str(path), 4 * sum(unpacked for unpacked, _ in sizes))
-    if any(unpacked > _MAX_UNPACK_FACTOR * (stored + _SMALL_PART_SIZE) for unpacked, stored in sizes):
-        raise BadZipFile("a part that unpacks to too much")
-
-
 def _non_empty_rows(path: Path, rows: Iterable[Sequence[Any]]) -> list[tuple[int, list[Any]]]:
     found, cells = [], 0
     for line, row in enumerate(rows, 1):
         if line > _MAX_SHEET_LINES:
-            raise TableError(
-                f"{path}: expected at most {_MAX_SHEET_LINES:,} lines, as Excel has them, got more; save the sheet as "
-                "CSV."
-            )
+            raise TableError(f"{path}: expected at most {_MAX_SHEET_LINES:,} lines, got more; save the sheet as CSV.")
         if any(cell is not None for cell in row):
             found.append((line, list(row)))
             cells += len(row)
             check_memory(str(path), 16 * cells)
     return found
-
-
-def _import_openpyxl(path: Path) -> Any:
-    try:
-        return import_module("openpyxl")
-    except ImportError:
-        raise TableError(
-            f"{path}: expected the package openpyxl, which reads Excel files, found none; "
-            'write pip install "tombola[excel]", or save the sheet as CSV.'
-        ) from None
