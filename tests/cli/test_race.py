@@ -54,9 +54,9 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
         calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "5", "--json")[1])]
         if not calls:
             break
-        head = [["candidate", "row", "score", "cost"]] if calls[0].ticket % 2 else [["ticket", "loss"]]
+        head = [["candidate", "row", "outcome", "cost"]] if calls[0].ticket % 2 else [["ticket", "loss"]]
         lines = [
-            [call.candidate, call.row, str(1 - loss_of(call)), "0.5"]
+            [call.candidate, call.row, str(loss_of(call)), "0.5"]
             if calls[0].ticket % 2
             else [str(call.ticket), str(loss_of(call))]
             for call in calls

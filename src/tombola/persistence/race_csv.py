@@ -48,8 +48,8 @@ def read_answers(
     columns = {name.lower(): position for position, name in enumerate(header)}
     if "row" not in columns and id_column.lower() in columns:
         columns["row"] = columns[id_column.lower()]
-    by_name, units = "ticket" not in columns, _units_by_column(settings)
-    if (by_name and not {"candidate", "row"} <= set(columns)) or not (set(units) & set(columns)):
+    by_name = "ticket" not in columns
+    if (by_name and not {"candidate", "row"} <= set(columns)) or not (_outcome_columns(settings) & set(columns)):
         raise TableError(
             f"{path}: expected columns ticket (or candidate and row) and loss (or score), got "
             f"{', '.join(header[:20])}; write a header such as ticket,loss,cost."
@@ -57,7 +57,7 @@ def read_answers(
     answers = []
     for line, cells in table.rows:
         values = {name: cells[position] for name, position in columns.items()}
-        loss, failed = _loss(path, line, values, units), _failed(path, line, values.get("failed", ""))
+        loss, failed = _loss(path, line, values, settings), _failed(path, line, values.get("failed", ""))
         if loss is None and not failed:
             continue
         if loss is not None and failed:
@@ -134,7 +134,7 @@ def write_calls(
     path: a new file that ends in .csv or .xlsx, else TableError.
     file: the race file, which has the columns of the list; None over HTTP, where only the row ids are known.
     """
-    taken = {*_OTHER_COLUMNS, *_units_by_column(settings)}
+    taken = {*_OTHER_COLUMNS, *_outcome_columns(settings)}
     own = ("row",) if file is None else file.columns
     id_column = "row" if file is None else file.id_column
     rows = [(call.row,) for call in calls] if file is None else file.rows_of(calls)
@@ -201,25 +201,31 @@ def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapp
     return tickets[name]
 
 
-def _units_by_column(settings: RaceSettings) -> dict[str, Units]:
-    """Return the units of columns that may have the answers, by name in lower case."""
-    either = {name: Units(*settings.range, scores=name == "score") for name in ("loss", "score")}
-    return either | dict.fromkeys(("outcome", _quantity_column(settings.units).lower()), settings.units)
+def _outcome_columns(settings: RaceSettings) -> set[str]:
+    """Return the names of columns that may have the answers, in lower case."""
+    return {"outcome", "loss", "score", _quantity_column(settings.units).lower()}
 
 
-def _loss(path: Path, line: int, values: dict[str, str], units: Mapping[str, Units]) -> float | None:
-    filled = [name for name in units if values.get(name)]
+def _loss(path: Path, line: int, values: dict[str, str], settings: RaceSettings) -> float | None:
+    filled = sorted(name for name in _outcome_columns(settings) if values.get(name))
     if len(filled) > 1:
         raise TableError(
             f"{path}: expected one answer in line {line}, got {' and '.join(filled)}; leave all but one blank."
         )
     if not filled:
         return None
-    unit = units[filled[0]]
+    [name], units = filled, settings.units
+    expected, contrary = ("score", "loss") if units.scores else ("loss", "score")
+    # A race of losses may have the unit score, as in "golf score".
+    if name == contrary != _quantity_column(units).lower():
+        raise TableError(
+            f"{path}: expected a {expected} in line {line}, because this race has {settings.kind}, got "
+            f"{values[name]!r} in column {name}; rename the column to {expected} if it is a {expected}."
+        )
     range_fix = (
-        f"the race has the range {unit.low:g},{unit.high:g}: repair the cell, or start the race with another --range"
+        f"the race has the range {units.low:g},{units.high:g}: repair the cell, or start the race with another --range"
     )
-    return unit.parse_loss(str(path), line, filled[0], values[filled[0]], range_fix)
+    return units.parse_loss(str(path), line, name, values[name], range_fix)
 
 
 def _failed(path: Path, line: int, text: str) -> bool:
