@@ -301,7 +301,6 @@ ANSWER = ("outcome", 1, [0.5])
         [FIRST, ANSWER, ("ticket", 2, [-1, 1.0]), ("outcome", 2, [0.5]), ("amend", 1, [0.25])],
         [FIRST, ANSWER, SECOND, ("amend", 1, [2.0])],
         [FIRST, ANSWER, SECOND, ("amend", 1, {"loss": 0.25})],
-        [FIRST, ANSWER, ("amend", 1, [7.0]), ("amend", 1, [0.25])],
         [FIRST, ("amend", 1, [0.25])],
         [FIRST, ANSWER, ANSWER],
         [FIRST, FIRST],

@@ -125,7 +125,7 @@ def test_null_ticket_without_outcome_is_rejected(tmp_path: Path) -> None:
     with closing(forged), forged.writing():
         for event in events[:-1]:
             forged.append(event.kind, event.key, event.value)
-    with pytest.raises(SessionError, match="null action without its outcome"), SessionFile.open(path) as run:
+    with pytest.raises(SessionError, match="null action has no outcome"), SessionFile.open(path) as run:
         run.status()
 
 

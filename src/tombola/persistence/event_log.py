@@ -131,7 +131,7 @@ class EventLog:
         cells: for each row, the cells of the columns of the user's list; None: no columns.
         """
         log = cls(path, owner, "rwc")
-        with log._closed_on_error():
+        with log.closed_on_error():
             with log._transaction("IMMEDIATE"):
                 if log._rows("SELECT name FROM sqlite_master"):
                     raise SessionError(f"{owner}: {path} exists already, nothing is overwritten; take another name.")
@@ -145,7 +145,7 @@ class EventLog:
         if not path.is_file():
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
         log = cls(path, owner, "rw")
-        with log._closed_on_error():
+        with log.closed_on_error():
             log._check_format()
             log._read_start()
             if log.about.get("kind") != kind:
@@ -409,7 +409,8 @@ class EventLog:
         return self._connection.execute(query, values).fetchall()
 
     @contextmanager
-    def _closed_on_error(self) -> Iterator[None]:
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the file if the block raises."""
         try:
             yield
         except BaseException:

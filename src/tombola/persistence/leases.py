@@ -20,6 +20,8 @@ from tombola.parallel.process_bound import ProcessBound
 from tombola.persistence.event_log import EventLog
 
 _State = TypeVar("_State")
+# Type of an issued ticket: `Assignment` of a session, `Call` of a race.
+_Item = TypeVar("_Item")
 
 # Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with every request.
 _MAX_NAME_LENGTH = 100
@@ -49,18 +51,13 @@ class Lease(NamedTuple):
 class LeaseTable:
     """Leases of an event log: by request, oldest first; the last one of each ticket.
 
-    >>> table = LeaseTable()
-    >>> table.add(table.new("k1", "Ann", 5.0, [1, 2]))
-    >>> table.new("k2", "Bob", 3.0, [3]).time
-    5.0
-    >>> table.find("k1", "Ann", 2).tickets
-    (1, 2)
+    `latest` is the time of the last lease.
     """
 
     def __init__(self) -> None:
         self.by_request: dict[str, Lease] = {}
         self.by_ticket: dict[int, Lease] = {}
-        self._latest = 0.0
+        self.latest = 0.0
 
     def find(self, request: str, worker: str, count: int) -> Lease | None:
         """Return the lease of a request, or None if the request is new.
@@ -76,15 +73,11 @@ class LeaseTable:
             )
         return lease
 
-    def new(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> Lease:
-        """Return a lease from Unix time `now`, or from the latest start if that is later."""
-        return Lease(request, worker, max(float(now), self._latest), tuple(tickets))
-
     def add(self, lease: Lease) -> None:
         """Add a lease; from then on it is the last one of its tickets."""
         self.by_request[lease.request] = lease
         self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
-        self._latest = lease.time
+        self.latest = lease.time
 
     def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
         """Add the lease of a stored event; ValueError if it is malformed.
@@ -92,13 +85,12 @@ class LeaseTable:
         ticket, value: key and value of the event: the first ticket of the lease, and `Lease.to_json`.
         issued: numbers of all tickets issued before.
         """
-        if not (type(value) is dict and value.keys() == {"request", "worker", "time", "tickets"}):
+        if type(value) is not dict or value.keys() != set(Lease._fields):
             raise ValueError("malformed lease")
-        request, worker, start, tickets = value["request"], value["worker"], value["time"], value["tickets"]
+        request, worker, start, tickets = (value[name] for name in Lease._fields)
         is_typed = type(request) is str and type(worker) is str and type(start) is float and type(tickets) is list
-        if not is_typed or request in self.by_request or not start >= self._latest:
-            raise ValueError("malformed lease")
-        if not tickets or tickets[0] != ticket or len(set(map(repr, tickets))) != len(tickets):
+        is_new = is_typed and request not in self.by_request and start >= self.latest
+        if not is_new or tickets[:1] != [ticket] or len(set(map(repr, tickets))) != len(tickets):
             raise ValueError("malformed lease")
         if not all(type(number) is int and number in issued for number in tickets):
             raise ValueError("lease of an unknown ticket")
@@ -109,48 +101,107 @@ class LeaseTable:
         return [
             ticket
             for ticket in pending
-            if (lease := self.by_ticket.get(ticket)) is None or max(now, self._latest) - lease.time >= after
+            if (lease := self.by_ticket.get(ticket)) is None or max(now, self.latest) - lease.time >= after
         ]
 
 
-def check_lease(
-    owner: str, request: Any, worker: Any, reissue_after: float | None, now: float | None
-) -> tuple[float | None, float]:
-    """Check the arguments of a lease; return `reissue_after` and the time.
-
-    The time is `now`, or the system time if `now` is None.
-    """
-    for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
-        limit = _MAX_NAME_LENGTH
-        if not (type(text) is str and least <= len(text) <= limit and text.isprintable()):
-            raise ParameterError(
-                f"{owner}: expected an {what} of {least} to {limit} printable characters, got {text!r:.200}; "
-                "use a UUID or a short name."
-            )
-    if reissue_after is not None:
-        reissue_after = _validate.real(owner, "reissue_after", reissue_after, least=0)
-    return reissue_after, time.time() if now is None else now
-
-
-class LeasedFile(ProcessBound, Generic[_State]):
+class LeasedFile(ProcessBound, Generic[_State, _Item]):
     """Base class of `SessionFile` and `RaceFile`: an event log, and a state from it.
 
-    A context manager that closes the file. A lease is the issue of tickets for one request of a worker. A subclass
-    defines `_current`, which returns the state after all events, and `_forget`, which drops it.
+    A context manager that closes the file. A subclass defines the methods below that raise NotImplementedError; they
+    are called in a transaction.
     """
 
     def __init__(self, log: EventLog) -> None:
         self._log, self.path = log, log.path
-        self._leases = LeaseTable()
         self._bind_to_process()
+        self._forget()
 
     def _current(self) -> _State:
         """Apply the unread events, and return the state."""
         raise NotImplementedError
 
+    def _pending_numbers(self) -> Iterable[int]:
+        """Return the numbers of the tickets without an answer."""
+        raise NotImplementedError
+
+    def _issue_numbers(self, count: int | None, *, is_optional: bool) -> list[int]:
+        """Issue tickets, and return their numbers.
+
+        count: None for the default number of a lease.
+        is_optional: return an empty list instead of raising ExhaustedError.
+        """
+        raise NotImplementedError
+
+    def _by_number(self, numbers: Iterable[int]) -> list[_Item]:
+        """Return the tickets with these numbers."""
+        raise NotImplementedError
+
     def _forget(self) -> None:
         """Drop the state, so that all events are read again."""
-        raise NotImplementedError
+        self._leases = LeaseTable()
+        self._log.rewind()
+
+    def lease(
+        self,
+        request: str,
+        count: int | None = None,
+        *,
+        worker: str = "",
+        reissue_after: float | None = None,
+        now: float | None = None,
+    ) -> list[_Item]:
+        """Issue tickets for a request; the same request again returns the same tickets.
+
+        A reissued ticket stays one ticket: it is counted once, and its cost is reserved once. ConflictError if the key
+        belongs to a request of another worker, or for more tickets. At the end of the list a session raises
+        ExhaustedError, and a race returns an empty list.
+
+        request: the idempotency key, stored with the tickets; it survives a kill.
+        count: number of tickets, fewer if fewer are possible now; None: one of a session, in a race all calls of a row.
+        worker: name of the worker who gets them.
+        reissue_after: offer pending tickets leased this many seconds ago before new ones; None: never.
+        now: present time in Unix seconds; None: the system clock.
+        """
+        owner = f"{type(self).__name__}.lease"
+        for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
+            if not (type(text) is str and least <= len(text) <= _MAX_NAME_LENGTH and text.isprintable()):
+                raise ParameterError(
+                    f"{owner}: expected an {what} of {least} to {_MAX_NAME_LENGTH} printable characters, "
+                    f"got {text!r:.200}; use a UUID or a short name."
+                )
+        most = self._lease_size if count is None else _validate.integer(owner, "count", count, least=1)
+        if reissue_after is not None:
+            reissue_after = _validate.real(owner, "reissue_after", reissue_after, least=0)
+        now = time.time() if now is None else now
+        with self._writing():
+            lease = self._leases.find(request, worker, most)
+            if lease is None:
+                tickets: list[int] = []
+                if reissue_after is not None:
+                    tickets = self._leases.expired(self._pending_numbers(), now, reissue_after)[:most]
+                # Without a count, the calls of the next row come when none of an earlier one is offered again.
+                if not tickets or (count is not None and len(tickets) < most):
+                    more = None if count is None else most - len(tickets)
+                    tickets += self._issue_numbers(more, is_optional=bool(tickets))
+                if not tickets:
+                    return []
+                # Leases are in the order of time, also if the clock is set back.
+                lease = Lease(request, worker, max(float(now), self._leases.latest), tuple(tickets))
+                self._log.append("lease", tickets[0], lease.to_json())
+                self._leases.add(lease)
+            return self._by_number(lease.tickets)
+
+    @property
+    def _lease_size(self) -> int:
+        """Largest number of tickets of a lease without a count."""
+        return 1
+
+    @property
+    def leases(self) -> list[Lease]:
+        """All leases of the file, the oldest first."""
+        with self._reading():
+            return list(self._leases.by_request.values())
 
     def lease_of_ticket(self) -> dict[int, Lease]:
         """Return the last lease of each ticket that was issued by `lease`."""
@@ -194,8 +245,3 @@ class LeasedFile(ProcessBound, Generic[_State]):
             if not isinstance(error, FeedbackError | ParameterError | ExhaustedError) or self._log.position != before:
                 self._forget()
             raise
-
-    def _write_lease(self, request: str, worker: str, now: float, tickets: Iterable[int]) -> None:
-        lease = self._leases.new(request, worker, now, tickets)
-        self._log.append("lease", lease.tickets[0], lease.to_json())
-        self._leases.add(lease)

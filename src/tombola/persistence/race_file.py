@@ -12,11 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tombola import __version__, _validate
+from tombola import __version__
 from tombola._formatting import is_encodable
 from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import LeasedFile, LeaseTable, check_lease
+from tombola.persistence.leases import LeasedFile
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.known import SideInformation
@@ -42,7 +42,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _LIMITS = ("max_calls", "max_cost")
 
 
-class RaceFile(LeasedFile[None]):
+class RaceFile(LeasedFile[None, Call]):
     """A race in a file; several processes may open it, each with its own object.
 
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
@@ -65,7 +65,6 @@ class RaceFile(LeasedFile[None]):
     _alternative = "RaceFile.open(path) there"
 
     def __init__(self, log: EventLog) -> None:
-        super().__init__(log)
         with log.reading():
             self.rows = tuple(log.ids())
         try:
@@ -80,10 +79,10 @@ class RaceFile(LeasedFile[None]):
         except MALFORMED_DATA_ERRORS as error:
             reason = " ".join(str(error).split())
             raise SessionError(
-                f"RaceFile: {self.path} was written by another version of tombola ({reason}); use that one."
+                f"RaceFile: {log.path} was written by another version of tombola ({reason}); use that one."
             ) from None
         self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
-        self._forget()
+        super().__init__(log)
 
     @classmethod
     def start(
@@ -132,11 +131,8 @@ class RaceFile(LeasedFile[None]):
     def open(cls, path: str | PathLike[str]) -> "RaceFile":
         """Open an existing race file; SessionError if it is missing or damaged."""
         log = EventLog.open(Path(path), "Race", "race")
-        try:
+        with log.closed_on_error():
             return cls(log)
-        except BaseException:
-            log.close()
-            raise
 
     @classmethod
     def at(
@@ -199,50 +195,24 @@ class RaceFile(LeasedFile[None]):
         count: largest number of calls; None: all that the next row needs.
         """
         with self._writing():
-            calls = self._current_race().calls(count)
-            for call in calls:
-                self._write(Event("call", call.ticket))
-            return calls
+            return self._by_number(self._issue_numbers(count, is_optional=True))
 
-    def lease(
-        self,
-        request: str,
-        count: int | None = None,
-        *,
-        worker: str = "",
-        reissue_after: float | None = None,
-        now: float | None = None,
-    ) -> list[Call]:
-        """Issue calls for a request; the same request again returns the same calls.
+    def _issue_numbers(self, count: int | None, *, is_optional: bool) -> list[int]:
+        calls = self._current_race().calls(count)
+        for call in calls:
+            self._write(Event("call", call.ticket))
+        return [call.ticket for call in calls]
 
-        ConflictError if the key belongs to a request of another worker, or for more calls.
+    def _pending_numbers(self) -> list[int]:
+        return [call.ticket for call in self._current_race().pending]
 
-        request: the idempotency key, stored with the calls; it survives a kill.
-        count: number of calls; None: all that the next row needs. Fewer if fewer are possible now, none at the end.
-        worker: name of the worker who gets them.
-        reissue_after: offer pending calls leased this many seconds ago before new ones; None: never.
-        now: present time in Unix seconds; None: the system clock.
-        """
-        reissue_after, now = check_lease("RaceFile.lease", request, worker, reissue_after, now)
-        most = len(self.settings.candidates)
-        if count is not None:
-            most = _validate.integer("RaceFile.lease", "count", count, least=1)
-        with self._writing():
-            race = self._current_race()
-            known = self._leases.find(request, worker, most)
-            if known is not None:
-                return [race.call(ticket) for ticket in known.tickets]
-            pending = {} if reissue_after is None else {call.ticket: call for call in race.pending}
-            calls = [pending[ticket] for ticket in self._leases.expired(pending, now, reissue_after or 0.0)[:most]]
-            # Without a count, the calls of the next row come when none of an earlier one is offered again.
-            if not calls or (count is not None and len(calls) < count):
-                new = race.calls(None if count is None else count - len(calls))
-                for call in new:
-                    self._write(Event("call", call.ticket))
-                calls += new
-            if calls:
-                self._write_lease(request, worker, now, [call.ticket for call in calls])
-            return calls
+    def _by_number(self, numbers: Iterable[int]) -> list[Call]:
+        race = self._current_race()
+        return [race.call(number) for number in numbers]
+
+    @property
+    def _lease_size(self) -> int:
+        return len(self.settings.candidates)
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer to a call; it is on the disk on return.
@@ -321,14 +291,13 @@ class RaceFile(LeasedFile[None]):
         return {(call.candidate, call.row): call.ticket for call in calls}
 
     def _forget(self) -> None:
+        super()._forget()
         self._race: Race | None = None
         self._events: list[Event] = []
         self._answers: dict[int, Event] = {}
         self._issued: set[int] = set()
-        self._leases = LeaseTable()
         self.settings = self._first_settings
         self.earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
-        self._log.rewind()
 
     def _current(self) -> None:
         for stored in self._log.unread():

@@ -15,13 +15,12 @@ never answered       `cancel` removes the ticket from `pending`; its worst cost 
 damaged, replaced    SessionError
 """
 
-import gc
 import math
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -43,11 +42,19 @@ from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
-from tombola.errors import ConflictError, ExhaustedError, FeedbackError, LearnerError, ParameterError, SessionError
+from tombola.errors import (
+    MALFORMED_DATA_ERRORS,
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    LearnerError,
+    ParameterError,
+    SessionError,
+)
 from tombola.learners.spec import from_spec, to_spec
 from tombola.order import draw_order
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import Lease, LeasedFile, LeaseTable, check_lease
+from tombola.persistence.leases import LeasedFile
 from tombola.persistence.session_events import (
     Losses,
     Outcome,
@@ -113,7 +120,7 @@ class Assignment(NamedTuple):
         return cls(data["ticket"], data["id"], data["action"], math.nan if probability is None else probability)
 
 
-class SessionFile(LeasedFile[Session]):
+class SessionFile(LeasedFile[Session, Assignment]):
     """A session on a list of rows, in a file that several processes may open.
 
     Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file. `next` issues tickets,
@@ -156,9 +163,6 @@ class SessionFile(LeasedFile[Session]):
         budget = log.about.get("budget")
         self.budget = None if budget is None else Budget(*budget)
         self.interpreted = False
-        self._session: Session | None = None
-        self._cancelled: set[int] = set()
-        self._amended: set[int] = set()
         self.feature_names = tuple(str(name) for name in log.about.get("features") or ())
         # Features of the first rows in the order of play, read from the file when they are needed.
         self._features: list[list[float]] = []
@@ -201,9 +205,9 @@ class SessionFile(LeasedFile[Session]):
         if seed is None:
             seed = secrets.randbits(32)
         seed = _validate.integer("SessionFile.start", "seed", seed, least=0)
-        _check_names("SessionFile.start", "rows", rows)
+        _check_names("rows", rows)
         names = [*names, _NULL] if budget is not None and budget.null == "add" else names
-        _check_names("SessionFile.start", "actions", names)
+        _check_names("actions", names)
         table, listed_features = _feature_table(features, feature_names, len(rows))
         with interpreted():
             # Rejects a bad configuration before a file exists.
@@ -242,12 +246,8 @@ class SessionFile(LeasedFile[Session]):
         learner: needed if it is not a learner of tombola; None: restored from the file.
         """
         log = EventLog.open(Path(path), "SessionFile", "session")
-        try:
-            with log.malformed_data_as_error():
-                return cls(log, from_spec(log.about["learner"], learner))
-        except BaseException:
-            log.close()
-            raise
+        with log.closed_on_error(), log.malformed_data_as_error():
+            return cls(log, from_spec(log.about["learner"], learner))
 
     def next(self, count: int = 1) -> list[Assignment]:
         """Issue the next tickets, on the disk on return; ExhaustedError if no row is left."""
@@ -255,47 +255,18 @@ class SessionFile(LeasedFile[Session]):
         with self._writing() as session:
             return self._assignments(self._issue_next(session, count))
 
-    def lease(
-        self,
-        request: str,
-        count: int = 1,
-        *,
-        worker: str = "",
-        reissue_after: float | None = None,
-        now: float | None = None,
-    ) -> list[Assignment]:
-        """Issue tickets for a request; the same request again returns the same tickets.
+    def _issue_numbers(self, count: int | None, *, is_optional: bool) -> list[int]:
+        session = self._current()
+        if is_optional and session.round == self.horizon:
+            return []
+        return [ticket.round for ticket in self._issue_next(session, count or 1)]
 
-        A reissued ticket stays one ticket: the learner counts it as pending, and its cost is reserved once.
-        ConflictError if the key belongs to a request of another worker, or for more tickets; ExhaustedError if no row
-        is left.
+    def _pending_numbers(self) -> list[int]:
+        return [ticket.round for ticket in self._pending(self._current())]
 
-        request: the idempotency key, stored with the tickets; it survives a kill.
-        count: number of tickets; fewer if fewer rows are left.
-        worker: name of the worker who gets them.
-        reissue_after: offer pending tickets leased this many seconds ago before new ones; None: never.
-        now: present time in Unix seconds; None: the system clock.
-        """
-        reissue_after, now = check_lease("SessionFile.lease", request, worker, reissue_after, now)
-        count = _validate.integer("SessionFile.lease", "count", count, least=1)
-        with self._writing() as session:
-            known = self._leases.find(request, worker, count)
-            if known is not None:
-                return self._assignments([session.ticket_table.ticket(number) for number in known.tickets])
-            tickets: list[Ticket] = []
-            if reissue_after is not None:
-                pending = {ticket.round: ticket for ticket in self._pending(session)}
-                tickets = [pending[round_] for round_ in self._leases.expired(pending, now, reissue_after)[:count]]
-            if len(tickets) < count and (session.round < self.horizon or not tickets):
-                tickets += self._issue_next(session, count - len(tickets))
-            self._write_lease(request, worker, now, [ticket.round for ticket in tickets])
-            return self._assignments(tickets)
-
-    @property
-    def leases(self) -> list[Lease]:
-        """All leases of the file, the oldest first."""
-        with self._reading():
-            return list(self._leases.by_request.values())
+    def _by_number(self, numbers: Iterable[int]) -> list[Assignment]:
+        table = self._current().ticket_table
+        return self._assignments([table.ticket(number) for number in numbers])
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; it is on the disk on return.
@@ -475,17 +446,17 @@ class SessionFile(LeasedFile[Session]):
         return html_block(f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes)
 
     def _forget(self) -> None:
-        self._session = None
-        self._log.rewind()
+        super()._forget()
+        self._session: Session | None = None
+        self._cancelled: set[int] = set()
+        self._amended: set[int] = set()
 
     def _restart(self) -> Session:
-        """Return a session at its start."""
-        self._log.rewind()
-        self._cancelled, self._amended, self._leases = set(), set(), LeaseTable()
-        session = self._new_session()
+        """Return a session at its start; all events are unread."""
+        self._forget()
+        session = self._session = self._new_session()
         # Memory for all rounds, which the system provides page by page: no copies while the table grows.
         session.ticket_table.cells = np.zeros((1 + self.horizon, session.ticket_table.cells.shape[1]))
-        self._session = session
         return session
 
     def _new_session(self) -> Session:
@@ -505,37 +476,22 @@ class SessionFile(LeasedFile[Session]):
 
     def _current(self) -> Session:
         """Return the session with all unread events applied."""
-        if self._session is None:
-            self._log.rewind()
+        session = self._session
+        if session is None:
             replay = Workload.of_rounds(self._log.unread_count / 2, len(self.names)).seconds
             is_short = self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
             with interpreted() if is_short else nullcontext():
-                self._restart()
-        session = self._session
-        assert session is not None
-        before = session.round
-        with _without_collector():
-            for event in self._log.unread():
-                if event.kind == "amend":
-                    return self._replay_amended()
-                self._apply(session, event)
-        self._check_null_tickets(session, before)
-        return session
-
-    def _check_null_tickets(self, session: Session, before: int) -> None:
-        """Raise SessionError if a ticket of the added null action has no outcome.
-
-        `next` writes the ticket and its outcome together.
-        """
-        if not self._adds_null:
-            return
-        for round_ in range(before + 1, session.round + 1):
-            table = session.ticket_table
+                session = self._restart()
+        before, table = session.round, session.ticket_table
+        for event in self._log.unread():
+            if event.kind == "amend":
+                return self._replay_amended()
+            self._apply(session, event)
+        # `next` writes the ticket of an added null action together with its outcome.
+        for round_ in range(before + 1, session.round + 1) if self._adds_null else ():
             if self._is_null(table.ticket(round_)) and table.outcome(round_) is None:
-                raise SessionError(
-                    f"SessionFile: {self.path} has the ticket {round_} of the null action without its outcome, so it "
-                    "was changed; take a backup of it."
-                )
+                raise self._log.damage_error(f"ticket {round_} of the null action has no outcome")
+        return session
 
     @property
     def _adds_null(self) -> bool:
@@ -567,9 +523,13 @@ class SessionFile(LeasedFile[Session]):
             elif kind == "outcome" and round_ not in self._cancelled:
                 replay_outcome(session, round_, value)
             elif kind == "cancel" and value is None:
-                self._replay_cancel(session, round_)
+                if round_ in self._cancelled or _outcome_at(session, round_) is not None:
+                    raise ValueError("ticket is not pending")
+                self._cancelled.add(round_)
             elif kind == "amend":
-                self._replay_amendment(session, event)
+                if _outcome_at(session, round_) is None or not self.feedback_model.supports_amend:
+                    raise ValueError("ticket has no outcome to amend")
+                self._amended.add(round_)
             elif kind == "lease":
                 self._leases.replay(round_, value, range(1, session.round + 1))
             else:
@@ -581,31 +541,9 @@ class SessionFile(LeasedFile[Session]):
             ) from None
         except LearnerError:
             raise
-        except (LookupError, OverflowError, TypeError, ValueError) as error:
-            raise SessionError(
-                f"SessionFile: {self.path} has an event that does not fit ({kind!r} of ticket {round_!r}: "
-                f"{' '.join(str(error).split())}), so it was changed; take a backup of it."
-            ) from None
-
-    def _replay_cancel(self, session: Session, round_: Any) -> None:
-        if type(round_) is not int or not 1 <= round_ <= session.round or round_ in self._cancelled:
-            raise ValueError("ticket is not pending")
-        if session.ticket_table.outcome(round_) is not None:
-            raise ValueError("ticket is not pending")
-        self._cancelled.add(round_)
-
-    def _replay_amendment(self, session: Session, event: LogEvent) -> None:
-        round_ = event.key
-        if type(round_) is not int or not 1 <= round_ <= session.round or session.ticket_table.outcome(round_) is None:
-            raise ValueError("ticket has no outcome")
-        if not self.feedback_model.supports_amend:
-            raise ValueError("outcomes under a budget are final")
-        # Earlier amendments of a ticket are not replayed, so they are checked here.
-        value = event.value
-        if not (isinstance(value, list) and len(value) == self.feedback_model.outcome_width):
-            raise ValueError("malformed outcome")
-        self.feedback_model.validate(session.ticket_table.ticket(round_).action, tuple(value))
-        self._amended.add(round_)
+        except MALFORMED_DATA_ERRORS as error:
+            reason = " ".join(str(error).split())
+            raise self._log.damage_error(f"event {event.number} does not fit: {reason}") from None
 
     def _issue_next(self, session: Session, count: int) -> list[Ticket]:
         left = self.horizon - session.round
@@ -675,13 +613,8 @@ class SessionFile(LeasedFile[Session]):
         """Return the number of an issued ticket."""
         number = _validate.integer(owner, "round", round_, least=1)
         if number > session.round:
-            issued = (
-                f"an issued ticket, from 1 to {session.round}"
-                if session.round
-                else "a ticket, but none has been issued"
-            )
             raise FeedbackError(
-                f"{owner}: expected {issued}, got {number}; "
+                f"{owner}: expected one of {plural(session.round, 'issued ticket')}, got {number}; "
                 "take the number that `next` returned, or find it in the status."
             )
         return number
@@ -701,18 +634,6 @@ class SessionFile(LeasedFile[Session]):
         from tombola.persistence.session_status import TicketView
 
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Suspend the cyclic garbage collector: a replay makes many objects and no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _router_text(session: Session, level: float) -> str:
@@ -759,15 +680,22 @@ def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tup
     return table, listed
 
 
-def _check_names(owner: str, what: str, names: list[str]) -> None:
-    """Raise ParameterError if names are empty, repeated, or not valid Unicode."""
-    if not names or not all(name.strip() for name in names):
-        raise ParameterError(f"{owner}: expected a name for each of the {what}, got none or an empty one; name them.")
-    twice, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise ParameterError(f"{owner}: {what} must have different names, got {twice!r} {times} times; rename them.")
-    if "..." in names:
-        raise ParameterError(f"{owner}: expected all {what} by name, got '...' for those left out; write them all.")
-    for name in names:
-        if not is_encodable(name):
-            raise ParameterError(f"{owner}: names of {what} must be text, got {name!r} with a half sign; repair it.")
+def _outcome_at(session: Session, round_: Any) -> tuple[float, ...] | None:
+    """Return the outcome of an issued ticket, None if pending; ValueError if unknown."""
+    if type(round_) is not int or not 1 <= round_ <= session.round:
+        raise ValueError("unknown ticket")
+    return session.ticket_table.outcome(round_)
+
+
+def _check_names(what: str, names: list[str]) -> None:
+    """Raise ParameterError unless names are distinct and valid; "..." stands for others."""
+    counts = Counter(names)
+    malformed = [
+        name for name, count in counts.items() if count > 1 or name.strip() in ("", "...") or not is_encodable(name)
+    ]
+    if malformed or not names:
+        got = f"{malformed[0]!r} {plural(counts[malformed[0]], 'time')}" if malformed else "none"
+        raise ParameterError(
+            f"SessionFile.start: expected a different name, of valid text, for each of the {what}, got {got}; "
+            "rename them."
+        )
