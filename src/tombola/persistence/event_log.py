@@ -32,7 +32,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from threading import RLock
@@ -80,10 +79,6 @@ class LogEvent(NamedTuple):
     value: Any
 
 
-# LogEvent(*cells), in a third of the time.
-_new_event = partial(tuple.__new__, LogEvent)
-
-
 class _Position(NamedTuple):
     """The number of the last event before a position, and its digest; 0 is the start."""
 
@@ -110,8 +105,19 @@ class EventLog:
         self._rejected: SessionError | None = None
         self._lock = RLock()
         with self._sqlite_errors():
-            self._connection = _connect(path, mode)
-            self._identity = _file_identity(path)
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                timeout=_LOCK_TIMEOUT,
+                check_same_thread=False,
+            )
+            with self.closed_on_error():
+                self._connection.execute("PRAGMA synchronous = EXTRA")
+                self._connection.execute("PRAGMA fullfsync = ON")  # macOS: otherwise the disk may delay the write
+                self._connection.execute("PRAGMA trusted_schema = OFF")
+                self._connection.execute("PRAGMA cell_size_check = ON")
+                self._identity = _file_identity(path)
 
     @classmethod
     def create(
@@ -200,12 +206,9 @@ class EventLog:
 
     def _verified(self, rows: list[tuple[Any, ...]]) -> Iterator[LogEvent]:
         number, digest = self._position
-        # This loop runs once per event, so it avoids function calls.
-        blake2b = hashlib.blake2b
         for found, kind, key, text, stored in rows:
             number += 1
-            content = f"{number}\n{kind}\n{key}\n{text}".encode("utf-8", "surrogatepass")
-            digest = blake2b(digest + content, digest_size=8).digest()
+            digest = _link(digest, number, kind, key, text)
             if found != number or stored != digest:
                 raise self.damage_error(f"event {number} has changed or is missing")
         try:
@@ -216,7 +219,7 @@ class EventLog:
         if len(values) != len(rows):
             raise self.damage_error(f"the value of an event up to {number} is malformed")
         self._position = _Position(number, digest)
-        return map(_new_event, zip(*list(zip(*rows, strict=True))[:3], values, strict=True))
+        return (LogEvent(*row[:3], value) for row, value in zip(rows, values, strict=True))
 
     @property
     def position(self) -> int:
@@ -273,24 +276,15 @@ class EventLog:
 
     def ids(self) -> Iterator[str]:
         """Yield all row ids in the stored order; SessionError if one has changed."""
-        place, digest = 0, b""
-        for place, row in enumerate(self._connection.execute("SELECT * FROM pool ORDER BY place"), start=1):
-            if row[0] != place:
-                raise self.damage_error(f"row {place} is missing")
-            yield self._checked_row(digest, row)[0]
-            digest = row[3]
-        if place != self.length or digest.hex() != self.about["rows_digest"]:
-            raise self.damage_error("the list of rows has changed")
+        return self.ids_of(range(1, self.length + 1))
 
     def place_of(self, id: str) -> int | None:
         """Return the place of a row id, from 1; None if unknown."""
         found = self._rows("SELECT place FROM pool WHERE id = ?", id)
-        place = int(found[0][0]) if found else None
-        is_known = place is not None and next(self.ids_of([place])) == id
-        # A damaged index can hide a row, or point to another one.
-        if not is_known and (found or self._rows("SELECT place FROM pool NOT INDEXED WHERE id = ?", id)):
+        # A damaged index can point to another row.
+        if found and list(self.ids_of([found[0][0]])) != [id]:
             raise self.damage_error("the index of the rows has changed")
-        return place
+        return int(found[0][0]) if found else None
 
     def close(self) -> None:
         """Close the SQLite connection."""
@@ -337,7 +331,11 @@ class EventLog:
 
     def _read_start(self) -> None:
         with self._transaction("DEFERRED"):
-            self._check_schema()
+            objects = self._rows("SELECT name, type, sql FROM sqlite_master")
+            tables = {name: sql for name, kind, sql in objects if kind == "table"}
+            # A trigger could change what is written; this package creates none.
+            if tables != _SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
+                raise self.damage_error("its tables have another form")
             texts = dict(self._rows("SELECT name, value FROM about"))
             digest, _ = texts.pop(_DIGEST, None), texts.pop(END_NAME, None)
             start = _Position(0, _link(b"", *sorted(texts.items(), key=repr)))
@@ -347,15 +345,10 @@ class EventLog:
             with self.malformed_data_as_error():
                 self.about = {name: json.loads(text) for name, text in texts.items()}
                 self.length = int(self.about["rows"])
-            if [(self.length,)] != self._rows("SELECT count(*) FROM pool"):
+                query = "SELECT digest, (SELECT count(*) FROM pool) FROM pool WHERE place = ?"
+                is_whole = self._rows(query, self.length) == [(bytes.fromhex(self.about["rows_digest"]), self.length)]
+            if not is_whole:
                 raise self.damage_error("the list of rows has changed")
-
-    def _check_schema(self) -> None:
-        objects = self._rows("SELECT name, type, sql FROM sqlite_master")
-        tables = {name: sql for name, kind, sql in objects if kind == "table"}
-        # A trigger could change what is written; this package creates none.
-        if tables != _SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
-            raise self.damage_error("its tables have another form")
 
     def _read_end(self) -> None:
         if self._rejected is not None:
@@ -445,22 +438,6 @@ def _link(before: Any, *cells: Any) -> bytes:
     """Return the digest of cells of any type, and of the digest before them."""
     content = "\n".join(map(str, cells)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b((before if isinstance(before, bytes) else b"") + content, digest_size=8).digest()
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(
-        address, uri=True, isolation_level=None, timeout=_LOCK_TIMEOUT, check_same_thread=False
-    )
-    try:
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("PRAGMA fullfsync = ON")  # macOS: otherwise the disk may delay the write
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _file_identity(path: Path) -> tuple[int, int] | None:
