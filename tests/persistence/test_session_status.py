@@ -90,7 +90,6 @@ def check(run: SessionFile, path: Path) -> None:
 def test_status_view_export_equal_naive(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(kind)
     monkeypatch.setattr(session_csv, "_TICKETS_PER_CHUNK", 7)
-    monkeypatch.setattr(session_status, "_CHUNK_SIZE", 5)
     path = tmp_path / "my.run"
     run = begin(path, kind)
     check(run, path)

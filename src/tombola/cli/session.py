@@ -475,9 +475,7 @@ def _print_status(now: "Status") -> None:
     interval = f"{100 * (1 - now.level):g} % interval for all rows"
     table = new_table("action", "plays", "known", f"mean {units.quantity}", interval, right=range(1, 5))
     for action in now.actions:
-        mean = f"{units.number(action.mean):.4g}" if action.known else "–"
-        low, high = units.interval(action.low, action.high)
-        cells = str(action.plays), str(action.known), mean, f"{low:.4g} to {high:.4g}"
+        _, *cells = action.texts(units)
         table.add_row(escape_control(action.name), *cells)
     show(table)
     for pending in now.pending[:10]:

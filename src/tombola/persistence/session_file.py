@@ -21,7 +21,6 @@ import shlex
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -30,7 +29,6 @@ import numpy as np
 from tombola import __version__, _validate
 from tombola._formatting import (
     HtmlTable,
-    format_number,
     html_block,
     is_cli_style,
     is_encodable,
@@ -64,7 +62,6 @@ from tombola.persistence.session_events import (
     replay_ticket,
     ticket_value,
 )
-from tombola.policies.live import RouterState
 from tombola.readers.names import Kind
 from tombola.readers.units import Units
 from tombola.rng import RngStreams
@@ -373,8 +370,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
 
         with self._reading() as session:
             pending = self._assignments(self._pending(session))
-            status = status_of(self._view(session), pending, level, session.balance, session.mix)
-            return replace(status, router=_router_text(session, level), units=self.units)
+            return status_of(session, self._view(session), pending, level, self.units)
 
     def view(self) -> "TicketView":
         """Return a read-only snapshot of all tickets and outcomes, as arrays."""
@@ -429,20 +425,9 @@ class SessionFile(LeasedFile[Session, Assignment]):
             ("answered", f"{now.answered:,}"),
             ("pending", f"{len(now.pending):,}"),
         ]
-        rows = [
-            (
-                action.name,
-                f"{action.plays:,}",
-                f"{action.known:,}",
-                format_number(self.units.number(action.mean)) if action.known else "–",
-                "{:.3g} to {:.3g}".format(*self.units.interval(action.low, action.high)),
-            )
-            for action in now.actions
-        ]
-        table = HtmlTable(
-            ("action", "plays", "answered", f"mean {self.units.quantity}", f"{1 - now.level:.0%} interval"), rows
-        )
-        notes = [now.balance_text, f"{now.estimate[0].upper()}{now.estimate[1:]}." if now.answered else ""]
+        heads = ("action", "plays", "answered", f"mean {self.units.quantity}", f"{1 - now.level:.0%} interval")
+        table = HtmlTable(heads, [action.texts(self.units) for action in now.actions])
+        notes = [now.balance_text, now.headline]
         return html_block(f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes)
 
     def _forget(self) -> None:
@@ -634,20 +619,6 @@ class SessionFile(LeasedFile[Session, Assignment]):
         from tombola.persistence.session_status import TicketView
 
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
-
-
-def _router_text(session: Session, level: float) -> str:
-    """Return guard and certificate of a router in one sentence, or ""."""
-    if not isinstance(session.state, RouterState):
-        return ""
-    from tombola.policies.certificate import certify_session
-
-    now, certificate = session.state, certify_session(session, level)
-    if now.model is None and certificate is None:
-        used = "no router is in use yet" if not now.trained_on else "features do not help so far: no router is in use"
-        return f"{used}, {plural(now.answered, 'row')} answered"
-    more = "" if certificate is None else f"; {certificate.text}"
-    return f"router in use, capital {now.capital:.4g} rows on average over the guard's draws{more}"
 
 
 def _new_session(
