@@ -739,16 +739,16 @@ def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_ma
 @pytest.mark.parametrize(
     ("cell", "fix"),
     [
-        ("70", "the race has the range 0,10: repair the cell, or start the race with another --range."),
-        ("yes", "write a number from 0 to 10."),
-        ("timeout", "for a timeout write the worst number of the range, 0."),
+        ("70", "the race has the range 0,10: repair the cell, or start the race with another --range"),
+        ("yes", "write a number from 0 to 10"),
+        ("timeout", "for a timeout write the worst number of the range, 0"),
     ],
 )
 def test_cell_outside_of_the_range_of_the_race(command: Command, tmp_path: Path, cell: str, fix: str) -> None:
     command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
     command("next", "r")
     (tmp_path / "calls.csv").write_text(f"ticket,outcome\n1,{cell}\n")
-    expected = f"calls.csv: expected a number from 0 to 10 in line 2, column outcome, got '{cell}'; {fix}"
+    expected = f"calls.csv, line 2: expected a number from 0 to 10 in column outcome, got '{cell}'; {fix}"
     with pytest.raises(TableError, match=re.escape(expected)):
         command("record", "r", "--csv", "calls.csv")
 

@@ -13,7 +13,7 @@ from tombola import UCB1, Exp3, Hedge
 from tombola._formatting import csv_text
 from tombola.budget.budget import Budget
 from tombola.learners import EmpiricalLP, ThriftyLP
-from tombola.persistence import SessionFile, session_csv, session_status
+from tombola.persistence import SessionFile, session_csv
 
 NAMES = ["=a", "b", "c"]
 WORST = [0.5, 0.0, 0.25]

@@ -12,7 +12,8 @@ Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_o
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola.engine.tickets import ACTION, PROBABILITY, ROUNDS, Ticket
@@ -141,3 +142,14 @@ def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[fl
     except FeedbackError as error:
         text = str(error).replace("Session.observe:", f"{owner}:").replace(" for round ", " for ticket ")
         raise FeedbackError(text.replace("write observe(ticket, loss=...)", "give one of them")) from None
+
+
+@contextmanager
+def errors_at(source: str) -> Iterator[None]:
+    """Name file and line of a table in each FeedbackError of the block; "" changes none."""
+    try:
+        yield
+    except FeedbackError as error:
+        if not source:
+            raise
+        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None

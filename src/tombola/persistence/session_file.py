@@ -58,6 +58,7 @@ from tombola.persistence.session_events import (
     Outcome,
     ReplayError,
     encode_outcome,
+    errors_at,
     replay_outcome,
     replay_ticket,
     ticket_value,
@@ -280,7 +281,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none, as `record`; return how many are new."""
         with self._writing() as session:
-            return sum([self._record_from(session, outcome) for outcome in outcomes])
+            return sum([self._record(session, outcome) for outcome in outcomes])
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
         """Replace a wrong outcome; return the wrong loss, or losses with full feedback.
@@ -546,36 +547,31 @@ class SessionFile(LeasedFile[Session, Assignment]):
             self._record(session, Outcome(ticket.round))
         return ticket
 
-    def _record_from(self, session: Session, outcome: Outcome) -> bool:
-        """Record an outcome; an error names the line of a table that it is from."""
-        try:
-            return self._record(session, outcome)
-        except FeedbackError as error:
-            if not outcome.source:
-                raise
-            raise FeedbackError(f"{outcome.source}: {str(error).partition(': ')[2]}") from None
-
     def _record(self, session: Session, outcome: Outcome) -> bool:
-        round_ = self._issued(session, "SessionFile.record", outcome.round)
-        encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
-        if round_ in self._cancelled:
-            raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
-        before = session.ticket_table.outcome(round_)
+        with errors_at(outcome.source):
+            round_ = self._issued(session, "SessionFile.record", outcome.round)
+            encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
+            if round_ in self._cancelled:
+                raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
+            before = session.ticket_table.outcome(round_)
+            if before is not None and before != encoded:
+                raise self._conflict(round_, before, encoded, outcome.units or self.units)
         if before is None:
             self._log.append("outcome", round_, list(encoded))
             session._live.learn(session.ticket_table.cells, round_, round_, encoded)
-            return True
-        if before != encoded:
-            units = outcome.units or self.units
-            first, now = (self._outcome_text(found, units) for found in (before, encoded))
-            advice = "record the next outcome"
-            if self.feedback_model.supports_amend:
-                advice = "amend it if it was wrong" + self._amend_command(round_, encoded, units)
-            raise ConflictError(
-                f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
-                f"and the first answer stands; {advice}."
-            )
-        return False
+        return before is None
+
+    def _conflict(
+        self, round_: int, before: tuple[float, ...], encoded: tuple[float, ...], units: Units
+    ) -> ConflictError:
+        first, now = (self._outcome_text(found, units) for found in (before, encoded))
+        advice = "record the next outcome"
+        if self.feedback_model.supports_amend:
+            advice = "amend it if it was wrong" + self._amend_command(round_, encoded, units)
+        return ConflictError(
+            f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
+            f"and the first answer stands; {advice}."
+        )
 
     def _amend_command(self, round_: int, encoded: tuple[float, ...], units: Units) -> str:
         """Return the command to amend an outcome, after a colon; "" outside of commands."""
