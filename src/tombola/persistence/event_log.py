@@ -38,7 +38,7 @@ from threading import RLock
 from typing import Any, Literal, NamedTuple
 
 from tombola._formatting import escape_control
-from tombola.errors import MALFORMED_DATA_ERRORS, SessionError, TombolaError
+from tombola.errors import MALFORMED_DATA_ERRORS, LearnerError, SessionError
 
 # Number in the header of an SQLite file that marks it as a file of tombola.
 _APPLICATION_ID = int.from_bytes(b"tomb", "big")
@@ -187,10 +187,11 @@ class EventLog:
         """Convert errors of malformed data in the block to SessionError (damaged file)."""
         try:
             yield
-        except TombolaError:
+        except (LearnerError, SessionError):
             raise
         except MALFORMED_DATA_ERRORS as error:
-            raise self.damage_error(f"its content is malformed: {type(error).__name__}") from error
+            reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
+            raise self.damage_error(f"its content is malformed, or of another version of tombola: {reason}") from error
 
     def unread(self) -> Iterator[LogEvent]:
         """Yield the events that were not read or appended by this object yet, in order.

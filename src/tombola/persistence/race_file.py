@@ -67,7 +67,7 @@ class RaceFile(LeasedFile[None, Call]):
     def __init__(self, log: EventLog) -> None:
         with log.reading():
             self.rows = tuple(log.ids())
-        try:
+        with log.malformed_data_as_error():
             self._first_settings = self.settings = RaceSettings.from_json(log.about["race"]).with_seed()
             stored = log.about.get("side_information")
             self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
@@ -76,11 +76,6 @@ class RaceFile(LeasedFile[None, Call]):
             listed = log.about.get("list") or {"columns": ["row"], "id_column": "row", "delimiter": ","}
             self.columns = tuple(str(name) for name in listed["columns"])
             self.id_column, self.delimiter = str(listed["id_column"]), str(listed["delimiter"])
-        except MALFORMED_DATA_ERRORS as error:
-            reason = " ".join(str(error).split())
-            raise SessionError(
-                f"RaceFile: {log.path} was written by another version of tombola ({reason}); use that one."
-            ) from None
         self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
         super().__init__(log)
 
@@ -121,7 +116,9 @@ class RaceFile(LeasedFile[None, Call]):
         cells = None
         if row_list is not None:
             # Columns of candidates hold answers, which a table to fill in must not show.
-            own = [at for at, name in enumerate(row_list.columns) if not _is_of_candidate(name, settings.candidates)]
+            taken = {*settings.candidates}
+            columns = enumerate(row_list.columns)
+            own = [at for at, name in columns if taken.isdisjoint((name, without_kind_word(name)))]
             kept = [row_list.columns[at] for at in own]
             about["list"] = {"columns": kept, "id_column": row_list.id_column, "delimiter": row_list.delimiter}
             cells = ([row[at] for at in own] for row in row_list.cells)
@@ -164,17 +161,9 @@ class RaceFile(LeasedFile[None, Call]):
         different = [name for name in {**given, **stored} if given.get(name) != stored.get(name) and name not in raised]
         if different:
             file.close()
-            if set(different) <= set(_LIMITS):
-                present, now = (
-                    " and ".join(f"{name}={values[name]}" for name in different) for values in (stored, given)
-                )
-                raise SessionError(
-                    f"Race: {path} has {present}, and a limit can only be raised, got {now}; "
-                    "give it again, or a higher one."
-                )
             raise SessionError(
-                f"Race: {path} holds another race, with different {' and '.join(different)}; give the same again, "
-                "or use another file."
+                f"Race: {path} holds another race, with different {' and '.join(different)}; give the same again "
+                "(a limit may be higher), or use another file."
             )
         if raised:
             file.raise_limits(**raised)
@@ -260,7 +249,7 @@ class RaceFile(LeasedFile[None, Call]):
                 if before != event:
                     raise conflicting_answer(before, event, self.settings.units)
                 return
-            if event.kind == "call" and event.ticket in self._issued:
+            if event.kind == "call" and event.ticket in self._answers:
                 return
             if self._race is not None:
                 self._race.apply(event)
@@ -287,43 +276,46 @@ class RaceFile(LeasedFile[None, Call]):
     def tickets(self) -> dict[tuple[str, str], int]:
         """Return the ticket numbers of all issued calls by (candidate name, row name)."""
         race = self.race
-        calls = [race.call(ticket) for ticket in self._issued]
+        calls = [race.call(ticket) for ticket in self._answers]
         return {(call.candidate, call.row): call.ticket for call in calls}
 
     def _forget(self) -> None:
         super()._forget()
         self._race: Race | None = None
         self._events: list[Event] = []
-        self._answers: dict[int, Event] = {}
-        self._issued: set[int] = set()
+        # Answer of each issued call, None while it is pending.
+        self._answers: dict[int, Event | None] = {}
         self.settings = self._first_settings
         self.earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
 
     def _current(self) -> None:
         for stored in self._log.unread():
-            if stored.kind in ("lease", "limits"):
-                self._replay_other(stored)
-                continue
-            event = _to_event(stored)
-            if event is None:
-                raise self._log.damage_error(f"event {stored.number} is malformed")
-            # A ticket is issued once and answered once.
-            if event.ticket in (self._issued if event.kind == "call" else self._answers):
-                raise self._log.damage_error(f"event {stored.number} repeats ticket {event.ticket}")
-            self._remember(event)
-            if self._race is not None:
-                self._race.apply(event)
+            try:
+                self._replay(stored)
+            except MALFORMED_DATA_ERRORS as error:
+                reason = " ".join(str(error).split())
+                raise self._log.damage_error(f"event {stored.number} does not fit: {reason}") from None
 
-    def _replay_other(self, stored: LogEvent) -> None:
-        try:
-            if stored.kind == "lease":
-                self._leases.replay(stored.key, stored.value, self._issued)
-            elif stored.value.keys() == set(_LIMITS):
-                self._use_limits(stored.value)
-            else:
-                raise ValueError("expected the limits of a race")
-        except MALFORMED_DATA_ERRORS as error:
-            raise self._log.damage_error(f"event {stored.number}: {error}") from None
+    def _replay(self, stored: LogEvent) -> None:
+        _, kind, ticket, value = stored
+        if kind == "lease":
+            self._leases.replay(ticket, value, self._answers)
+        elif kind == "limits" and value.keys() == set(_LIMITS):
+            self._use_limits(value)
+        elif kind == "call" and value is None and ticket not in self._answers:
+            self._apply(Event("call", ticket))
+        elif kind == "answer" and value.keys() == _ANSWER_FIELDS.keys() and self._answers.get(ticket) is None:
+            if not all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items()):
+                raise ValueError("malformed answer")
+            self._apply(Event("answer", ticket, **value))
+        else:
+            raise ValueError("unknown kind of event, or a ticket that was issued or answered before")
+
+    def _apply(self, event: Event) -> None:
+        """Apply an event to the race, which checks it, if the race was built before."""
+        if self._race is not None:
+            self._race.apply(event)
+        self._remember(event)
 
     def _use_limits(self, limits: dict[str, Any]) -> None:
         before = self.settings
@@ -345,34 +337,11 @@ class RaceFile(LeasedFile[None, Call]):
 
     def _remember(self, event: Event) -> None:
         self._events.append(event)
-        self._issued.add(event.ticket)
-        if event.kind == "answer":
-            self._answers[event.ticket] = event
+        self._answers[event.ticket] = event if event.kind == "answer" else None
 
 
 def _is_higher(new: float | None, before: float | None) -> bool:
     return new is not None and before is not None and new > before
-
-
-def _is_of_candidate(name: str, candidates: Sequence[str]) -> bool:
-    return name in candidates or without_kind_word(name) in candidates
-
-
-def _to_event(stored: LogEvent) -> Event | None:
-    """Return a stored call or answer; None if it is malformed.
-
-    `Race.apply` checks the values.
-
-    >>> _to_event(LogEvent(1, "answer", 3, [0.5])) is None
-    True
-    """
-    value = stored.value
-    if stored.kind == "call" and value is None:
-        return Event("call", stored.key)
-    is_answer = stored.kind == "answer" and isinstance(value, dict) and value.keys() == _ANSWER_FIELDS.keys()
-    if is_answer and all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items()):
-        return Event("answer", stored.key, **value)
-    return None
 
 
 def is_race_file(path: Path) -> bool:
