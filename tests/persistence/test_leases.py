@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -10,7 +11,7 @@ from race_cases import start_file
 from service_cases import start_session
 from tombola import RaceFile, SessionFile
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
-from tombola.persistence.leases import LeaseTable
+from tombola.persistence import event_log
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -117,11 +118,20 @@ def test_view_lists_each_ticket_once(tmp_path: Path) -> None:
         {"more": 1},
     ],
 )
-def test_replay_rejects_malformed_lease(change: dict[str, object]) -> None:
+def test_replay_rejects_malformed_lease(change: dict[str, object], tmp_path: Path) -> None:
     value = {"request": "k", "worker": "w", "time": 1.0, "tickets": [1, 2]}
-    LeaseTable().replay(1, value, range(1, 4))
-    with pytest.raises(ValueError, match="lease"):
-        LeaseTable().replay(1, {**value, **change}, range(1, 4))
+    for replayed in (value, {**value, **change}):
+        with start_file(tmp_path / "a.race") as file, mock.patch.object(event_log, "_encode_json", json.dumps):
+            file.calls(3)
+            with file._log.writing():
+                file._log.append("lease", 1, replayed)
+        with RaceFile.open(tmp_path / "a.race") as file:
+            if replayed is value:
+                assert file.lease("k", 2, worker="w") == [file.race.call(1), file.race.call(2)]
+            else:
+                with pytest.raises(SessionError, match="lease"):
+                    file.calls()
+        (tmp_path / "a.race").unlink()
 
 
 def test_damaged_lease_in_file_is_rejected(tmp_path: Path) -> None:

@@ -198,6 +198,8 @@ class EventLog:
 
         Only inside `reading` or `writing`. SessionError if the chain of digests is broken.
         """
+        if self._position == self._end:
+            return
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
         cursor = self._connection.execute(query, (self._position.number, self._end.number))
         while rows := cursor.fetchmany(_EVENTS_PER_CHUNK):
@@ -220,7 +222,7 @@ class EventLog:
         if len(values) != len(rows):
             raise self.damage_error(f"the value of an event up to {number} is malformed")
         self._position = _Position(number, digest)
-        return (LogEvent(*row[:3], value) for row, value in zip(rows, values, strict=True))
+        return (LogEvent(row[0], row[1], row[2], value) for row, value in zip(rows, values, strict=True))
 
     @property
     def position(self) -> int:

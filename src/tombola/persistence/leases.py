@@ -9,6 +9,7 @@ the server was killed, and gets the same tickets.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -33,9 +34,6 @@ class Lease(NamedTuple):
     request: idempotency key, chosen by the client; the same key returns the same tickets.
     worker: may be empty.
     time: in Unix seconds; never decreases in a log, also if the clock is set back.
-
-    >>> Lease("k1", "Ann", 0.0, (1, 2)).to_json()
-    {'request': 'k1', 'worker': 'Ann', 'time': 0.0, 'tickets': [1, 2]}
     """
 
     request: str
@@ -43,73 +41,11 @@ class Lease(NamedTuple):
     time: float
     tickets: tuple[int, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as a dict of JSON data, the value of a lease event."""
-        return {**self._asdict(), "tickets": list(self.tickets)}
 
-
-class LeaseTable:
-    """Leases of an event log: by request, oldest first; the last one of each ticket.
-
-    `latest` is the time of the last lease.
-    """
-
-    def __init__(self) -> None:
-        self.by_request: dict[str, Lease] = {}
-        self.by_ticket: dict[int, Lease] = {}
-        self.latest = 0.0
-
-    def find(self, request: str, worker: str, count: int) -> Lease | None:
-        """Return the lease of a request, or None if the request is new.
-
-        ConflictError if the key belongs to a request of another worker, or for more than `count` tickets.
-        """
-        lease = self.by_request.get(request)
-        # Fewer tickets than requested are normal at the end of the list; more are not.
-        if lease is not None and (lease.worker != worker or len(lease.tickets) > count):
-            raise ConflictError(
-                f"next: expected a new idempotency key for a new request, got {request!r}, the key of a request for "
-                f"{plural(len(lease.tickets), 'ticket')} by another worker or with another count; draw a random key."
-            )
-        return lease
-
-    def add(self, lease: Lease) -> None:
-        """Add a lease; from then on it is the last one of its tickets."""
-        self.by_request[lease.request] = lease
-        self.by_ticket.update(dict.fromkeys(lease.tickets, lease))
-        self.latest = lease.time
-
-    def replay(self, ticket: Any, value: Any, issued: Container[int]) -> None:
-        """Add the lease of a stored event; ValueError if it is malformed.
-
-        ticket, value: key and value of the event: the first ticket of the lease, and `Lease.to_json`.
-        issued: numbers of all tickets issued before.
-        """
-        if type(value) is not dict or value.keys() != set(Lease._fields):
-            raise ValueError("malformed lease")
-        request, worker, start, tickets = (value[name] for name in Lease._fields)
-        is_typed = type(request) is str and type(worker) is str and type(start) is float and type(tickets) is list
-        is_new = is_typed and request not in self.by_request and start >= self.latest
-        if not is_new or tickets[:1] != [ticket] or len(set(map(repr, tickets))) != len(tickets):
-            raise ValueError("malformed lease")
-        if not all(type(number) is int and number in issued for number in tickets):
-            raise ValueError("lease of an unknown ticket")
-        self.add(Lease(request, worker, start, tuple(tickets)))
-
-    def expired(self, pending: Iterable[int], now: float, after: float) -> list[int]:
-        """Return the pending tickets leased at least `after` seconds ago, or never."""
-        return [
-            ticket
-            for ticket in pending
-            if (lease := self.by_ticket.get(ticket)) is None or max(now, self.latest) - lease.time >= after
-        ]
-
-
-class LeasedFile(ProcessBound, Generic[_State, _Item]):
+class LeasedFile(ProcessBound, ABC, Generic[_State, _Item]):
     """Base class of `SessionFile` and `RaceFile`: an event log, and a state from it.
 
-    A context manager that closes the file. A subclass defines the methods below that raise NotImplementedError; they
-    are called in a transaction.
+    A context manager that closes the file. Abstract methods are called in a transaction.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -117,30 +53,46 @@ class LeasedFile(ProcessBound, Generic[_State, _Item]):
         self._bind_to_process()
         self._forget()
 
+    @abstractmethod
     def _current(self) -> _State:
         """Apply the unread events, and return the state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _pending_numbers(self) -> Iterable[int]:
         """Return the numbers of the tickets without an answer."""
-        raise NotImplementedError
 
-    def _issue_numbers(self, count: int | None, *, is_optional: bool) -> list[int]:
+    @abstractmethod
+    def _issue(self, count: int | None, *, is_optional: bool = False) -> list[int]:
         """Issue tickets, and return their numbers.
 
         count: None for the default number of a lease.
         is_optional: return an empty list instead of raising ExhaustedError.
         """
-        raise NotImplementedError
 
-    def _by_number(self, numbers: Iterable[int]) -> list[_Item]:
+    @abstractmethod
+    def _items(self, numbers: Iterable[int]) -> list[_Item]:
         """Return the tickets with these numbers."""
-        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def _lease_size(self) -> int:
+        """Largest number of tickets of a lease without a count."""
 
     def _forget(self) -> None:
         """Drop the state, so that all events are read again."""
-        self._leases = LeaseTable()
+        self._leases: dict[str, Lease] = {}
+        self._lease_of_ticket: dict[int, Lease] = {}
+        self._last_lease_time = 0.0
         self._log.rewind()
+
+    @property
+    def pending(self) -> list[_Item]:
+        """The tickets without an answer, issued by any process.
+
+        Without cancelled tickets of a session, and calls of candidates that a race has dropped.
+        """
+        with self._reading():
+            return self._items(self._pending_numbers())
 
     def lease(
         self,
@@ -173,40 +125,66 @@ class LeasedFile(ProcessBound, Generic[_State, _Item]):
         most = self._lease_size if count is None else _validate.integer(owner, "count", count, least=1)
         if reissue_after is not None:
             reissue_after = _validate.real(owner, "reissue_after", reissue_after, least=0)
-        now = time.time() if now is None else now
         with self._writing():
-            lease = self._leases.find(request, worker, most)
+            lease = self._leases.get(request)
             if lease is None:
-                tickets: list[int] = []
-                if reissue_after is not None:
-                    tickets = self._leases.expired(self._pending_numbers(), now, reissue_after)[:most]
+                # Times never decrease, also if the clock is set back.
+                start = max(time.time() if now is None else float(now), self._last_lease_time)
+                tickets = [] if reissue_after is None else self._expired(start, reissue_after)[:most]
                 # Without a count, the calls of the next row come when none of an earlier one is offered again.
                 if not tickets or (count is not None and len(tickets) < most):
                     more = None if count is None else most - len(tickets)
-                    tickets += self._issue_numbers(more, is_optional=bool(tickets))
+                    tickets += self._issue(more, is_optional=bool(tickets))
                 if not tickets:
                     return []
-                # Leases are in the order of time, also if the clock is set back.
-                lease = Lease(request, worker, max(float(now), self._leases.latest), tuple(tickets))
-                self._log.append("lease", tickets[0], lease.to_json())
-                self._leases.add(lease)
-            return self._by_number(lease.tickets)
+                lease = Lease(request, worker, start, tuple(tickets))
+                self._log.append("lease", tickets[0], {**lease._asdict(), "tickets": tickets})
+                self._add_lease(lease)
+            # Fewer tickets than requested are normal at the end of the list; more are not.
+            elif lease.worker != worker or len(lease.tickets) > most:
+                raise ConflictError(
+                    f"next: expected a new idempotency key for a new request, got {request!r}, the key of a request "
+                    f"for {plural(len(lease.tickets), 'ticket')} by another worker or with another count; draw a "
+                    "random key."
+                )
+            return self._items(lease.tickets)
 
-    @property
-    def _lease_size(self) -> int:
-        """Largest number of tickets of a lease without a count."""
-        return 1
+    def _expired(self, now: float, after: float) -> list[int]:
+        """Return the pending tickets leased at least `after` seconds ago, or never."""
+        found = self._lease_of_ticket
+        return [one for one in self._pending_numbers() if one not in found or now - found[one].time >= after]
+
+    def _add_lease(self, lease: Lease) -> None:
+        self._leases[lease.request], self._last_lease_time = lease, lease.time
+        self._lease_of_ticket.update(dict.fromkeys(lease.tickets, lease))
+
+    def _replay_lease(self, ticket: Any, value: Any, issued: Container[int]) -> None:
+        """Add the lease of a stored event; ValueError if it is malformed.
+
+        ticket, value: key and value of the event: the first ticket of the lease, and its fields.
+        issued: numbers of all tickets issued before.
+        """
+        if type(value) is not dict or value.keys() != set(Lease._fields):
+            raise ValueError("malformed lease")
+        request, worker, start, tickets = (value[name] for name in Lease._fields)
+        is_typed = type(request) is str and type(worker) is str and type(start) is float and type(tickets) is list
+        is_new = is_typed and request not in self._leases and start >= self._last_lease_time
+        if not is_new or tickets[:1] != [ticket] or len(set(map(repr, tickets))) != len(tickets):
+            raise ValueError("malformed lease")
+        if not all(type(number) is int and number in issued for number in tickets):
+            raise ValueError("lease of an unknown ticket")
+        self._add_lease(Lease(request, worker, start, tuple(tickets)))
 
     @property
     def leases(self) -> list[Lease]:
         """All leases of the file, the oldest first."""
         with self._reading():
-            return list(self._leases.by_request.values())
+            return list(self._leases.values())
 
     def lease_of_ticket(self) -> dict[int, Lease]:
         """Return the last lease of each ticket that was issued by `lease`."""
         with self._reading():
-            return dict(self._leases.by_ticket)
+            return dict(self._lease_of_ticket)
 
     def lease_times(self) -> dict[int, float]:
         """Return the Unix time of the last lease of each ticket that has one."""

@@ -184,9 +184,9 @@ class RaceFile(LeasedFile[None, Call]):
         count: largest number of calls; None: all that the next row needs.
         """
         with self._writing():
-            return self._by_number(self._issue_numbers(count, is_optional=True))
+            return self._items(self._issue(count))
 
-    def _issue_numbers(self, count: int | None, *, is_optional: bool) -> list[int]:
+    def _issue(self, count: int | None, *, is_optional: bool = True) -> list[int]:
         calls = self._current_race().calls(count)
         for call in calls:
             self._write(Event("call", call.ticket))
@@ -195,7 +195,7 @@ class RaceFile(LeasedFile[None, Call]):
     def _pending_numbers(self) -> list[int]:
         return [call.ticket for call in self._current_race().pending]
 
-    def _by_number(self, numbers: Iterable[int]) -> list[Call]:
+    def _items(self, numbers: Iterable[int]) -> list[Call]:
         race = self._current_race()
         return [race.call(number) for number in numbers]
 
@@ -255,12 +255,6 @@ class RaceFile(LeasedFile[None, Call]):
                 self._race.apply(event)
             self._write(event)
 
-    @property
-    def pending(self) -> list[Call]:
-        """The issued calls without an answer whose candidates are still in the race."""
-        with self._reading():
-            return self._current_race().pending
-
     def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
         """Return the row of each call: cells in the user's list, in the order of columns."""
         if self._log.about.get("list") is None:
@@ -299,7 +293,7 @@ class RaceFile(LeasedFile[None, Call]):
     def _replay(self, stored: LogEvent) -> None:
         _, kind, ticket, value = stored
         if kind == "lease":
-            self._leases.replay(ticket, value, self._answers)
+            self._replay_lease(ticket, value, self._answers)
         elif kind == "limits" and value.keys() == set(_LIMITS):
             self._use_limits(value)
         elif kind == "call" and value is None and ticket not in self._answers:

@@ -99,7 +99,7 @@ def result_key(*parts: Any) -> str:
         if isinstance(part, np.ndarray):
             digest.update(f"array {part.shape} {part.dtype.str}\0".encode())
             # A view: a memory-mapped table may not fit into memory.
-            digest.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8))
+            digest.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
         else:
             digest.update(json.dumps(part, sort_keys=True).encode() + b"\0")
     return digest.hexdigest()[:32]

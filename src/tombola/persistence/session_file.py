@@ -250,21 +250,41 @@ class SessionFile(LeasedFile[Session, Assignment]):
     def next(self, count: int = 1) -> list[Assignment]:
         """Issue the next tickets, on the disk on return; ExhaustedError if no row is left."""
         count = _validate.integer("SessionFile.next", "count", count, least=1)
-        with self._writing() as session:
-            return self._assignments(self._issue_next(session, count))
+        with self._writing():
+            return self._items(self._issue(count))
 
-    def _issue_numbers(self, count: int | None, *, is_optional: bool) -> list[int]:
+    def _issue(self, count: int | None, *, is_optional: bool = False) -> list[int]:
         session = self._current()
-        if is_optional and session.round == self.horizon:
-            return []
-        return [ticket.round for ticket in self._issue_next(session, count or 1)]
+        if session.round == self.horizon and not is_optional:
+            raise ExhaustedError(
+                f"SessionFile.next: expected rows that are left, got none of {plural(self.horizon, 'row')}, and "
+                f"{plural(len(self._pending_numbers()), 'pending ticket')}; record outcomes, or start another session."
+            )
+        last = min(session.round + (count or self._lease_size), self.horizon)
+        rounds = list(range(session.round + 1, last + 1))
+        for round_ in rounds:
+            ticket = session.act(self._features_of(round_))
+            self._log.append("ticket", round_, ticket_value(ticket, decision=session.decision_of(round_)))
+            if self._is_null(ticket):
+                self._record(session, Outcome(round_))
+        return rounds
 
     def _pending_numbers(self) -> list[int]:
-        return [ticket.round for ticket in self._pending(self._current())]
+        return [ticket.round for ticket in self._current().pending if ticket.round not in self._cancelled]
 
-    def _by_number(self, numbers: Iterable[int]) -> list[Assignment]:
+    def _items(self, numbers: Iterable[int]) -> list[Assignment]:
         table = self._current().ticket_table
-        return self._assignments([table.ticket(number) for number in numbers])
+        tickets = [table.ticket(number) for number in numbers]
+        ids = self._log.ids_of([ticket.round for ticket in tickets])
+        return [
+            # One NaN object for all, so that equal assignments compare equal.
+            Assignment(t.round, id_, self.names[t.action], math.nan if math.isnan(t.probability) else t.probability)
+            for t, id_ in zip(tickets, ids, strict=True)
+        ]
+
+    @property
+    def _lease_size(self) -> int:
+        return 1
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; it is on the disk on return.
@@ -333,12 +353,6 @@ class SessionFile(LeasedFile[Session, Assignment]):
         with self._reading() as session:
             return session.round
 
-    @property
-    def pending(self) -> list[Assignment]:
-        """The tickets without an outcome that were not cancelled, issued by any process."""
-        with self._reading() as session:
-            return self._assignments(self._pending(session))
-
     def round_of(self, id: str) -> int:
         """Return the ticket number of a row id, issued or not; FeedbackError if unknown."""
         name = str(id)
@@ -354,7 +368,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
         """Return the ticket with this number, from 1; FeedbackError if it was not issued."""
         with self._reading() as session:
             number = self._issued(session, "SessionFile.assignment", round)
-            return self._assignments([session.ticket_table.ticket(number)])[0]
+            return self._items([number])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
         """Return the row of each ticket: cells of the user's list, in `columns` order."""
@@ -370,7 +384,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
         from tombola.persistence.session_status import status_of
 
         with self._reading() as session:
-            pending = self._assignments(self._pending(session))
+            pending = self._items(self._pending_numbers())
             return status_of(session, self._view(session), pending, level, self.units)
 
     def view(self) -> "TicketView":
@@ -474,18 +488,14 @@ class SessionFile(LeasedFile[Session, Assignment]):
                 return self._replay_amended()
             self._apply(session, event)
         # `next` writes the ticket of an added null action together with its outcome.
-        for round_ in range(before + 1, session.round + 1) if self._adds_null else ():
+        for round_ in range(before + 1, session.round + 1) if self.budget is not None else ():
             if self._is_null(table.ticket(round_)) and table.outcome(round_) is None:
                 raise self._log.damage_error(f"ticket {round_} of the null action has no outcome")
         return session
 
-    @property
-    def _adds_null(self) -> bool:
-        """Whether the file itself answers an added null action: loss and cost are known."""
-        return len(self.names) > self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
-
     def _is_null(self, ticket: Ticket) -> bool:
-        return ticket.action >= self.feedback_model.n_listed_actions
+        """Return whether a ticket is of an added null action, whose outcome is known."""
+        return ticket.action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
 
     def _replay_amended(self) -> Session:
         """Replay all events, each outcome with its last amendment."""
@@ -517,7 +527,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
                     raise ValueError("ticket has no outcome to amend")
                 self._amended.add(round_)
             elif kind == "lease":
-                self._leases.replay(round_, value, range(1, session.round + 1))
+                self._replay_lease(round_, value, range(1, session.round + 1))
             else:
                 raise ValueError("unknown kind of event")
         except ReplayError:
@@ -530,22 +540,6 @@ class SessionFile(LeasedFile[Session, Assignment]):
         except MALFORMED_DATA_ERRORS as error:
             reason = " ".join(str(error).split())
             raise self._log.damage_error(f"event {event.number} does not fit: {reason}") from None
-
-    def _issue_next(self, session: Session, count: int) -> list[Ticket]:
-        left = self.horizon - session.round
-        if left == 0:
-            raise ExhaustedError(
-                f"SessionFile.next: expected rows that are left, got none of {plural(self.horizon, 'row')}, and "
-                f"{plural(len(self._pending(session)), 'pending ticket')}; record outcomes, or start another session."
-            )
-        return [self._issue(session) for _ in range(min(count, left))]
-
-    def _issue(self, session: Session) -> Ticket:
-        ticket = session.act(self._features_of(session.round + 1))
-        self._log.append("ticket", ticket.round, ticket_value(ticket, decision=session.decision_of(ticket.round)))
-        if self._adds_null and self._is_null(ticket):
-            self._record(session, Outcome(ticket.round))
-        return ticket
 
     def _record(self, session: Session, outcome: Outcome) -> bool:
         with errors_at(outcome.source):
@@ -599,17 +593,6 @@ class SessionFile(LeasedFile[Session, Assignment]):
                 "take the number that `next` returned, or find it in the status."
             )
         return number
-
-    def _pending(self, session: Session) -> list[Ticket]:
-        return [ticket for ticket in session.pending if ticket.round not in self._cancelled]
-
-    def _assignments(self, tickets: list[Ticket]) -> list[Assignment]:
-        ids = self._log.ids_of([ticket.round for ticket in tickets])
-        return [
-            # One NaN object for all, so that equal assignments compare equal.
-            Assignment(t.round, id_, self.names[t.action], math.nan if math.isnan(t.probability) else t.probability)
-            for t, id_ in zip(tickets, ids, strict=True)
-        ]
 
     def _view(self, session: Session) -> "TicketView":
         from tombola.persistence.session_status import TicketView
