@@ -1,7 +1,5 @@
 """SessionFile: a `Session` with row ids on an event log, safe under `kill -9`.
 
-Several processes may use it at once.
-
 The file holds the configuration (learner, actions, budget, seed), the row ids in random order, and every ticket and
 outcome as an event. The learner state is rebuilt by replaying the events; every ticket must be repeated to the bit.
 Feedback rules are those of `tombola.session`; in addition:
@@ -10,8 +8,6 @@ killed               a call that returned is on the disk; any other call happene
 ticket not received  the process was killed before it could pass the ticket on; `pending` lists it
 features             stored with the rows; the log of a router has its choices, so that opening it trains once
 two processes        each call holds the lock of the file; no ticket is issued twice
-wrong outcome        `amend` replaces it; the old one stays in the log, and the learner replays everything
-never answered       `cancel` removes the ticket from `pending`; its worst cost stays reserved
 damaged, replaced    SessionError
 """
 
@@ -21,6 +17,7 @@ import shlex
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -164,6 +161,8 @@ class SessionFile(LeasedFile[Session, Assignment]):
         self.feature_names = tuple(str(name) for name in log.about.get("features") or ())
         # Features of the first rows in the order of play, read from the file when they are needed.
         self._features: list[list[float]] = []
+        count = len(self.feature_names)
+        self._new_session = partial(_new_session, learner, self.names, self.horizon, self.budget, self.seed, count)
         with interpreted():
             self.feedback_model = self._new_session().feedback_model
 
@@ -290,11 +289,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
         """Record the outcome of a ticket; it is on the disk on return.
 
         Returns True, or False if the same outcome was recorded before. ConflictError if the ticket has another outcome
-        or was cancelled; FeedbackError if the outcome is malformed.
-
-        loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
-        cost: under a budget: a number, or one per resource; with full feedback actions x resources. None without a
-            budget, or if prices are fixed.
+        or was cancelled; FeedbackError if the outcome is malformed. Parameters as `Session.observe`.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
@@ -417,12 +412,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the share of each action, or the mean loss, over rounds; return the figure.
-
-        ParameterError if there is nothing to draw yet.
-
-        ax: axes to draw on; None: a new figure, of `size` in inches.
-        """
+        """Draw the share of each action, or the mean loss, over rounds, as `Session.plot`."""
         from tombola.persistence.session_page import plot_view
 
         return plot_view(self.view(), curve, axes=ax, size=size, units=self.units)
@@ -458,9 +448,6 @@ class SessionFile(LeasedFile[Session, Assignment]):
         # Memory for all rounds, which the system provides page by page: no copies while the table grows.
         session.ticket_table.cells = np.zeros((1 + self.horizon, session.ticket_table.cells.shape[1]))
         return session
-
-    def _new_session(self) -> Session:
-        return _new_session(self.learner, self.names, self.horizon, self.budget, self.seed, len(self.feature_names))
 
     def _features_of(self, round_: Any) -> list[float] | None:
         """Return the features of the row of a round; None without any."""
@@ -561,21 +548,15 @@ class SessionFile(LeasedFile[Session, Assignment]):
         first, now = (self._outcome_text(found, units) for found in (before, encoded))
         advice = "record the next outcome"
         if self.feedback_model.supports_amend:
-            advice = "amend it if it was wrong" + self._amend_command(round_, encoded, units)
+            advice = "amend it if it was wrong"
+        if self.feedback_model.supports_amend and is_cli_style():
+            option = "--score" if units.scores else "--loss"
+            values = units.text(self.feedback_model.decode(encoded)).replace(" ", "")
+            advice += f": tombola session amend {shlex.quote(str(self.path))} {round_} {option} {values}"
         return ConflictError(
             f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
             f"and the first answer stands; {advice}."
         )
-
-    def _amend_command(self, round_: int, encoded: tuple[float, ...], units: Units) -> str:
-        """Return the command to amend an outcome, after a colon; "" outside of commands."""
-        if not is_cli_style():
-            return ""
-        losses = self.feedback_model.decode(encoded)
-        numbers = [losses] if isinstance(losses, float) else losses
-        values = ",".join(f"{units.number(loss):.12g}" for loss in numbers)
-        option = "--score" if units.scores else "--loss"
-        return f": tombola session amend {shlex.quote(str(self.path))} {round_} {option} {values}"
 
     def _outcome_text(self, encoded: tuple[float, ...], units: Units) -> str:
         """Return an outcome in the unit of the user, such as "score 7.5, cost 0.02"."""
@@ -605,10 +586,7 @@ def _new_session(
 ) -> Session:
     """Return a new session; an added null action is the last of the names."""
     listed = names[: len(names) - 1] if budget is not None and budget.null == "add" else names
-    if (
-        getattr(learner, "feedback", None) is not None
-        and getattr(learner.feedback, "default_actions", None) is not None
-    ):
+    if getattr(getattr(learner, "feedback", None), "default_actions", None) is not None:
         raise LearnerError(
             f"SessionFile: expected a learner of losses, got {learner!r}, which predicts labels; use tombola.Session."
         )
