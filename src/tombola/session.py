@@ -322,8 +322,7 @@ class Session(ProcessBound):
     ) -> "Figure":
         """Draw the share of each action, or the mean loss, over rounds; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. ParameterError if there is nothing to
-        draw yet.
+        `figure.save("x.pdf")` writes it. ParameterError if there is nothing to draw yet.
 
         ax: Matplotlib axes to draw into; None for a new figure, of `size` in inches.
 

@@ -1,6 +1,4 @@
-"""Append-only event log in one SQLite file.
-
-`SessionFile` and `RaceFile` are built on it.
+"""Append-only event log in one SQLite file, of `SessionFile` and `RaceFile`.
 
 A file has three tables:
 
@@ -80,7 +78,7 @@ class LogEvent(NamedTuple):
 
 
 class _Position(NamedTuple):
-    """The number of the last event before a position, and its digest; 0 is the start."""
+    """Number and digest of the last event before a position; number 0 is the start."""
 
     number: int
     digest: bytes
@@ -152,7 +150,6 @@ class EventLog:
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
         log = cls(path, owner, "rw")
         with log.closed_on_error():
-            log._check_format()
             log._read_start()
             if log.about.get("kind") != kind:
                 raise SessionError(
@@ -275,7 +272,10 @@ class EventLog:
             for place in chunk:
                 if place not in found or (place > 1 and place - 1 not in found):
                     raise self.damage_error(f"row {place} is missing")
-                yield self._checked_row(found[place - 1][3] if place > 1 else b"", found[place])
+                _, id_, text, digest = found[place]
+                if digest != _link(found[place - 1][3] if place > 1 else b"", place, id_, text):
+                    raise self.damage_error(f"row {place} has changed")
+                yield str(id_), str(text)
 
     def ids(self) -> Iterator[str]:
         """Yield all row ids in the stored order; SessionError if one has changed."""
@@ -302,7 +302,11 @@ class EventLog:
     ) -> None:
         for statement in (*_SCHEMA.values(), *views):
             self._connection.execute(statement)
-        rows = list(_linked_rows(ids, cells))
+        rows: list[tuple[int, str, str, bytes]] = []
+        # Without columns of its own, a list has endlessly many empty rows of cells.
+        for place, (id_, row) in enumerate(zip(ids, cells, strict=False), start=1):
+            text = _encode_json(list(row))
+            rows.append((place, id_, text, _link(rows[-1][3] if rows else b"", place, id_, text)))
         self._connection.executemany("INSERT INTO pool VALUES (?, ?, ?, ?)", rows)
         configuration = {**about, "rows": len(rows), "rows_digest": rows[-1][3].hex()}
         texts = [(name, _encode_json(value)) for name, value in configuration.items()]
@@ -317,23 +321,19 @@ class EventLog:
         text = _encode_json([end.number, end.digest.hex()])
         self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (END_NAME, text))
 
-    def _check_format(self) -> None:
-        with self._transaction("DEFERRED"):
-            application = self._rows("PRAGMA application_id")[0][0]
-            version = self._rows("PRAGMA user_version")[0][0]
-        if application != _APPLICATION_ID:
-            raise SessionError(
-                f"{self.owner}: expected a file of tombola, got {self.path}, which is something else; "
-                "give the file of a session or a race."
-            )
-        if version != _FORMAT:
-            raise SessionError(
-                f"{self.owner}: {self.path} has format {version}, this version of tombola reads {_FORMAT}; "
-                "use the version that wrote it."
-            )
-
     def _read_start(self) -> None:
         with self._transaction("DEFERRED"):
+            [(application,)], [(version,)] = self._rows("PRAGMA application_id"), self._rows("PRAGMA user_version")
+            if application != _APPLICATION_ID:
+                raise SessionError(
+                    f"{self.owner}: expected a file of tombola, got {self.path}, which is something else; "
+                    "give the file of a session or a race."
+                )
+            if version != _FORMAT:
+                raise SessionError(
+                    f"{self.owner}: {self.path} has format {version}, this version of tombola reads {_FORMAT}; "
+                    "use the version that wrote it."
+                )
             objects = self._rows("SELECT name, type, sql FROM sqlite_master")
             tables = {name: sql for name, kind, sql in objects if kind == "table"}
             # A trigger could change what is written; this package creates none.
@@ -376,11 +376,6 @@ class EventLog:
             return self._start.digest
         found = self._rows("SELECT digest FROM events WHERE number = ?", number)
         return found[0][0] if found else None
-
-    def _checked_row(self, before: Any, row: Sequence[Any]) -> tuple[str, str]:
-        if row[3] != _link(before, *row[:3]):
-            raise self.damage_error(f"row {row[0]} has changed")
-        return str(row[1]), str(row[2])
 
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
@@ -426,15 +421,6 @@ class EventLog:
 
 
 _encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-
-
-def _linked_rows(ids: Iterable[str], cells: Iterable[Sequence[str]]) -> Iterator[tuple[int, str, str, bytes]]:
-    digest = b""
-    # Without columns of its own, a list has endlessly many empty rows of cells.
-    for place, (id_, row) in enumerate(zip(ids, cells, strict=False), start=1):
-        text = _encode_json(list(row))
-        digest = _link(digest, place, id_, text)
-        yield place, id_, text, digest
 
 
 def _link(before: Any, *cells: Any) -> bytes:

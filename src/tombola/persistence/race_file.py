@@ -157,7 +157,8 @@ class RaceFile(LeasedFile[None, Call]):
         # Other evidence is another race: the digest covers all of it.
         given["answers on file"], stored["answers on file"] = side.digest, file.side.digest
         given["groups"], stored["groups"] = strata, file.strata
-        raised = {name: given[name] for name in _LIMITS if _is_higher(given[name], stored[name])}
+        limits = [name for name in _LIMITS if None not in (given[name], stored[name])]
+        raised = {name: given[name] for name in limits if given[name] > stored[name]}
         different = [name for name in {**given, **stored} if given.get(name) != stored.get(name) and name not in raised]
         if different:
             file.close()
@@ -332,10 +333,6 @@ class RaceFile(LeasedFile[None, Call]):
     def _remember(self, event: Event) -> None:
         self._events.append(event)
         self._answers[event.ticket] = event if event.kind == "answer" else None
-
-
-def _is_higher(new: float | None, before: float | None) -> bool:
-    return new is not None and before is not None and new > before
 
 
 def is_race_file(path: Path) -> bool:

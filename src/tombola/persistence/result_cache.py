@@ -2,17 +2,8 @@
 
 A key names everything the result depends on: the data, the settings, the seed and the hash of the code. Equal keys
 therefore mean equal results, to the bit. A file that is damaged, cut short, or moved here from another key fails its
-checksum, and the result is computed again. Use:
-
->>> import tempfile
->>> cache = ResultCache(Path(tempfile.mkdtemp()))
->>> key = f"birthday/{result_key({'T': 16}, 'seed 1', 'hash of the code')}"
->>> cache.read_json(key) is None
-True
->>> cache.write_json(key, [{"loss": 0.5}]), cache.read_json(key)
-([{'loss': 0.5}], [{'loss': 0.5}])
-
-`compare` stores blocks of repetitions as NumPy archives (`play_cached`); `reproduce` stores the rows of a unit as JSON.
+checksum, and the result is computed again. `compare` stores blocks of repetitions as NumPy archives (`play_cached`);
+`reproduce` stores the rows of a unit as JSON.
 """
 
 import hashlib
@@ -47,6 +38,11 @@ class ResultCache(NamedTuple):
 
     The result with key `claim/hash` is in the file `claim/hash.result`. A result that cannot be written (read-only or
     full disk) is not cached, which costs time only.
+
+    >>> import tempfile
+    >>> cache = ResultCache(Path(tempfile.mkdtemp()))
+    >>> cache.write_json("claim/key", [{"loss": 0.5}]), cache.read_json("claim/key"), cache.read_json("claim/other")
+    ([{'loss': 0.5}], [{'loss': 0.5}], None)
     """
 
     folder: Path
@@ -106,11 +102,7 @@ def result_key(*parts: Any) -> str:
 
 
 def default_cache_dir(name: str) -> Path:
-    """Return the cache folder of a command, below TOMBOLA_CACHE or the user's cache.
-
-    >>> default_cache_dir("compare").name
-    'compare'
-    """
+    """Return the cache folder of a command, below TOMBOLA_CACHE or the user's cache."""
     return Path(os.environ.get("TOMBOLA_CACHE") or platformdirs.user_cache_path("tombola")) / name
 
 

@@ -266,8 +266,6 @@ class Status:
         if not parts:
             return ""
         # A missing outcome may differ from the others, for example if failures are reported late or never.
-        more = len(waiting) - len(parts)
-        parts += [f"the same holds for {plural(more, 'more ticket')}"] if more else []
         record = "record the pending outcomes; " if waiting.keys() & pending else ""
         return f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do not cancel"
 
@@ -349,7 +347,7 @@ def status_of(
             int(used[a]),
             math.fsum(losses[a]) / len(losses[a]) if losses[a] else math.nan,
             *certificate.interval(a),
-            _first_open(view, a) if used[a] < len(losses[a]) else 0,
+            _first_open(view, a, int(used[a])) if used[a] < len(losses[a]) else 0,
         )
         for a, name in enumerate(view.names[: view.n_actions])
     )
@@ -414,11 +412,10 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
     return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
 
 
-def _first_open(view: TicketView, action: int) -> int:
-    """Return the first ticket of an action without an outcome; there must be one."""
-    mine = np.ones(view.round, bool) if view.feedback_model.full_feedback else view.actions == action
-    rounds = np.flatnonzero(mine) + 1
-    return int(rounds[view._until_unanswered(rounds).size])
+def _first_open(view: TicketView, action: int, used: int) -> int:
+    """Return the ticket of an action after the first `used` ones."""
+    mine = np.arange(view.round) if view.feedback_model.full_feedback else np.flatnonzero(view.actions == action)
+    return int(mine[used]) + 1
 
 
 def _losses_by_action(view: TicketView) -> list[list[float]]:
