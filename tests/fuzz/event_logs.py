@@ -100,6 +100,7 @@ def content(file: Path, *, goes_on: bool = False) -> str:
 
 
 def read(file: SessionFile | RaceFile) -> list[Any]:
+    facts: list[Any]
     if isinstance(file, RaceFile):
         race = file.race
         facts = [race.verdict, race.answer, race.proved, race.pending, race.dropped, race.mean_losses, race.cost]

@@ -46,7 +46,14 @@ def read_content(path: Path) -> str:
     """Return everything a session file can return, and its next steps."""
     with SessionFile.open(path) as run:
         view = run.view()
-        found = [view.tickets, view.outcomes, sorted(view.amended), sorted(view.cancelled), run.ids(), run.names]
+        found: list[Any] = [
+            view.tickets,
+            view.outcomes,
+            sorted(view.amended),
+            sorted(view.cancelled),
+            run.ids(),
+            run.names,
+        ]
         found += [run.seed, run.status().to_json(), run.round_of("row 17"), run.round_of("row 3")]
         found += [run.next(), run.record(3, loss=0.5), run.record(4, loss=0.5), run.pending]
         assert run._session is not None
