@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -66,7 +67,7 @@ def test_read_outcomes(read: Read) -> None:
         *((f"ticket,outcome\n1,{word}\n", TEN_POINTS, "; write a number") for word in ("yes", "No", "TRUE", "false")),
         ("id,action,outcome\nx,b,1\n", YES_IS_GOOD, "expected the action"),
     ],
-    ids=repr,
+    ids=count(),  # a line break in a name cannot be given to pytest
 )
 def test_malformed_outcomes_are_rejected(
     text: str, unit: Units | None, words: str, read: Read, one_sentence: Callable[[object], str]

@@ -103,6 +103,8 @@ def test_null_ticket_without_outcome_is_rejected(tmp_path: Path) -> None:
     with start(tmp_path / "a.run", amount=0.05) as run:
         while run.next()[0].action != "null":
             pass
+    with SessionFile.open(tmp_path / "a.run") as run:
+        assert run.view().answered == 1
     log = EventLog.open(tmp_path / "a.run", "test", "session")
     with closing(log), log.reading():
         about, events, ids = dict(log.about), list(log.unread()), list(log.ids())
