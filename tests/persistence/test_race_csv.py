@@ -59,6 +59,7 @@ def test_malformed_answers_are_rejected(
         ("ticket,score\n1,0.25\n", {"kind": "scores"}, [(1, 0.75, False)]),
         ("ticket,score\n1,0.25\n", {"unit": "score"}, [(1, 0.25, False)]),
     ],
+    ids=count(),
 )
 def test_read_answers(text: str, settings: dict[str, Any], expected: list[tuple[Any, ...]], read: Read) -> None:
     answers = [Event("answer", ticket, loss, 0.0, failed) for ticket, loss, failed in expected]
