@@ -27,10 +27,9 @@ def make_run(tickets: int, pending: int, file: Path) -> None:
     with SessionFile.start(file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1) as run:
         for begun in range(0, tickets, PIECE):
             with run._writing() as session:
-                for _ in range(min(PIECE, tickets - begun)):
-                    ticket = run._issue(session)
-                    if ticket.round % every:
-                        run._record(session, Outcome(ticket.round, (ticket.round * 7919 % 101) / 100))
+                for round_ in run._issue(min(PIECE, tickets - begun)):
+                    if round_ % every:
+                        run._record(session, Outcome(round_, (round_ * 7919 % 101) / 100))
     print(f"{tickets:,} tickets, {pending:,} pending: written in {time.process_time() - began:.1f} s", flush=True)
 
 

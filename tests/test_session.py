@@ -26,6 +26,8 @@ from tombola.learners import BirthdayTest, PrimalDual, ThompsonSampling
 from tombola.persistence import SessionFile
 from tombola.persistence.session_json import _digest
 
+Check = Callable[[object], str]
+
 
 def bits(session: Session) -> bytes:
     """Return everything that a session remembers, to the bit."""
@@ -91,32 +93,17 @@ def test_repeated_feedback(make: Any, first: Any, other: Any) -> None:
     assert bits(session) == before
 
 
-BAD_ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "neither": (bandit, {}),
-    "both": (bandit, {"loss": 0.5, "reward": 0.5}),
-    "NaN": (bandit, {"loss": math.nan}),
-    "NaN reward": (bandit, {"reward": math.nan}),
-    "above 1": (bandit, {"loss": 1.5}),
-    "below 0": (bandit, {"loss": -0.1}),
-    "infinite": (bandit, {"loss": math.inf}),
-    "reward above 1": (bandit, {"reward": 2}),
-    "text": (bandit, {"loss": "good"}),
-    "a row for a bandit": (bandit, {"loss": [0.1, 0.2, 0.3]}),
-    "a number for full feedback": (full, {"loss": 0.5}),
-    "a short row": (full, {"loss": [0.1, 0.2]}),
-    "a long row": (full, {"loss": [0.1, 0.2, 0.3, 0.4]}),
-    "a row in a row": (full, {"loss": [[0.1, 0.2, 0.3]]}),
-    "a ragged row": (full, {"loss": [0.1, [0.2], 0.3]}),
-    "a row with NaN": (full, {"loss": [0.1, math.nan, 0.3]}),
-    "a row above 1": (full, {"loss": [0.1, 0.2, 1.3]}),
-    "a row of text": (full, {"loss": ["a", "b", "c"]}),
-    "rewards below 0": (full, {"reward": [0.1, 0.2, -0.3]}),
-}
+BAD_ANSWERS: list[tuple[Any, dict[str, Any]]] = [
+    *((bandit, answer) for answer in ({}, {"loss": 0.5, "reward": 0.5}, {"reward": math.nan}, {"reward": 2})),
+    *((bandit, {"loss": loss}) for loss in (math.nan, 1.5, -0.1, math.inf, "good", [0.1, 0.2, 0.3])),
+    *((full, {"loss": row}) for row in (0.5, [0.1, 0.2], [0.1, 0.2, 0.3, 0.4], [[0.1, 0.2, 0.3]], ["a", "b", "c"])),
+    *((full, {"loss": row}) for row in ([0.1, [0.2], 0.3], [0.1, math.nan, 0.3], [0.1, 0.2, 1.3])),
+    (full, {"reward": [0.1, 0.2, -0.3]}),
+]
 
 
-@pytest.mark.parametrize("what", BAD_ANSWERS)
-def test_invalid_feedback_changes_nothing(what: str, one_sentence: Callable[[object], str]) -> None:
-    make, answer = BAD_ANSWERS[what]
+@pytest.mark.parametrize(("make", "answer"), BAD_ANSWERS)
+def test_invalid_feedback_changes_nothing(make: Any, answer: dict[str, Any], one_sentence: Check) -> None:
     session, tickets = make(2)
     before = bits(session)
     with pytest.raises(FeedbackError) as caught:
@@ -137,7 +124,7 @@ def test_tickets_of_another_session() -> None:
             mine.observe(ticket, loss=0.5)
 
 
-def test_feedback_after_the_horizon(one_sentence: Callable[[object], str]) -> None:
+def test_feedback_after_the_horizon(one_sentence: Check) -> None:
     session, tickets = bandit(4, horizon=4)
     before = bits(session)
     with pytest.raises(SessionError, match="all 4 rounds have been played") as caught:
@@ -155,13 +142,6 @@ def test_session_that_makes_no_sense_is_rejected(actions: Any, horizon: Any) -> 
         Session(Exp3(), actions=actions, horizon=horizon, seed=0)
 
 
-def test_actions_may_have_names(tmp_path: Path) -> None:
-    session = Session(UCB1(), actions=["gpt", "claude"], horizon=5, seed=0)
-    assert (session.actions, session.names) == (2, ("gpt", "claude"))
-    session.save(tmp_path / "s.json")
-    assert Session.load(tmp_path / "s.json").names == ("gpt", "claude")
-
-
 @pytest.mark.parametrize(
     "learner", [Exp3(), Hedge(rate=0.3), ThompsonSampling(), FollowTheLeader(ties="random"), UCB1()], ids=repr
 )
@@ -172,13 +152,16 @@ def test_saved_session_continues_unchanged(learner: Learner, tmp_path: Path) -> 
     def answer(session: Session, ticket: Ticket, row: Floats) -> bool:
         return session.observe(ticket, loss=row if learner.feedback == "full" else row[ticket.action])
 
-    session, tickets = bandit(7, horizon=30, learner=learner)
+    session = Session(learner, ["gpt", "claude", "small"], horizon=30, seed=1)
+    tickets = [session.act() for _ in range(7)]
     for t in (6, 0, 3):
         answer(session, tickets[t], generator.random(3))
     session.save(tmp_path / "s.json")
+    # ThompsonSampling has no formula for its probabilities.
+    json.loads((tmp_path / "s.json").read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     again = Session.load(tmp_path / "s.json")
     assert bits(again) == bits(session)
-    assert (again.learner, again.horizon) == (learner, 30)
+    assert (again.learner, again.horizon, again.names) == (learner, 30, ("gpt", "claude", "small"))
     assert repr(again.pending) == repr(session.pending)
     for _ in range(7, 20):
         one, two = session.act(), again.act()
@@ -187,18 +170,6 @@ def test_saved_session_continues_unchanged(learner: Learner, tmp_path: Path) -> 
         assert answer(session, late, row)
         assert answer(again, late, row), "tickets from before the save still count"
     assert bits(again) == bits(session)
-
-
-@pytest.mark.usefixtures("short_work")
-def test_chances_without_formula_survive(tmp_path: Path) -> None:
-    session, tickets = bandit(5, learner=ThompsonSampling())
-    assert all(math.isnan(ticket.probability) for ticket in tickets)
-    session.save(tmp_path / "s.json")
-    json.loads((tmp_path / "s.json").read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    again = Session.load(tmp_path / "s.json")
-    assert all(math.isnan(ticket.probability) for ticket in again.pending)
-    assert again.observe(tickets[2], loss=0.5)
-    assert again.observe(again.pending[0], loss=0.5)
 
 
 @pytest.mark.usefixtures("short_work")
@@ -227,7 +198,7 @@ def saved(tmp_path: Path, **changes: Any) -> Path:
     return path
 
 
-def refused(path: Path, one_sentence: Callable[[object], str], learner: Learner | None = None) -> str:
+def refused(path: Path, one_sentence: Check, learner: Learner | None = None) -> str:
     with pytest.raises(SessionError) as caught:
         Session.load(path, learner)
     return one_sentence(caught.value)
@@ -241,16 +212,21 @@ def refused(path: Path, one_sentence: Callable[[object], str], learner: Learner 
     ],
     ids=range(13),
 )
-def test_garbage_is_rejected(content: bytes, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_garbage_is_rejected(content: bytes, tmp_path: Path, one_sentence: Check) -> None:
     (tmp_path / "s.json").write_bytes(content)
     refused(tmp_path / "s.json", one_sentence)
 
 
-def test_file_cut_short_anywhere_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    content = saved(tmp_path).read_bytes()
-    for length in range(0, len(content.rstrip(b"}\n ")), 37):
-        (tmp_path / "cut.json").write_bytes(content[:length])
-        refused(tmp_path / "cut.json", one_sentence)
+def test_damaged_text_is_rejected(tmp_path: Path, one_sentence: Check) -> None:
+    """Cut short anywhere, or with one character changed."""
+    content = saved(tmp_path).read_text()
+    damaged = [content[:length] for length in range(0, len(content.rstrip("}\n ")), 37)]
+    for place in range(0, len(content), 11):
+        other = "7" if content[place] != "7" else "3"
+        damaged.append(content[:place] + other + content[place + 1 :])
+    for text in damaged:
+        (tmp_path / "s.json").write_text(text)
+        refused(tmp_path / "s.json", one_sentence)
 
 
 # Part of a saved session -> values that make the file invalid; None leaves the part out.
@@ -288,28 +264,8 @@ TAMPERED: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("changes", [{part: value} for part, values in TAMPERED.items() for value in values], ids=str)
-def test_file_that_was_tampered_with_is_rejected(
-    changes: dict[str, Any], tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+def test_file_that_was_tampered_with_is_rejected(changes: dict[str, Any], tmp_path: Path, one_sentence: Check) -> None:
     refused(saved(tmp_path, **changes), one_sentence)
-
-
-def test_constant_rng_is_rejected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    """Nothing has happened yet that a replay could compare; ThompsonSampling threw such rng for ever."""
-    path = tmp_path / "s.json"
-    Session(ThompsonSampling(), actions=2, horizon=5, seed=1).save(path)
-    about = {**json.loads(path.read_text()), "rng": [0, 0, 0, 0]}
-    about.pop("digest")
-    path.write_text(json.dumps({**about, "digest": _digest(about)}))
-    refused(path, one_sentence)
-
-
-def test_one_changed_character_is_detected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    content = saved(tmp_path).read_text()
-    for place in range(0, len(content), 11):
-        other = "7" if content[place] != "7" else "3"
-        (tmp_path / "s.json").write_text(content[:place] + other + content[place + 1 :])
-        refused(tmp_path / "s.json", one_sentence)
 
 
 def test_threads_share_a_session() -> None:
@@ -329,7 +285,7 @@ def test_threads_share_a_session() -> None:
     assert session.answered == 8000
 
 
-def test_fork_and_pickle_are_rejected(one_sentence: Callable[[object], str]) -> None:
+def test_fork_and_pickle_are_rejected(one_sentence: Check) -> None:
     session, _ = bandit(1)
     with pytest.raises(SessionError) as pickled:
         pickle.dumps(session)
@@ -407,62 +363,34 @@ def test_book_is_what_list_of_events_would_be(events: list[int], width: int, con
 
 def test_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:
     (tmp_path / "trap.py").write_text("import pathlib\npathlib.Path('sprung').touch()\nclass Learner: pass\n")
-    for number, name in enumerate(["trap.Learner", "trap", "os.system", "__import__('trap')", "own Trap", "play"]):
-        path = saved(tmp_path, learner={"name": name, "parameters": {}})
-        path.rename(tmp_path / f"{number}.json")
-    script = (
-        "import sys\nfrom tombola import Session\nbefore = None\n"
-        "for number in range(6):\n"
-        "    try:\n        Session.load(f'{number}.json')\n"
-        "    except Exception as error:\n        print(type(error).__name__)\n"
-        "    assert 'trap' not in sys.modules\n"
-    )
+    names = ["trap.Learner", "trap", "os.system", "__import__('trap')", "own Trap", "play"]
+    for number, name in enumerate(names):
+        saved(tmp_path, learner={"name": name, "parameters": {}}).rename(tmp_path / f"{number}.json")
+    script = """if True:
+        import sys
+        from tombola import Session
+        for number in range(6):
+            try:
+                Session.load(f"{number}.json")
+            except Exception as error:
+                print(type(error).__name__)
+            assert "trap" not in sys.modules
+    """
     done = run_python("-c", script, cwd=tmp_path, NUMBA_DISABLE_JIT="1")
     assert (done.stdout.split(), done.stderr) == (["SessionError"] * 6, "")
     assert not (tmp_path / "sprung").exists()
 
 
-def test_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        Session.load(tmp_path / "nowhere.json")
-
-
-@pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "device"])
-def test_what_is_no_regular_file_is_rejected_at_once(
-    kind: str, tmp_path: Path, one_sentence: Callable[[object], str]
-) -> None:
+@pytest.mark.parametrize("kind", ["nothing", "folder", "pipe", "device"])
+def test_what_is_no_regular_file_is_rejected_at_once(kind: str, tmp_path: Path) -> None:
     """A pipe was waited for without end."""
     path = Path("/dev/zero") if kind == "device" else tmp_path / "s.json"
     if kind == "folder":
         path.mkdir()
     elif kind == "pipe":
         os.mkfifo(path)
-    elif kind == "link to itself":
-        path.symlink_to(path)
-    with pytest.raises(FileError) as caught:
+    with pytest.raises(FileNotFoundError if kind == "nothing" else FileError):
         Session.load(path)
-    assert str(path) in one_sentence(caught.value)
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_save_that_fails_leaves_old_file(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    session, (ticket, *_) = bandit(3)
-    path = tmp_path / "s.json"
-    session.save(path)
-    old = path.read_bytes()
-    session.observe(ticket, loss=0.5)
-
-    def fail(*_: object) -> None:
-        raise OSError("the disk is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, step, fail)
-        with pytest.raises(OSError, match="the disk is full"):
-            session.save(path)
-    assert path.read_bytes() == old
-    assert os.listdir(tmp_path) == ["s.json"]
-    session.save(path)
-    assert Session.load(path).answered == 1
 
 
 class Count(NamedTuple):
@@ -491,21 +419,17 @@ class Mine(Learner):
 
 
 @pytest.mark.usefixtures("short_work")
-def test_learner_of_ones_own_must_be_given(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    session, (ticket, *_) = bandit(2, learner=Mine())
+@pytest.mark.parametrize("name", ["Mine", "Hedge"])
+def test_learner_of_ones_own_must_be_given(name: str, tmp_path: Path, one_sentence: Check) -> None:
+    """Also if it has the name of one of ours."""
+    mine = type(name, (Mine,), {})
+    session, (ticket, *_) = bandit(2, learner=mine())
     session.observe(ticket, loss=0.0)
     session.save(tmp_path / "s.json")
-    assert "learner=Mine(...)" in refused(tmp_path / "s.json", one_sentence)
-    assert bits(Session.load(tmp_path / "s.json", Mine())) == bits(session)
-    assert "give the same learner" in refused(tmp_path / "s.json", one_sentence, Mine(levels=(3,)))
-    assert "give the same learner" in refused(tmp_path / "s.json", one_sentence, UCB1())
-
-
-def test_own_learner_with_our_name(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    mine = type("Hedge", (Mine,), {})
-    session, _ = bandit(1, learner=mine())
-    session.save(tmp_path / "s.json")
-    assert "learner=Hedge(...)" in refused(tmp_path / "s.json", one_sentence)
+    assert f"learner={name}(...)" in refused(tmp_path / "s.json", one_sentence)
+    assert bits(Session.load(tmp_path / "s.json", mine())) == bits(session)
+    for other in (mine(levels=(3,)), UCB1()):
+        assert "give the same learner" in refused(tmp_path / "s.json", one_sentence, other)
 
 
 def test_session_that_was_loaded_can_be_saved_again(tmp_path: Path) -> None:
@@ -528,18 +452,14 @@ def test_ticket_with_nan_probability_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_load_checks_budget(tmp_path: Path) -> None:
-    """Reserved amounts are not stored but replayed; a smaller budget does not repeat the tickets."""
+def test_load_replays_budget(tmp_path: Path) -> None:
+    """Reserved amounts are not stored but replayed."""
     path = tmp_path / "s.json"
     session = Session(PrimalDual(), 2, 10, budget=Budget(10.0, worst=[1.0, 2.0], null="add"), seed=0)
     for _ in range(4):
         session.act()
     session.save(path)
     assert Session.load(path).balance == session.balance
-    data = json.loads(path.read_text())
-    path.write_text(json.dumps({**data, "budget": [[99.0], data["budget"][1], "add"]}))
-    with pytest.raises(SessionError, match="changed after it was written"):
-        Session.load(path)
 
 
 @pytest.mark.usefixtures("plainly")

@@ -72,13 +72,8 @@ class Session(ProcessBound):
     True
 
     >>> from tombola.budget.budget import Budget
-    >>> from tombola.learners import EmpiricalLP
-    >>> budget = Budget(10.0, worst=[0.5, 3.0], null="add")
-    >>> session = Session(EmpiricalLP(), ["weak", "strong"], horizon=100, budget=budget, seed=0)
-    >>> session.names[session.act().action], session.balance.left
-    ('null', (10.0,))
-
     >>> from tombola.learners import ThriftyLP
+    >>> budget = Budget(10.0, worst=[0.5, 3.0], null="add")
     >>> session = Session(ThriftyLP(), ["weak", "strong"], horizon=100, budget=budget, seed=0)
     >>> session.observe(session.act(), loss=0.25, cost=0.125), session.balance.left
     (True, (9.875,))
@@ -327,8 +322,7 @@ class Session(ProcessBound):
     ) -> "Figure":
         """Draw the share of each action, or the mean loss, over rounds; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. ParameterError if there is nothing to
-        draw yet.
+        `figure.save("x.pdf")` writes it. ParameterError if there is nothing to draw yet.
 
         ax: Matplotlib axes to draw into; None for a new figure, of `size` in inches.
 
@@ -391,10 +385,4 @@ class Session(ProcessBound):
     def _reject_more(self) -> NoReturn:
         raise SessionError(
             f"Session: all {self.horizon} rounds have been played; start another Session, or one with a larger horizon."
-        )
-
-    def _reject_fork(self) -> NoReturn:
-        raise SessionError(
-            "Session: expected the process that started it, got a fork, which would issue the same tickets; "
-            "write session.save(path) before, and Session.load(path) there."
         )

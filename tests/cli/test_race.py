@@ -54,9 +54,9 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
         calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "5", "--json")[1])]
         if not calls:
             break
-        head = [["candidate", "row", "score", "cost"]] if calls[0].ticket % 2 else [["ticket", "loss"]]
+        head = [["candidate", "row", "outcome", "cost"]] if calls[0].ticket % 2 else [["ticket", "loss"]]
         lines = [
-            [call.candidate, call.row, str(1 - loss_of(call)), "0.5"]
+            [call.candidate, call.row, str(loss_of(call)), "0.5"]
             if calls[0].ticket % 2
             else [str(call.ticket), str(loss_of(call))]
             for call in calls
@@ -171,7 +171,7 @@ def test_run_continues(script: list[str], command: Command, tmp_path: Path, capf
     assert code == 3
     assert "undecided" in said
     assert "tombola race run r --max-calls 12" in said
-    with pytest.raises(SessionError, match="has max_calls=6, and a limit can only be raised, got max_calls=None"):
+    with pytest.raises(SessionError, match="with different max_calls; give the same again"):
         command(*arguments)
     with pytest.raises(ParameterError, match="got --by; the file has them already"):
         command("run", "r", "--by", "kind")
@@ -739,16 +739,16 @@ def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_ma
 @pytest.mark.parametrize(
     ("cell", "fix"),
     [
-        ("70", "the race has the range 0,10: repair the cell, or start the race with another --range."),
-        ("yes", "write a number from 0 to 10."),
-        ("timeout", "for a timeout write the worst number of the range, 0."),
+        ("70", "the race has the range 0,10: repair the cell, or start the race with another --range"),
+        ("yes", "write a number from 0 to 10"),
+        ("timeout", "for a timeout write the worst number of the range, 0"),
     ],
 )
 def test_cell_outside_of_the_range_of_the_race(command: Command, tmp_path: Path, cell: str, fix: str) -> None:
     command("start", "rows.txt", "--scores", "--range", "0,10", "--candidates", "a,b", "--file", "r", "--seed", "1")
     command("next", "r")
     (tmp_path / "calls.csv").write_text(f"ticket,outcome\n1,{cell}\n")
-    expected = f"calls.csv: expected a number from 0 to 10 in line 2, column outcome, got '{cell}'; {fix}"
+    expected = f"calls.csv, line 2: expected a number from 0 to 10 in column outcome, got '{cell}'; {fix}"
     with pytest.raises(TableError, match=re.escape(expected)):
         command("record", "r", "--csv", "calls.csv")
 

@@ -5,7 +5,6 @@ import math
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 from fuzz.driver import damage
-from fuzz.forging import change_inside, choice, hostile
+from fuzz.forging import change_events, change_inside, choice, hostile
 from fuzz.saved_sessions import PRICED, SPEND
 from tombola.errors import TombolaError
 from tombola.learners import UCB2, EmpiricalLP, Exp3, Hedge, Simulation, ThompsonSampling, ThriftyLP
@@ -63,29 +62,68 @@ RACES = (
 
 def runs(path: Path, seed: int) -> str:
     """Damage a session file, change a cell of it, or forge one with digests that fit."""
-    whole, said = started_run((seed // 3) % len(RUNS))
-    return tried(path / f"{seed}.run", seed, whole, said, run_says, forged_run)
+    return tried(path / f"{seed}.run", seed, *started_run((seed // 3) % len(RUNS)))
 
 
 def races(path: Path, seed: int) -> str:
     """Do the same to a race file."""
-    whole, said = started_race((seed // 3) % len(RACES))
-    return tried(path / f"{seed}.race", seed, whole, said, race_says, forged_race)
+    return tried(path / f"{seed}.race", seed, *started_race((seed // 3) % len(RACES)))
 
 
-def tried(
-    file: Path, seed: int, whole: bytes, said: str, says: Callable[[Path], str], forged: Callable[[Path, int], str]
-) -> str:
+def tried(file: Path, seed: int, whole: bytes, said: str) -> str:
     """Return the result of a try: other content than the written one is wrong, unless it was forged and is valid."""
     file.write_bytes(damage(whole, seed) if seed % 3 == 0 else whole)
     try:
-        if seed % 3 == 2:
-            return forged(file, seed)
-        if seed % 3 == 1:
-            change_tables(file, np.random.default_rng([seed, 37]))
-        return "same" if says(file) == said else "wrong"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if seed % 3 == 2:
+                return forged(file, seed)
+            if seed % 3 == 1:
+                change_tables(file, np.random.default_rng([seed, 37]))
+            return "same" if content(file, goes_on=True) == said else "wrong"
     finally:
         file.unlink(missing_ok=True)
+
+
+def forged(file: Path, seed: int) -> str:
+    """Forge a file, and return whether its content is that of its events, given by the public calls."""
+    written = content(file)
+    events = forge(file, np.random.default_rng([seed, 41]))
+    now, again = content(file), run_again if file.suffix == ".run" else race_again
+    return "same" if now == written else "other" if now == again(file, events) else "wrong"
+
+
+def content(file: Path, *, goes_on: bool = False) -> str:
+    """Return everything that a file can return; with `goes_on` also what it does next."""
+    with SessionFile.open(file) if file.suffix == ".run" else RaceFile.open(file) as opened:
+        return repr([read(opened), *(next_steps(opened) if goes_on else ())])
+
+
+def read(file: SessionFile | RaceFile) -> list[Any]:
+    facts: list[Any]
+    if isinstance(file, RaceFile):
+        race = file.race
+        facts = [race.verdict, race.answer, race.proved, race.pending, race.dropped, race.mean_losses, race.cost]
+        facts += [race.failures, race.failed_call, race.leader, race.rows, file.replay(), file.settings]
+        return [*facts, race.rule.state]
+    view = file.view()
+    facts = [file.status().to_json(), file.pending, file.names, file.seed, view.tickets, view.outcomes]
+    return [*facts, sorted(view.amended), sorted(view.cancelled), repr(file.state)]
+
+
+def next_steps(file: SessionFile | RaceFile) -> list[Any]:
+    if isinstance(file, RaceFile):
+        return [file.calls(4), [file.record(call.ticket, loss=0.5) for call in file.race.pending[:2]]]
+    found: list[Any] = [file.round_of("row 17"), file.ids(), file.next(3) if file.round < file.horizon else []]
+    rng = np.random.default_rng(1)
+    found += [file.record(play.round, **outcome(file, play.round, rng)) for play in file.pending[:1]]
+    return [*found, repr(file.state)]
+
+
+def started(file: Path) -> tuple[bytes, str]:
+    """Return the bytes of a file, and its content."""
+    whole = file.read_bytes()
+    return whole, content(file, goes_on=True)
 
 
 @cache
@@ -100,12 +138,12 @@ def started_run(kind: int) -> tuple[bytes, str]:
                 waiting = [play.round for play in run.pending]
                 for ticket in waiting if rounds == len(ROWS) else waiting[::2]:
                     run.record(ticket, **outcome(run, ticket, rng))
-            answered = [event.key for event in history(file) if event.kind == "outcome"]
+            answered = [event.key for event in read_log(file)[1] if event.kind == "outcome"]
             for ticket in answered[:3] if amended else []:
                 run.amend(ticket, **outcome(run, ticket, rng))
             for play in run.pending[:2] if cancelled else []:
                 run.cancel(play.round)
-        return file.read_bytes(), run_says(file)
+        return started(file)
 
 
 def outcome(run: SessionFile, ticket: int, rng: np.random.Generator) -> dict[str, Any]:
@@ -121,51 +159,27 @@ def outcome(run: SessionFile, ticket: int, rng: np.random.Generator) -> dict[str
     return arguments
 
 
-def run_says(file: Path) -> str:
-    """Return all that a run can say, in both ways to read it, and what it does next."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with SessionFile.open(file) as run:
-            status, book = run.status(), run.view()
-            spent = status.to_json()
-            said = [spent, run.pending, run.round_of("row 17"), run.names, run.seed, run.ids()]
-            said += [book.tickets, book.outcomes, sorted(book.amended), sorted(book.cancelled)]
-            if run.round < run.horizon:
-                said += run.next(3)
-            for play in run.pending[:1]:
-                said.append(run.record(play.round, **outcome(run, play.round, np.random.default_rng(1))))
-            said.append(run.state)
-            return repr(said)
-
-
-def history(file: Path) -> list[LogEvent]:
-    """Return the events of a file, of a run or of a race."""
-    return _journal(file)[1]
-
-
-def _journal(file: Path) -> tuple[dict[str, Any], list[LogEvent], list[str]]:
-    for kind in ("session", "race"):
-        with suppress(TombolaError):
-            kept = EventLog.open(file, "forger", kind)
-            with closing(kept), kept.reading():
-                return dict(kept.about), list(kept.unread()), list(kept.ids())
-    raise AssertionError(f"{file} is not an event log")
+def read_log(file: Path) -> tuple[dict[str, Any], list[LogEvent], list[str]]:
+    log = EventLog.open(file, "forger", "session" if file.suffix == ".run" else "race")
+    with closing(log), log.reading():
+        return dict(log.about), list(log.unread()), list(log.ids())
 
 
 def forge(file: Path, rng: np.random.Generator) -> list[LogEvent]:
     """Write a file anew, with events or decisions changed, through the project's own event log: every digest fits."""
-    about, events, ids = _journal(file)
+    about, events, ids = read_log(file)
+    kind = about["kind"]
     if rng.random() < 0.2:
         name = choice(rng, list(about))
         about[name] = change_inside(about[name], rng)
     for _ in range(int(rng.choice([0, 1, 1, 1, 2]))):
-        events = change_events(events, rng)
+        events = change_events(events, LogEvent(1, "ticket", 1, [0, 1.0]), lambda event: change_event(event, rng), rng)
     if rng.random() < 0.05:
         ids.remove(choice(rng, ids))
     file.unlink()
     try:
         with mock.patch("tombola.persistence.event_log._encode_json", json.dumps):  # a forger writes NaN
-            kept = EventLog.create(file, "forger", {**about, "kind": _kind(file)}, ids, VIEWS)
+            kept = EventLog.create(file, "forger", {**about, "kind": kind}, ids, VIEWS)
             with closing(kept), kept.writing():
                 for event in events:
                     kept.append(event.kind, event.key, event.value)
@@ -174,72 +188,22 @@ def forge(file: Path, rng: np.random.Generator) -> list[LogEvent]:
     return events
 
 
-def _kind(file: Path) -> str:
-    return "session" if file.suffix == ".run" else "race"
-
-
-EVENTS = ["ticket", "outcome", "amend", "cancel", "call", "answer", ""]
-
-
-def change_events(events: list[LogEvent], rng: np.random.Generator) -> list[LogEvent]:
-    """Return events with one changed, two swapped, one doubled or lost, or the end cut off."""
-    if not events:
-        return [LogEvent(1, "ticket", 1, [0, 1.0])]
-    one, two = (int(rng.integers(len(events))) for _ in range(2))
-    event, changed = events[one], list(events)
-    match int(rng.integers(9)):
-        case 0 | 1 | 2 | 3:
-            changed[one] = event._replace(value=change_inside(event.value, rng))
+def change_event(event: LogEvent, rng: np.random.Generator) -> LogEvent:
+    """Return an event with another value, key or kind."""
+    match int(rng.integers(6)):
         case 4:
-            changed[one] = event._replace(key=choice(rng, [0, -1, event.key + 1, 41, 10**9, 2**62, -(2**63)]))
+            return event._replace(key=choice(rng, [0, -1, event.key + 1, 41, 10**9, 2**62, -(2**63)]))
         case 5:
-            changed[one] = event._replace(
-                kind=choice(rng, ["ticket", "outcome", "amend", "cancel", "call", "answer", ""])
-            )
-        case 6:
-            changed[one], changed[two] = changed[two], changed[one]
-        case 7:
-            changed.insert(two, event)
+            kinds = ["ticket", "outcome", "amend", "cancel", "lease", "limits", "call", "answer", ""]
+            return event._replace(kind=choice(rng, kinds))
         case _:
-            del changed[one : choice(rng, [one + 1, None])]
-    return changed
-
-
-def forged_run(file: Path, seed: int) -> str:
-    """Forge a run, and say whether what opens is what its events, told by the public calls, come to."""
-    written = run_so_far(file)
-    events = forge(file, np.random.default_rng([seed, 41]))
-    now = run_so_far(file)
-    return "same" if now == written else "other" if now == run_again(file, events) else "wrong"
-
-
-def run_so_far(file: Path) -> str:
-    """Return what a run says, without going on."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with SessionFile.open(file) as run:
-            return _said(run)
-
-
-def _said(run: SessionFile) -> str:
-    status, book = run.status().to_json(), run.view()
-    said = [
-        run.pending,
-        run.names,
-        run.seed,
-        book.tickets,
-        book.outcomes,
-        sorted(book.amended),
-        sorted(book.cancelled),
-        run.state,
-    ]
-    return repr([status, *said])
+            return event._replace(value=change_inside(event.value, rng))
 
 
 def run_again(file: Path, events: list[LogEvent]) -> str:
     """Return what a run says that began the same, and is told the same by the public calls."""
     other = file.with_suffix(".again")
-    about, _, ids = _journal(file)
+    about, _, ids = read_log(file)
     with mock.patch("tombola.persistence.event_log._encode_json", json.dumps):
         EventLog.create(other, "SessionFile", about, ids, session_file.VIEWS).close()
     try:
@@ -249,18 +213,15 @@ def run_again(file: Path, events: list[LogEvent]) -> str:
                     run.next()
                 elif event.kind == "cancel":
                     run.cancel(event.key)
-                elif event.kind == "outcome" and not (run.budget and _is_told(run, event.key)):
+                elif event.kind == "outcome" and not (
+                    run.budget and event.key not in [one.round for one in run.pending]
+                ):
                     run.record(event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value)))
                 elif event.kind == "amend":
                     run.amend(event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value)))
-            return _said(run)
+            return repr([read(run)])
     finally:
         other.unlink()
-
-
-def _is_told(run: SessionFile, ticket: int) -> bool:
-    """Tell whether a ticket has been answered: that of an added null action is, at once."""
-    return ticket not in {play.round for play in run.pending}
 
 
 @cache
@@ -274,39 +235,7 @@ def started_race(kind: int) -> tuple[bytes, str]:
                     failed = bool(rng.random() < 0.05)
                     loss = None if failed else float(rng.integers(0, 5)) / 4
                     race.record(call.ticket, loss=loss, cost=float(rng.random()), failed=failed)
-        return file.read_bytes(), race_says(file)
-
-
-def race_says(file: Path) -> str:
-    """Return all that a race can say, and what it does next."""
-    with RaceFile.open(file) as kept:
-        said = _said_of(kept)
-        return said + repr([kept.calls(4), [kept.record(call.ticket, loss=0.5) for call in kept.race.pending[:2]]])
-
-
-def _said_of(kept: RaceFile) -> str:
-    race = kept.race
-    facts = [
-        race.verdict,
-        race.answer,
-        race.proved,
-        race.pending,
-        race.dropped,
-        race.mean_losses,
-        race.cost,
-        race.failures,
-    ]
-    return repr([*facts, race.failed_call, race.leader, race.rows, kept.replay(), kept.settings, race.rule.state])
-
-
-def forged_race(file: Path, seed: int) -> str:
-    """Forge a race, and say whether what opens is what its events, told by the public calls, come to."""
-    with RaceFile.open(file) as kept:
-        written = _said_of(kept)
-    events = forge(file, np.random.default_rng([seed, 43]))
-    with RaceFile.open(file) as kept:
-        now = _said_of(kept)
-    return "same" if now == written else "other" if now == race_again(file, events) else "wrong"
+        return started(file)
 
 
 def race_again(file: Path, events: list[LogEvent]) -> str:
@@ -319,7 +248,7 @@ def race_again(file: Path, events: list[LogEvent]) -> str:
             for event in events:
                 arguments = {} if event.kind == "call" else event.value
                 kept.append(Event(event.kind, event.key, **arguments))  # type: ignore[arg-type]
-            return _said_of(kept)
+            return repr([read(kept)])
     finally:
         other.unlink()
 

@@ -3,6 +3,7 @@
 Forged files have digests that fit. A reader must reject them, or read something that could have been written.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,25 @@ def change_inside(value: Any, rng: np.random.Generator) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.5:
         return choice(rng, [value + 1, value - 1, value * 2, -value, value / 2, float(value)])
     return hostile(rng)
+
+
+def change_events(events: list[Any], first: Any, change: Callable[[Any], Any], rng: np.random.Generator) -> list[Any]:
+    """Return events with one changed, two swapped, one doubled or lost, or the end cut off.
+
+    first: the event of an empty list.
+    change: returns another event for one of them.
+    """
+    if not events:
+        return [first]
+    one, two = (int(rng.integers(len(events))) for _ in range(2))
+    changed = list(events)
+    match int(rng.integers(9)):
+        case 6:
+            changed[one], changed[two] = changed[two], changed[one]
+        case 7:
+            changed.insert(two, events[one])
+        case 8:
+            del changed[one : choice(rng, [one + 1, None])]
+        case _:
+            changed[one] = change(events[one])
+    return changed

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,34 +11,10 @@ from typing import Any
 import numpy as np
 
 from fuzz.driver import damage
-from fuzz.forging import change_inside, choice, hostile
+from fuzz.forging import change_events, change_inside, choice, hostile
 from tombola import Budget, Session, classification, learners
 from tombola.classification import ERM, AllLabellings, Experts, FiniteClass, Halving, StandardOptimal, Thresholds
-from tombola.learners import (
-    KLUCB,
-    UCB1,
-    UCB2,
-    BettingElimination,
-    BirthdayTest,
-    BlockUCB,
-    BudgetSimulation,
-    DualDescent,
-    EmpiricalLP,
-    Exp3,
-    FollowTheLeader,
-    FrugalUCB,
-    Hedge,
-    Interleaved,
-    OptimisticLP,
-    OptimisticSimulation,
-    PrimalDual,
-    Simulation,
-    SuccessiveElimination,
-    ThompsonSampling,
-    Thrifty,
-    ThriftyLP,
-    TsallisInf,
-)
+from tombola.learners import EmpiricalLP, Exp3, FollowTheLeader, Hedge, Simulation, ThompsonSampling, ThriftyLP
 from tombola.persistence.session_json import _digest, _session_events
 
 POINTS = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
@@ -47,40 +22,41 @@ SPEND = Budget(12.0, worst=[1.0, 2.0], null="add")
 PRICED = Budget([9.0, 4.0], worst=[[0.0, 0.0], [1.0, 0.5], [2.0, 1.0]], prices=[[0.0, 0.0], [None, 0.25], [2.0, None]])
 AIMED = Budget(worst=[0.0, 2.0, 1.0], target=0.5)
 
-SAVED: tuple[Callable[[], Session], ...] = (
-    lambda: Session(UCB2(), ["a", "b", "c"], 60, seed=1),
-    lambda: Session(Exp3(), 4, 60, seed=2),
-    lambda: Session(Hedge(), 3, 60, seed=3),
-    lambda: Session(EmpiricalLP(), 2, 60, budget=SPEND, seed=4),
-    lambda: Session(UCB1(), ["é", "b b", "\u202ec", "d"], 60, seed=5),
-    lambda: Session(ThompsonSampling(), 3, 60, seed=6),
-    lambda: Session(SuccessiveElimination(), 5, 60, seed=7),
-    lambda: Session(KLUCB(), 2, 60, seed=8),
-    lambda: Session(TsallisInf(), 3, 1, seed=9),
-    lambda: Session(FrugalUCB(), 4, 60, seed=10),
-    lambda: Session(Thrifty(), 4, 60, seed=11),
-    lambda: Session(BlockUCB(), 3, 60, seed=12),
-    lambda: Session(BettingElimination(), 3, 60, seed=13),
-    lambda: Session(FollowTheLeader("random"), 1, 60, seed=14),
-    lambda: Session(Simulation(FollowTheLeader()), 3, 60, seed=15),
-    lambda: Session(Simulation(Hedge()), 2, 64, seed=16),
-    lambda: Session(Interleaved(Hedge(), 2), 3, 60, seed=17),
-    lambda: Session(OptimisticSimulation(UCB1()), 3, 60, seed=18),
-    lambda: Session(BirthdayTest(), 2, 60, seed=19),
-    lambda: Session(ThriftyLP(), 2, 60, budget=SPEND, seed=20),
-    lambda: Session(OptimisticLP(), 2, 60, budget=SPEND, stop="strict", seed=21),
-    lambda: Session(EmpiricalLP(), 3, 60, budget=PRICED, seed=22),
-    lambda: Session(ThriftyLP(), 3, 60, budget=PRICED, seed=23),
-    lambda: Session(PrimalDual(), 2, 60, budget=SPEND, stop="strict", seed=24),
-    lambda: Session(DualDescent(), 2, 60, budget=SPEND, seed=25),
-    lambda: Session(BudgetSimulation(EmpiricalLP(), margin=0.0), 2, 60, budget=SPEND, seed=26),
-    lambda: Session(EmpiricalLP(), 3, 60, budget=AIMED, seed=27),
-    lambda: Session(ERM(Thresholds()), horizon=60, seed=28),
-    lambda: Session(ERM(Thresholds(), "random"), horizon=60, seed=29),
-    lambda: Session(ERM(AllLabellings(9)), horizon=60, features=2, seed=30),
-    lambda: Session(Halving(POINTS), horizon=60, seed=31),
-    lambda: Session(Experts(POINTS, Hedge()), horizon=60, seed=32),
-    lambda: Session(StandardOptimal(POINTS), horizon=60, seed=33),
+# Learner, actions and options of a session; the horizon is 60 and the seed the place in this list.
+SAVED: tuple[tuple[Any, ...], ...] = (
+    (learners.UCB2(), ["a", "b", "c"]),
+    (Exp3(), 4),
+    (Hedge(), 3),
+    (EmpiricalLP(), 2, {"budget": SPEND}),
+    (learners.UCB1(), ["é", "b b", "\u202ec", "d"]),
+    (ThompsonSampling(), 3),
+    (learners.SuccessiveElimination(), 5),
+    (learners.KLUCB(), 2),
+    (learners.TsallisInf(), 3, {"horizon": 1}),
+    (learners.FrugalUCB(), 4),
+    (learners.Thrifty(), 4),
+    (learners.BlockUCB(), 3),
+    (learners.BettingElimination(), 3),
+    (FollowTheLeader("random"), 1),
+    (Simulation(FollowTheLeader()), 3),
+    (Simulation(Hedge()), 2, {"horizon": 64}),
+    (learners.Interleaved(Hedge(), 2), 3),
+    (learners.OptimisticSimulation(learners.UCB1()), 3),
+    (learners.BirthdayTest(), 2),
+    (ThriftyLP(), 2, {"budget": SPEND}),
+    (learners.OptimisticLP(), 2, {"budget": SPEND, "stop": "strict"}),
+    (EmpiricalLP(), 3, {"budget": PRICED}),
+    (ThriftyLP(), 3, {"budget": PRICED}),
+    (learners.PrimalDual(), 2, {"budget": SPEND, "stop": "strict"}),
+    (learners.DualDescent(), 2, {"budget": SPEND}),
+    (learners.BudgetSimulation(EmpiricalLP(), margin=0.0), 2, {"budget": SPEND}),
+    (EmpiricalLP(), 3, {"budget": AIMED}),
+    (ERM(Thresholds()), None),
+    (ERM(Thresholds(), "random"), None),
+    (ERM(AllLabellings(9)), None, {"features": 2}),
+    (Halving(POINTS), None),
+    (Experts(POINTS, Hedge()), None),
+    (StandardOptimal(POINTS), None),
 )
 ENDINGS = ("half-way", "not begun", "all answered")
 
@@ -103,7 +79,9 @@ def sessions(path: Path, seed: int) -> str:
 @cache
 def saved_session(kind: int, far: str) -> tuple[bytes, str]:
     """Return the bytes of a session that has got so far, and all that it says."""
-    session, rng = SAVED[kind](), np.random.default_rng(kind)
+    learner, actions, *options = SAVED[kind]
+    session = Session(learner, actions, **{"horizon": 60, "seed": kind + 1, **(options[0] if options else {})})
+    rng = np.random.default_rng(kind)
     waiting = []
     for _ in range({"half-way": min(30, session.horizon), "not begun": 0, "all answered": session.horizon}[far]):
         waiting.append(session.act(**shown(session, rng)))
@@ -194,7 +172,8 @@ def change(data: dict[str, Any], rng: np.random.Generator) -> None:
         case 0:
             data[choice(rng, list(data))] = hostile(rng)
         case 1 | 2 | 3 if isinstance(data["events"], list):
-            data["events"] = change_events(data["events"], rng)
+            first = ["ticket", 1, [0, 1.0]]
+            data["events"] = change_events(data["events"], first, lambda event: change_inside(event, rng), rng)
         case 4:
             data["learner"] = choice(rng, [other_recipe, huge_recipe, deep_recipe])(data["learner"], rng)
         case 5 if data["budget"] is not None:
@@ -204,38 +183,10 @@ def change(data: dict[str, Any], rng: np.random.Generator) -> None:
             data[name] = change_inside(data[name], rng)
 
 
-def change_events(events: list[Any], rng: np.random.Generator) -> list[Any]:
-    """Return events with one changed, two swapped, one doubled or lost, or the end cut off."""
-    if not events:
-        return [["ticket", 1, [0, 1.0]]]
-    one, two = (int(rng.integers(len(events))) for _ in range(2))
-    match int(rng.integers(7)):
-        case 0 | 1 | 2:
-            return [*events[:one], change_inside(events[one], rng), *events[one + 1 :]]
-        case 3:
-            changed = list(events)
-            changed[one], changed[two] = changed[two], changed[one]
-            return changed
-        case 4:
-            return [*events[:one], events[two], *events[one:]]
-        case 5:
-            return [*events[:one], *events[one + 1 :]]
-        case _:
-            return events[:one]
-
-
 def other_recipe(recipe: Any, rng: np.random.Generator) -> Any:
     """Return the recipe of something else, a learner or not."""
-    names = [
-        *learners.__all__,
-        *classification.__all__,
-        "own Mine",
-        "Session",
-        "Pool",
-        "__import__",
-        "os.system",
-        "Learner",
-    ]
+    others = ("own Mine", "Session", "Pool", "__import__", "os.system", "Learner")
+    names = [*learners.__all__, *classification.__all__, *others]
     return {**recipe, "name": choice(rng, names), "parameters": choice(rng, [{}, recipe["parameters"]])}
 
 

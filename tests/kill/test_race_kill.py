@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from conftest import HANGS, SOURCE
+from kill.test_session_kill import run_script
 
 NAMES = ("one", "two", "three", "four")
 # A race with 300 kills needs about half of them; with answers on file a row takes fewer calls.
@@ -91,14 +92,8 @@ def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> di
     names: dict[int, str] = {}
     while done < kills:
         marks = len(asked(folder))
-        process = subprocess.Popen(
-            command(path.name, *options),
-            cwd=folder,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        options_: Any = {"cwd": folder, "env": environment(), "stdout": subprocess.PIPE, "start_new_session": True}
+        process = subprocess.Popen(command(path.name, *options), **options_)
         start = time.monotonic()
         # Wait until this process has written an answer.
         while process.poll() is None and len(answers(path)) == len(before) and time.monotonic() - start < 60:
@@ -120,21 +115,12 @@ def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> di
             break
         done += 1
         if done % 20 == 0:
-            print(
-                done, "kills,", len(now), "answers,", repeated, "repeated,", lost, "lost", file=sys.stderr, flush=True
-            )
-    end = subprocess.run(
-        command(path.name, *options), cwd=folder, env=environment(), capture_output=True, text=True, check=False
+            counts = f"{done} kills, {len(now)} answers, {repeated} repeated, {lost} lost"
+            print(counts, file=sys.stderr, flush=True)
+    first, second = (
+        json.loads(subprocess.run(command(name, *options), cwd=folder, env=environment(), capture_output=True).stdout)
+        for name in (path.name, "undisturbed.race")
     )
-    undisturbed = subprocess.run(
-        command("undisturbed.race", *options),
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    first, second = json.loads(end.stdout), json.loads(undisturbed.stdout)
     for report in (first, second):
         # The number of calls in flight at the end is random; their answers count in means, but in no decision.
         report["verdict"] = report["verdict"].split(";")[0]
@@ -161,13 +147,7 @@ def _name(call: Any) -> str:
 
 def kill_race(count: int, timeout: float, *options: str) -> dict[str, Any]:
     """Run this file as a script, and check its counts."""
-    done = subprocess.run(
-        [sys.executable, __file__, str(count), *options],
-        capture_output=True, text=True, timeout=timeout, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(Path(__file__).parent.parent)])},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    counts = dict(json.loads(done.stdout))
+    counts = dict(json.loads(run_script(__file__, timeout, str(count), *options)))
     assert (counts["repeated"], counts["lost"]) == (0, 0)
     assert counts["on_file_asked"] == 0
     assert counts["same_verdict"]

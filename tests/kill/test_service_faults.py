@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kill.test_service_kill import Worker, check_result
+from kill.test_service_kill import check_result, wait_for, working
 from lossy_proxy import LossyProxy
 from service_cases import KeylessClient, Server, api_of, check_answers, play_to_end, row_loss, start_session
 from tombola import Budget, Client, Race, RaceClient, RaceFile, SessionFile
@@ -125,19 +125,13 @@ def test_clock_set_back_reissues_nothing_early(tmp_path: Path, monkeypatch: pyte
 
 def test_backup_under_load_is_a_prefix(tmp_path: Path) -> None:
     path = start_session(tmp_path / "calls.run", rows=100_000)
+    rounds = []
     with Server(path) as server:
-        stop = threading.Event()
-        workers = [Worker(server.url, stop) for _ in range(2)]
-        for worker in workers:
-            worker.start()
-        rounds = []
-        for number in range(4):
-            (tmp_path / f"{number}.run").write_bytes(httpx.get(f"{server.url}/v1/files/calls/backup").content)
-            with SessionFile.open(tmp_path / f"{number}.run") as copy:
-                rounds.append(copy.round)
-        stop.set()
-        for worker in workers:
-            worker.join(300)
+        with working(server, 2) as workers:
+            for number in range(4):
+                (tmp_path / f"{number}.run").write_bytes(httpx.get(f"{server.url}/v1/files/calls/backup").content)
+                with SessionFile.open(tmp_path / f"{number}.run") as copy:
+                    rounds.append(copy.round)
         # A graceful stop finishes the requests under way.
         assert server.stop(signal.SIGTERM) == 143
     assert rounds == sorted(rounds)
@@ -166,9 +160,7 @@ def test_server_killed_during_a_race(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for worker in workers:
             worker.start()
         for _ in range(kills):
-            target, deadline = len(received) + 6, time.monotonic() + 60
-            while len(received) < target and time.monotonic() < deadline and any(w.is_alive() for w in workers):
-                time.sleep(0.001)
+            wait_for(lambda: len(received), 6, workers)
             server.stop(signal.SIGKILL)
             server.start()
         for worker in workers:

@@ -5,6 +5,8 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,33 +42,39 @@ class Worker(threading.Thread):
             self.error = error
 
 
-def received(workers: list[Worker]) -> int:
-    """Return the number of tickets received so far."""
-    return sum(len(worker.received) for worker in workers)
+@contextmanager
+def working(server: Server, count: int) -> Iterator[list[Worker]]:
+    """Start workers; stop them at the end of the block, and check that none has failed."""
+    stop = threading.Event()
+    workers = [Worker(server.url, stop) for _ in range(count)]
+    for worker in workers:
+        worker.start()
+    yield workers
+    stop.set()
+    for worker in workers:
+        worker.join(300)
+        assert not worker.is_alive()
+        assert worker.error is None, worker.error
 
 
 def serve_with_kills(path: Path, kills: int) -> list[Worker]:
     """Kill the server at random times under load; return the workers."""
-    with Server(path) as server:
-        stop = threading.Event()
-        workers = [Worker(server.url, stop) for _ in range(WORKERS)]
-        for worker in workers:
-            worker.start()
-        rng = random.Random(kills)
+    rng = random.Random(kills)
+    with Server(path) as server, working(server, WORKERS) as workers:
         for _ in range(kills):
             # Kill amid requests, not while the workers wait for the server.
-            target, deadline = received(workers) + rng.randint(1, 12), time.monotonic() + 60
-            while received(workers) < target and time.monotonic() < deadline and any(w.is_alive() for w in workers):
-                time.sleep(0.001)
+            wait_for(lambda: sum(len(worker.received) for worker in workers), rng.randint(1, 12), workers)
             time.sleep(rng.uniform(0.0, 0.02))
             server.stop(signal.SIGKILL)
             server.start()
-        stop.set()
-        for worker in workers:
-            worker.join(300)
-            assert not worker.is_alive()
-            assert worker.error is None, worker.error
     return workers
+
+
+def wait_for(count: Callable[[], int], more: int, workers: Sequence[threading.Thread]) -> None:
+    """Wait until a count has grown, for a minute at most, or until the workers have ended."""
+    target, deadline = count() + more, time.monotonic() + 60
+    while count() < target and time.monotonic() < deadline and any(worker.is_alive() for worker in workers):
+        time.sleep(0.001)
 
 
 def check_result(path: Path, workers: list[Worker]) -> int:

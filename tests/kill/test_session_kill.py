@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -35,11 +36,9 @@ def answer_of(assignment: Assignment, feedback: str) -> dict[str, Any]:
     """Return the feedback of a ticket; the cost is the loss times the worst cost."""
     row = LOSSES[int(assignment.id)].tolist()
     if feedback == "full":
-        return {"loss": row}
-    loss = row[NAMES.index(assignment.action)]
-    if feedback == "bandit":
-        return {"loss": loss}
-    return {"loss": loss, "cost": loss * WORST[NAMES.index(assignment.action)]}
+        return as_given(row, feedback)
+    action = NAMES.index(assignment.action)
+    return as_given([row[action], row[action] * WORST[action]], feedback)
 
 
 def work(path: Path, log: Path, feedback: str, seed: int) -> None:
@@ -121,13 +120,10 @@ def acknowledged(folder: Path) -> tuple[list[Assignment], list[list[Any]]]:
 
 
 def events(path: Path) -> list[tuple[Any, ...]]:
-    connection = sqlite3.connect(path)
-    try:
+    with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         rows = connection.execute("SELECT number, kind, key, value FROM events ORDER BY number").fetchall()
-        return [(*row[:3], json.loads(row[3])) for row in rows]
-    finally:
-        connection.close()
+    return [(*row[:3], json.loads(row[3])) for row in rows]
 
 
 def as_given(encoded: list[float], feedback: str) -> dict[str, Any]:
@@ -137,16 +133,9 @@ def as_given(encoded: list[float], feedback: str) -> dict[str, Any]:
     return {"loss": encoded[0]} if feedback == "bandit" else {"loss": encoded[0], "cost": encoded[1]}
 
 
-def bits(session: Session) -> tuple[bytes, bytes, list[Any]]:
-    losses = [outcome[0] if session.budget and outcome else outcome for outcome in session.outcomes]
-    return session._live.runner.memory.tobytes(), session._live.runner.rng.tobytes(), losses
-
-
-def bits_of_run(run: SessionFile) -> tuple[bytes, bytes, list[Any]]:
-    outcomes = run.view().outcomes
-    assert run._session is not None
-    runner = run._session._live.runner
-    return runner.memory.tobytes(), runner.rng.tobytes(), outcomes
+def bits(session: Session) -> tuple[Any, ...]:
+    runner = session._live.runner
+    return runner.memory.tobytes(), runner.rng.tobytes(), session.tickets, session.outcomes
 
 
 def undisturbed(folder: Path, feedback: str, happened: list[tuple[Any, ...]]) -> Path:
@@ -196,27 +185,28 @@ def check(folder: Path, feedback: str) -> int:
             mine[round_] = alone.act()
         else:
             alone.observe(mine[round_], **as_given(value, feedback))
-    with SessionFile.open(path) as run:
-        assert bits_of_run(run) == bits(alone), "the final state differs"
+    with SessionFile.open(path) as run, run._reading() as session:
+        assert bits(session) == bits(alone), "the final state differs"
     assert events(undisturbed(folder, feedback, happened)) == happened
     if feedback == "budget":
         check_budget(happened)
     return len(tickets)
 
 
-def run_driver(folder: Path, feedback: str, kills: int) -> dict[str, int]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parent.parent}",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, __file__, str(folder), feedback, str(kills)],
-        capture_output=True, text=True, env=environment, timeout=HANGS, check=False,
-    )  # fmt: skip
+def run_script(file: str, timeout: float, *arguments: str) -> str:
+    """Run a test file as a script, and return the text it prints."""
+    path = os.pathsep.join([str(SOURCE), str(Path(file).parent.parent)])
+    environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, file, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "a process failed" not in done.stdout, done.stdout
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return done.stdout
+
+
+def run_driver(folder: Path, feedback: str, kills: int) -> dict[str, int]:
+    printed = run_script(__file__, HANGS, str(folder), feedback, str(kills))
+    assert "a process failed" not in printed, printed
+    return dict(json.loads(printed.splitlines()[-1]))
 
 
 @pytest.mark.usefixtures("short_work")
@@ -265,10 +255,8 @@ def drive_start(folder: Path) -> dict[str, int]:
 
 @pytest.mark.full
 def test_start_killed(tmp_path: Path) -> None:
-    done = run_driver(tmp_path, "start", kills=20)
-    assert 0 <= done["whole"] <= 20
-    reference = events(tmp_path / "warm.run")
-    assert reference == []
+    assert 0 <= run_driver(tmp_path, "start", kills=20)["whole"] <= 20
+    assert events(tmp_path / "warm.run") == []
     assert len({repr(events(tmp_path / f"{attempt}.run")) for attempt in range(20)}) == 1
 
 

@@ -3,65 +3,82 @@
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tombola import UCB1
 from tombola.errors import FeedbackError, SessionError, TableError
-from tombola.persistence import Outcome, SessionFile
+from tombola.persistence import Assignment, Outcome, SessionFile
 from tombola.persistence.session_csv import check_daily_list, read_outcomes, write_daily_list
 from tombola.readers.cells import read_cells
 from tombola.readers.units import Units
 
+pytestmark = pytest.mark.usefixtures("plainly")
 
-def test_read_outcomes(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    def outcomes(content: str, feedback: str = "bandit", unit: Units | None = None) -> list[tuple[int, Any]]:
-        (tmp_path / "o.csv").write_text(content)
-        actions = ("a", "b") if feedback == "full" else None
-        read = read_outcomes(
-            tmp_path / "o.csv", actions, {"x": 3, "y": 1}.__getitem__, unit=None if unit is None else lambda _: unit
-        )
-        return [(one.round, one.loss) for one in read]
+TEN_POINTS, YES_IS_GOOD = Units(0, 10, scores=True), Units(scores=True)
+# Outcome errors of a table with scores from 0 to 1: a range cannot make a number of a word.
+RANGE_FIX, WORD_FIX = "--range", "write yes, no, 0, 1"
 
-    assert outcomes("ticket,loss\n2,0.5\n9,\n1,1\n") == [(2, 0.5), (1, 1.0)]
-    assert outcomes("score,id\n0.5,x\n0.25,y\n") == [(3, 0.5), (1, 0.75)]
-    assert outcomes("id,b,a\nx,0,1\ny,,\n", "full") == [(3, [1.0, 0.0])]
-    assert outcomes("id,b,a\nx,0,1\n", "full", Units(scores=True)) == [(3, [0.0, 1.0])]
-    assert outcomes("Ticket;Outcome\n2;7,5\n3;nein\n".replace("nein", "10"), unit=Units(0, 10, scores=True)) == [
-        (2, 0.25),
-        (3, 0.0),
-    ]
-    for bad in ("ticket\n1\n", "loss\n1\n", "ticket,loss\nx,1\n", "ticket,loss,score\n1,1,0\n", "ticket,loss\n-1,1\n"):
-        with pytest.raises(TableError) as refused:
-            outcomes(bad)
-        one_sentence(refused.value)
+Read = Callable[..., list[tuple[int, Any]]]
 
 
-def test_outcome_errors_name_line(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    for cell in ("maybe", "1.5", "-0.1", "1_0", "inf"):
-        (tmp_path / "o.csv").write_text(f"ticket,outcome\n1,yes\n\n2,{cell}\n")
-        with pytest.raises(TableError) as refused:
-            read_outcomes(tmp_path / "o.csv", None, int, unit=lambda _: Units(scores=True))
-        text = one_sentence(refused.value)
-        assert "o.csv, line 4" in text
-        # A range cannot make a number of a word.
-        assert ("--range" in text, "write yes, no, 0, 1" in text) == (
-            (True, False) if cell[-1] == "5" or cell == "-0.1" else (False, True)
-        ), cell
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Return a function that reads a text as the outcomes of a session with the rows x (ticket 3) and y (ticket 1)."""
+
+    def read(text: str, unit: Units | None = None, *, is_full: bool = False) -> list[tuple[int, Any]]:
+        (tmp_path / "o.csv").write_text(text)
+        model = SimpleNamespace(full_feedback=is_full, n_listed_actions=2)
+        session: Any = SimpleNamespace(
+            feedback_model=model, names=("a", "b"), columns=(), id_column="id", budget=None,
+            round_of={"x": 3, "y": 1}.__getitem__,
+            assignment=lambda ticket: Assignment(ticket, {3: "x", 1: "y"}[ticket], "a", 1.0),
+        )  # fmt: skip
+        units: Callable[[str], Units] = lambda name: unit or Units(scores=name == "score")  # noqa: E731
+        return [(one.round, one.loss) for one in read_outcomes(session, tmp_path / "o.csv", units)]
+
+    return read
 
 
-def test_words_are_outcomes_only_from_0_to_1(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
-    """Beside scores from 0 to 10, yes may mean 1 or 10."""
+def test_read_outcomes(read: Read) -> None:
+    assert read("ticket,loss\n2,0.5\n9,\n1,1\n") == [(2, 0.5), (1, 1.0)]
+    assert read("score,id\n0.5,x\n0.25,y\n") == [(3, 0.5), (1, 0.75)]
+    assert read("id,b,a\nx,0,1\ny,,\n", is_full=True) == [(3, [1.0, 0.0])]
+    assert read("id,b,a\nx,0,1\n", YES_IS_GOOD, is_full=True) == [(3, [0.0, 1.0])]
+    assert read("Ticket;Outcome\n2;7,5\n3;10\n", TEN_POINTS) == [(2, 0.25), (3, 0.0)]
     for word, loss in (("yes", 0.0), ("No", 1.0), ("TRUE", 0.0), ("false", 1.0)):
-        assert Units(scores=True).parse(word) == loss
-        (tmp_path / "o.csv").write_text(f"ticket,outcome\n1,{word}\n")
-        with pytest.raises(TableError) as refused:
-            read_outcomes(tmp_path / "o.csv", None, int, unit=lambda _: Units(0, 10, scores=True))
-        text = one_sentence(refused.value)
-        assert f"o.csv, line 2: expected a number from 0 to 10 in column outcome, got '{word}'; write a number" in text
-        assert "--range" not in text
+        assert read(f"ticket,outcome\n1,{word}\n", YES_IS_GOOD) == [(1, loss)]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "words"),
+    [
+        ("ticket\n1\n", None, "expected one column with outcomes"),
+        ("loss\n1\n", None, "expected one column called"),
+        ("ticket,loss,score\n1,1,0\n", None, "expected one column with outcomes"),
+        *((f"ticket,loss\n{cell},1\n", None, "line 2: expected the number of a ticket") for cell in ("x", "-1", "0")),
+        *((f"ticket,outcome\n1,yes\n\n2,{cell}\n", YES_IS_GOOD, RANGE_FIX) for cell in ("1.5", "-0.1")),
+        *((f"ticket,outcome\n1,yes\n\n2,{cell}\n", YES_IS_GOOD, WORD_FIX) for cell in ("maybe", "1_0", "inf")),
+        # Beside scores from 0 to 10, yes may mean 1 or 10.
+        *((f"ticket,outcome\n1,{word}\n", TEN_POINTS, "; write a number") for word in ("yes", "No", "TRUE", "false")),
+        ("id,action,outcome\nx,b,1\n", YES_IS_GOOD, "expected the action"),
+    ],
+    ids=count(),  # a line break in a name cannot be given to pytest
+)
+def test_malformed_outcomes_are_rejected(
+    text: str, unit: Units | None, words: str, read: Read, one_sentence: Callable[[object], str]
+) -> None:
+    with pytest.raises(TableError) as refused:
+        read(text, unit)
+    message = one_sentence(refused.value)
+    assert words in message
+    assert ("--range" in message) == (words == RANGE_FIX)
+    if unit is not None:
+        assert f"o.csv, line {text.count(chr(10))}: " in message
 
 
 def test_outcome_with_ambiguous_comma_is_rejected() -> None:
@@ -73,36 +90,31 @@ def test_outcome_with_ambiguous_comma_is_rejected() -> None:
 def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
     """The daily list has the list's own columns; filled in by a spreadsheet, it is recorded as it is."""
     columns = {"phone": ["0049", "=1+1", "x"], "customer": ["Änn", "Bob", "Cem"], "action": ["p", "q", "r"]}
+    today, filled = tmp_path / f"today{suffix}", tmp_path / "filled.csv"
     with SessionFile.start(
         tmp_path / "r", columns["customer"], ["call", "write"], UCB1(), seed=1, columns=columns, id_column="customer",
         delimiter=";",
     ) as file:  # fmt: skip
-        file.interpreted = True
         tasks = file.next(2)
-        write_daily_list(file, tasks, tmp_path / f"today{suffix}")
-        table = read_cells(tmp_path / f"today{suffix}")
+        write_daily_list(file, tasks, today)
+        table = read_cells(today)
         assert table.names == ("phone", "customer", "list:action", "ticket", "action", "outcome")
         for task, (_, row) in zip(tasks, table.rows, strict=True):
             at = columns["customer"].index(task.id)
             phone = columns["phone"][at]
             assert row[0] in (phone, f"'{phone}")
             assert row[1:] == (task.id, columns["action"][at], str(task.round), task.action, "")
-        filled = tmp_path / "filled.csv"
         lines = [";".join(table.names), *(";".join([*row[:-1], "yes"]) for _, row in table.rows)]
         filled.write_bytes("\r\n".join(lines).encode("cp1252"))
-        outcomes = read_outcomes(
-            filled, None, file.round_of, assignment=file.assignment, unit=lambda _: Units(scores=True),
-            id_column=file.id_column, own_columns=file.columns,
-        )  # fmt: skip
+        outcomes = read_outcomes(file, filled, lambda _: YES_IS_GOOD)
         assert [one.loss for one in outcomes] == [0.0, 0.0]
         assert file.record_all(outcomes) == 2
         with pytest.raises(TableError, match="nothing is overwritten"):
-            check_daily_list(tmp_path / f"today{suffix}")
+            check_daily_list(today)
 
 
 def test_recorded_conflict_names_line(tmp_path: Path) -> None:
     with SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1) as file:
-        file.interpreted = True
         file.next(2)
         file.record(2, loss=1.0)
         with pytest.raises(FeedbackError, match=r"^t.csv, line 3: ticket 2 has been answered"):

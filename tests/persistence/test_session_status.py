@@ -13,7 +13,7 @@ from tombola import UCB1, Exp3, Hedge
 from tombola._formatting import csv_text
 from tombola.budget.budget import Budget
 from tombola.learners import EmpiricalLP, ThriftyLP
-from tombola.persistence import SessionFile, session_csv, session_status
+from tombola.persistence import SessionFile, session_csv
 
 NAMES = ["=a", "b", "c"]
 WORST = [0.5, 0.0, 0.25]
@@ -90,7 +90,6 @@ def check(run: SessionFile, path: Path) -> None:
 def test_status_view_export_equal_naive(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(kind)
     monkeypatch.setattr(session_csv, "_TICKETS_PER_CHUNK", 7)
-    monkeypatch.setattr(session_status, "_CHUNK_SIZE", 5)
     path = tmp_path / "my.run"
     run = begin(path, kind)
     check(run, path)

@@ -224,7 +224,7 @@ def record(
     is an error. Prints the number of new outcomes.
     """
     from tombola.cli.reading import parse_kind
-    from tombola.persistence.session_csv import cost_columns, read_outcomes
+    from tombola.persistence.session_csv import read_outcomes
     from tombola.persistence.session_events import Outcome
 
     # These options belong to --csv; the others to a single ticket.
@@ -235,18 +235,10 @@ def record(
             "neither; write record FILE 17 --loss 0.25 (or --score 0.75), or record FILE --csv today.csv."
         )
     with _open(file, url, token) as session:
-        full = session.feedback_model.full_feedback
         if csv is not None:
+            kind = parse_kind(losses=losses, scores=scores)
             outcomes = read_outcomes(
-                csv,
-                session.names[: session.feedback_model.n_listed_actions] if full else None,
-                session.round_of,
-                assignment=session.assignment,
-                costs=cost_columns(session.budget),
-                unit=lambda name: _column_unit(session, name, parse_kind(losses=losses, scores=scores), limits),
-                outcome=outcome,
-                id_column=session.id_column,
-                own_columns=session.columns,
+                session, csv, lambda name: _column_unit(session, name, kind, limits), outcome=outcome
             )
         else:
             value, units = _loss("session record", session, loss, score, limits)
@@ -475,9 +467,7 @@ def _print_status(now: "Status") -> None:
     interval = f"{100 * (1 - now.level):g} % interval for all rows"
     table = new_table("action", "plays", "known", f"mean {units.quantity}", interval, right=range(1, 5))
     for action in now.actions:
-        mean = f"{units.number(action.mean):.4g}" if action.known else "–"
-        low, high = units.interval(action.low, action.high)
-        cells = str(action.plays), str(action.known), mean, f"{low:.4g} to {high:.4g}"
+        _, *cells = action.texts(units)
         table.add_row(escape_control(action.name), *cells)
     show(table)
     for pending in now.pending[:10]:

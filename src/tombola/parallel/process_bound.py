@@ -27,12 +27,15 @@ class ProcessBound:
     def _locked(self) -> Iterator[None]:
         """Hold the lock; raise in a forked child."""
         if os.getpid() != self._process:
-            raise SessionError(
-                f"{type(self).__name__}: expected the process that started it, got a fork, which would issue the "
-                f"same tickets; write {self._alternative}."
-            )
+            self._reject_fork()
         with self._guard:
             yield
+
+    def _reject_fork(self) -> NoReturn:
+        raise SessionError(
+            f"{type(self).__name__}: expected the process that started it, got a fork, which would issue the "
+            f"same tickets; write {self._alternative}."
+        )
 
     def __reduce__(self) -> NoReturn:
         raise SessionError(

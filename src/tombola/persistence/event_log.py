@@ -1,6 +1,4 @@
-"""Append-only event log in one SQLite file.
-
-`SessionFile` and `RaceFile` are built on it.
+"""Append-only event log in one SQLite file, of `SessionFile` and `RaceFile`.
 
 A file has three tables:
 
@@ -32,14 +30,13 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 
 from tombola._formatting import escape_control
-from tombola.errors import MALFORMED_DATA_ERRORS, SessionError, TombolaError
+from tombola.errors import MALFORMED_DATA_ERRORS, LearnerError, SessionError
 
 # Number in the header of an SQLite file that marks it as a file of tombola.
 _APPLICATION_ID = int.from_bytes(b"tomb", "big")
@@ -80,12 +77,8 @@ class LogEvent(NamedTuple):
     value: Any
 
 
-# LogEvent(*cells), in a third of the time.
-_new_event = partial(tuple.__new__, LogEvent)
-
-
 class _Position(NamedTuple):
-    """The number of the last event before a position, and its digest; 0 is the start."""
+    """Number and digest of the last event before a position; number 0 is the start."""
 
     number: int
     digest: bytes
@@ -110,8 +103,19 @@ class EventLog:
         self._rejected: SessionError | None = None
         self._lock = RLock()
         with self._sqlite_errors():
-            self._connection = _connect(path, mode)
-            self._identity = _file_identity(path)
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                timeout=_LOCK_TIMEOUT,
+                check_same_thread=False,
+            )
+            with self.closed_on_error():
+                self._connection.execute("PRAGMA synchronous = EXTRA")
+                self._connection.execute("PRAGMA fullfsync = ON")  # macOS: otherwise the disk may delay the write
+                self._connection.execute("PRAGMA trusted_schema = OFF")
+                self._connection.execute("PRAGMA cell_size_check = ON")
+                self._identity = _file_identity(path)
 
     @classmethod
     def create(
@@ -131,7 +135,7 @@ class EventLog:
         cells: for each row, the cells of the columns of the user's list; None: no columns.
         """
         log = cls(path, owner, "rwc")
-        with log._closed_on_error():
+        with log.closed_on_error():
             with log._transaction("IMMEDIATE"):
                 if log._rows("SELECT name FROM sqlite_master"):
                     raise SessionError(f"{owner}: {path} exists already, nothing is overwritten; take another name.")
@@ -145,8 +149,7 @@ class EventLog:
         if not path.is_file():
             raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
         log = cls(path, owner, "rw")
-        with log._closed_on_error():
-            log._check_format()
+        with log.closed_on_error():
             log._read_start()
             if log.about.get("kind") != kind:
                 raise SessionError(
@@ -181,16 +184,19 @@ class EventLog:
         """Convert errors of malformed data in the block to SessionError (damaged file)."""
         try:
             yield
-        except TombolaError:
+        except (LearnerError, SessionError):
             raise
         except MALFORMED_DATA_ERRORS as error:
-            raise self.damage_error(f"its content is malformed: {type(error).__name__}") from error
+            reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
+            raise self.damage_error(f"its content is malformed, or of another version of tombola: {reason}") from error
 
     def unread(self) -> Iterator[LogEvent]:
         """Yield the events that were not read or appended by this object yet, in order.
 
         Only inside `reading` or `writing`. SessionError if the chain of digests is broken.
         """
+        if self._position == self._end:
+            return
         query = "SELECT * FROM events WHERE number > ? AND number <= ? ORDER BY number"
         cursor = self._connection.execute(query, (self._position.number, self._end.number))
         while rows := cursor.fetchmany(_EVENTS_PER_CHUNK):
@@ -200,12 +206,9 @@ class EventLog:
 
     def _verified(self, rows: list[tuple[Any, ...]]) -> Iterator[LogEvent]:
         number, digest = self._position
-        # This loop runs once per event, so it avoids function calls.
-        blake2b = hashlib.blake2b
         for found, kind, key, text, stored in rows:
             number += 1
-            content = f"{number}\n{kind}\n{key}\n{text}".encode("utf-8", "surrogatepass")
-            digest = blake2b(digest + content, digest_size=8).digest()
+            digest = _link(digest, number, kind, key, text)
             if found != number or stored != digest:
                 raise self.damage_error(f"event {number} has changed or is missing")
         try:
@@ -216,7 +219,7 @@ class EventLog:
         if len(values) != len(rows):
             raise self.damage_error(f"the value of an event up to {number} is malformed")
         self._position = _Position(number, digest)
-        return map(_new_event, zip(*list(zip(*rows, strict=True))[:3], values, strict=True))
+        return (LogEvent(row[0], row[1], row[2], value) for row, value in zip(rows, values, strict=True))
 
     @property
     def position(self) -> int:
@@ -269,28 +272,22 @@ class EventLog:
             for place in chunk:
                 if place not in found or (place > 1 and place - 1 not in found):
                     raise self.damage_error(f"row {place} is missing")
-                yield self._checked_row(found[place - 1][3] if place > 1 else b"", found[place])
+                _, id_, text, digest = found[place]
+                if digest != _link(found[place - 1][3] if place > 1 else b"", place, id_, text):
+                    raise self.damage_error(f"row {place} has changed")
+                yield str(id_), str(text)
 
     def ids(self) -> Iterator[str]:
         """Yield all row ids in the stored order; SessionError if one has changed."""
-        place, digest = 0, b""
-        for place, row in enumerate(self._connection.execute("SELECT * FROM pool ORDER BY place"), start=1):
-            if row[0] != place:
-                raise self.damage_error(f"row {place} is missing")
-            yield self._checked_row(digest, row)[0]
-            digest = row[3]
-        if place != self.length or digest.hex() != self.about["rows_digest"]:
-            raise self.damage_error("the list of rows has changed")
+        return self.ids_of(range(1, self.length + 1))
 
     def place_of(self, id: str) -> int | None:
         """Return the place of a row id, from 1; None if unknown."""
         found = self._rows("SELECT place FROM pool WHERE id = ?", id)
-        place = int(found[0][0]) if found else None
-        is_known = place is not None and next(self.ids_of([place])) == id
-        # A damaged index can hide a row, or point to another one.
-        if not is_known and (found or self._rows("SELECT place FROM pool NOT INDEXED WHERE id = ?", id)):
+        # A damaged index can point to another row.
+        if found and list(self.ids_of([found[0][0]])) != [id]:
             raise self.damage_error("the index of the rows has changed")
-        return place
+        return int(found[0][0]) if found else None
 
     def close(self) -> None:
         """Close the SQLite connection."""
@@ -305,7 +302,11 @@ class EventLog:
     ) -> None:
         for statement in (*_SCHEMA.values(), *views):
             self._connection.execute(statement)
-        rows = list(_linked_rows(ids, cells))
+        rows: list[tuple[int, str, str, bytes]] = []
+        # Without columns of its own, a list has endlessly many empty rows of cells.
+        for place, (id_, row) in enumerate(zip(ids, cells, strict=False), start=1):
+            text = _encode_json(list(row))
+            rows.append((place, id_, text, _link(rows[-1][3] if rows else b"", place, id_, text)))
         self._connection.executemany("INSERT INTO pool VALUES (?, ?, ?, ?)", rows)
         configuration = {**about, "rows": len(rows), "rows_digest": rows[-1][3].hex()}
         texts = [(name, _encode_json(value)) for name, value in configuration.items()]
@@ -320,24 +321,24 @@ class EventLog:
         text = _encode_json([end.number, end.digest.hex()])
         self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (END_NAME, text))
 
-    def _check_format(self) -> None:
-        with self._transaction("DEFERRED"):
-            application = self._rows("PRAGMA application_id")[0][0]
-            version = self._rows("PRAGMA user_version")[0][0]
-        if application != _APPLICATION_ID:
-            raise SessionError(
-                f"{self.owner}: expected a file of tombola, got {self.path}, which is something else; "
-                "give the file of a session or a race."
-            )
-        if version != _FORMAT:
-            raise SessionError(
-                f"{self.owner}: {self.path} has format {version}, this version of tombola reads {_FORMAT}; "
-                "use the version that wrote it."
-            )
-
     def _read_start(self) -> None:
         with self._transaction("DEFERRED"):
-            self._check_schema()
+            [(application,)], [(version,)] = self._rows("PRAGMA application_id"), self._rows("PRAGMA user_version")
+            if application != _APPLICATION_ID:
+                raise SessionError(
+                    f"{self.owner}: expected a file of tombola, got {self.path}, which is something else; "
+                    "give the file of a session or a race."
+                )
+            if version != _FORMAT:
+                raise SessionError(
+                    f"{self.owner}: {self.path} has format {version}, this version of tombola reads {_FORMAT}; "
+                    "use the version that wrote it."
+                )
+            objects = self._rows("SELECT name, type, sql FROM sqlite_master")
+            tables = {name: sql for name, kind, sql in objects if kind == "table"}
+            # A trigger could change what is written; this package creates none.
+            if tables != _SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
+                raise self.damage_error("its tables have another form")
             texts = dict(self._rows("SELECT name, value FROM about"))
             digest, _ = texts.pop(_DIGEST, None), texts.pop(END_NAME, None)
             start = _Position(0, _link(b"", *sorted(texts.items(), key=repr)))
@@ -347,15 +348,10 @@ class EventLog:
             with self.malformed_data_as_error():
                 self.about = {name: json.loads(text) for name, text in texts.items()}
                 self.length = int(self.about["rows"])
-            if [(self.length,)] != self._rows("SELECT count(*) FROM pool"):
+                query = "SELECT digest, (SELECT count(*) FROM pool) FROM pool WHERE place = ?"
+                is_whole = self._rows(query, self.length) == [(bytes.fromhex(self.about["rows_digest"]), self.length)]
+            if not is_whole:
                 raise self.damage_error("the list of rows has changed")
-
-    def _check_schema(self) -> None:
-        objects = self._rows("SELECT name, type, sql FROM sqlite_master")
-        tables = {name: sql for name, kind, sql in objects if kind == "table"}
-        # A trigger could change what is written; this package creates none.
-        if tables != _SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
-            raise self.damage_error("its tables have another form")
 
     def _read_end(self) -> None:
         if self._rejected is not None:
@@ -381,11 +377,6 @@ class EventLog:
         found = self._rows("SELECT digest FROM events WHERE number = ?", number)
         return found[0][0] if found else None
 
-    def _checked_row(self, before: Any, row: Sequence[Any]) -> tuple[str, str]:
-        if row[3] != _link(before, *row[:3]):
-            raise self.damage_error(f"row {row[0]} has changed")
-        return str(row[1]), str(row[2])
-
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
         with self._lock, self._sqlite_errors():
@@ -409,7 +400,8 @@ class EventLog:
         return self._connection.execute(query, values).fetchall()
 
     @contextmanager
-    def _closed_on_error(self) -> Iterator[None]:
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the file if the block raises."""
         try:
             yield
         except BaseException:
@@ -431,35 +423,10 @@ class EventLog:
 _encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def _linked_rows(ids: Iterable[str], cells: Iterable[Sequence[str]]) -> Iterator[tuple[int, str, str, bytes]]:
-    digest = b""
-    # Without columns of its own, a list has endlessly many empty rows of cells.
-    for place, (id_, row) in enumerate(zip(ids, cells, strict=False), start=1):
-        text = _encode_json(list(row))
-        digest = _link(digest, place, id_, text)
-        yield place, id_, text, digest
-
-
 def _link(before: Any, *cells: Any) -> bytes:
     """Return the digest of cells of any type, and of the digest before them."""
     content = "\n".join(map(str, cells)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b((before if isinstance(before, bytes) else b"") + content, digest_size=8).digest()
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(
-        address, uri=True, isolation_level=None, timeout=_LOCK_TIMEOUT, check_same_thread=False
-    )
-    try:
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("PRAGMA fullfsync = ON")  # macOS: otherwise the disk may delay the write
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _file_identity(path: Path) -> tuple[int, int] | None:

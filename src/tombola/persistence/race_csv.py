@@ -11,7 +11,7 @@ from tombola._formatting import csv_cell_matches, join_names
 from tombola._types import Floats
 from tombola.errors import FeedbackError, TableError
 from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_csv import write_columns, write_work_list
+from tombola.persistence.session_csv import loss_in_cell, ticket_number, write_columns, write_work_list
 from tombola.racing.events import Call, Event
 from tombola.racing.options import RaceSettings
 from tombola.readers.cells import id_place, read_cells, without_summary_line
@@ -48,42 +48,48 @@ def read_answers(
     columns = {name.lower(): position for position, name in enumerate(header)}
     if "row" not in columns and id_column.lower() in columns:
         columns["row"] = columns[id_column.lower()]
-    by_name, units = "ticket" not in columns, _units_by_column(settings)
-    if (by_name and not {"candidate", "row"} <= set(columns)) or not (set(units) & set(columns)):
+    by_name = "ticket" not in columns
+    if (by_name and not {"candidate", "row"} <= set(columns)) or not (_outcome_columns(settings) & set(columns)):
         raise TableError(
             f"{path}: expected columns ticket (or candidate and row) and loss (or score), got "
             f"{', '.join(header[:20])}; write a header such as ticket,loss,cost."
         )
     answers = []
     for line, cells in table.rows:
+        source = f"{path}, line {line}"
         values = {name: cells[position] for name, position in columns.items()}
-        loss, failed = _loss(path, line, values, units), _failed(path, line, values.get("failed", ""))
+        loss, failed = _loss(source, values, settings), _failed(source, values.get("failed", ""))
         if loss is None and not failed:
             continue
         if loss is not None and failed:
-            raise TableError(f"{path}: expected a loss or a failed call in line {line}, got both; leave one out.")
-        ticket = _ticket_by_name(path, line, values, tickets) if by_name else _ticket(path, line, values["ticket"])
-        call = call_of(ticket)
-        if call is not None and not (
-            csv_cell_matches(values.get("candidate", ""), call.candidate)
-            and csv_cell_matches(values.get("row", ""), call.row)
-        ):
-            raise TableError(
-                f"{path}: expected {call.candidate!r} on {call.row!r} for ticket {ticket} in line {line}, got "
-                "another candidate or row; leave out the ticket, or correct the names."
+            raise TableError(f"{source}: expected a loss or a failed call, got both; leave one out.")
+        name = values.get("candidate", ""), values.get("row", "")
+        if by_name and name not in tickets:
+            raise FeedbackError(
+                f"{source}: expected a call that has been issued, got {name[0]!r} on {name[1]!r}; "
+                "request it with tombola race next."
             )
-        cost = _cost(path, line, values.get("cost", ""), 0.0 if failed else settings.default_cost)
+        ticket = tickets[name] if by_name else ticket_number(source, values["ticket"])
+        call = call_of(ticket)
+        if call is not None and not all(map(csv_cell_matches, name, (call.candidate, call.row))):
+            raise TableError(
+                f"{source}: expected {call.candidate!r} on {call.row!r} for ticket {ticket}, got another candidate or "
+                "row; leave out the ticket, or correct the names."
+            )
+        cost = _cost(source, values.get("cost", ""), 0.0 if failed else settings.default_cost)
         answers.append(Event("answer", ticket, loss, cost, failed))
     return answers
 
 
-def _cost(path: Path, line: int, text: str, default: float | None) -> float:
+def _cost(source: str, text: str, default: float | None) -> float:
     """Return the cost in a cell, or the default of an empty one; None rejects it."""
-    if not text and default is None:
-        raise TableError(
-            f"{path}: expected a cost in line {line}, because the race has --max-cost, got none; fill it in."
-        )
-    return _number(path, line, text) if text else float(default or 0.0)
+    if not text and default is not None:
+        return default
+    cost = parse_number(text)
+    if math.isnan(cost):
+        needed = "" if text else ", because the race has --max-cost"
+        raise TableError(f"{source}: expected a number as cost{needed}, got {text!r}; fill it in.")
+    return cost
 
 
 def read_known(
@@ -134,7 +140,7 @@ def write_calls(
     path: a new file that ends in .csv or .xlsx, else TableError.
     file: the race file, which has the columns of the list; None over HTTP, where only the row ids are known.
     """
-    taken = {*_OTHER_COLUMNS, *_units_by_column(settings)}
+    taken = {*_OTHER_COLUMNS, *_outcome_columns(settings)}
     own = ("row",) if file is None else file.columns
     id_column = "row" if file is None else file.id_column
     rows = [(call.row,) for call in calls] if file is None else file.rows_of(calls)
@@ -191,54 +197,32 @@ def _in_units(loss: float | None, units: Units) -> float | None:
     return rounded if units.loss(rounded) == loss else units.number(loss)
 
 
-def _ticket_by_name(path: Path, line: int, values: dict[str, str], tickets: Mapping[tuple[str, str], int]) -> int:
-    name = values["candidate"], values["row"]
-    if name not in tickets:
-        raise FeedbackError(
-            f"{path}: expected a call that has been issued, got {name[0]!r} on {name[1]!r} in line {line}; "
-            "request it with tombola race next."
-        )
-    return tickets[name]
+def _outcome_columns(settings: RaceSettings) -> set[str]:
+    """Return the names of columns that may have the answers, in lower case."""
+    return {"outcome", "loss", "score", _quantity_column(settings.units).lower()}
 
 
-def _units_by_column(settings: RaceSettings) -> dict[str, Units]:
-    """Return the units of columns that may have the answers, by name in lower case."""
-    either = {name: Units(*settings.range, scores=name == "score") for name in ("loss", "score")}
-    return either | dict.fromkeys(("outcome", _quantity_column(settings.units).lower()), settings.units)
-
-
-def _loss(path: Path, line: int, values: dict[str, str], units: Mapping[str, Units]) -> float | None:
-    filled = [name for name in units if values.get(name)]
+def _loss(source: str, values: dict[str, str], settings: RaceSettings) -> float | None:
+    filled = sorted(name for name in _outcome_columns(settings) if values.get(name))
     if len(filled) > 1:
-        raise TableError(
-            f"{path}: expected one answer in line {line}, got {' and '.join(filled)}; leave all but one blank."
-        )
+        raise TableError(f"{source}: expected one answer, got {' and '.join(filled)}; leave all but one blank.")
     if not filled:
         return None
-    unit = units[filled[0]]
-    range_fix = (
-        f"the race has the range {unit.low:g},{unit.high:g}: repair the cell, or start the race with another --range"
-    )
-    return unit.parse_loss(str(path), line, filled[0], values[filled[0]], range_fix)
-
-
-def _failed(path: Path, line: int, text: str) -> bool:
-    if text.lower() not in (*_FAILED_VALUES, *_NOT_FAILED_VALUES):
-        raise TableError(f"{path}: expected 1 or 0 for failed in line {line}, got {text!r}; write one of them.")
-    return text.lower() in _FAILED_VALUES
-
-
-def _ticket(path: Path, line: int, text: str) -> int:
-    number = _number(path, line, text)
-    if not number.is_integer():
+    [name], units = filled, settings.units
+    expected, contrary = ("score", "loss") if units.scores else ("loss", "score")
+    # A race of losses may have the unit score, as in "golf score".
+    if name == contrary != _quantity_column(units).lower():
         raise TableError(
-            f"{path}: expected a ticket number in line {line}, got {text!r}; use the one that `next` printed."
+            f"{source}: expected a {expected}, because this race has {settings.kind}, got "
+            f"{values[name]!r} in column {name}; rename the column to {expected} if it is a {expected}."
         )
-    return int(number)
+    range_fix = (
+        f"the race has the range {units.low:g},{units.high:g}: repair the cell, or start the race with another --range"
+    )
+    return loss_in_cell(source, name, units, values[name], range_fix)
 
 
-def _number(path: Path, line: int, text: str) -> float:
-    number = parse_number(text)
-    if math.isnan(number):
-        raise TableError(f"{path}: expected a number in line {line}, got {text!r}; write one.")
-    return number
+def _failed(source: str, text: str) -> bool:
+    if text.lower() not in (*_FAILED_VALUES, *_NOT_FAILED_VALUES):
+        raise TableError(f"{source}: expected 1 or 0 for failed, got {text!r}; write one of them.")
+    return text.lower() in _FAILED_VALUES

@@ -12,11 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tombola import __version__, _validate
+from tombola import __version__
 from tombola._formatting import is_encodable
 from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import LeasedFile, LeaseTable, check_lease
+from tombola.persistence.leases import LeasedFile
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.known import SideInformation
@@ -42,7 +42,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _LIMITS = ("max_calls", "max_cost")
 
 
-class RaceFile(LeasedFile[None]):
+class RaceFile(LeasedFile[None, Call]):
     """A race in a file; several processes may open it, each with its own object.
 
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
@@ -65,10 +65,9 @@ class RaceFile(LeasedFile[None]):
     _alternative = "RaceFile.open(path) there"
 
     def __init__(self, log: EventLog) -> None:
-        super().__init__(log)
         with log.reading():
             self.rows = tuple(log.ids())
-        try:
+        with log.malformed_data_as_error():
             self._first_settings = self.settings = RaceSettings.from_json(log.about["race"]).with_seed()
             stored = log.about.get("side_information")
             self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
@@ -77,13 +76,8 @@ class RaceFile(LeasedFile[None]):
             listed = log.about.get("list") or {"columns": ["row"], "id_column": "row", "delimiter": ","}
             self.columns = tuple(str(name) for name in listed["columns"])
             self.id_column, self.delimiter = str(listed["id_column"]), str(listed["delimiter"])
-        except MALFORMED_DATA_ERRORS as error:
-            reason = " ".join(str(error).split())
-            raise SessionError(
-                f"RaceFile: {self.path} was written by another version of tombola ({reason}); use that one."
-            ) from None
         self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
-        self._forget()
+        super().__init__(log)
 
     @classmethod
     def start(
@@ -122,7 +116,9 @@ class RaceFile(LeasedFile[None]):
         cells = None
         if row_list is not None:
             # Columns of candidates hold answers, which a table to fill in must not show.
-            own = [at for at, name in enumerate(row_list.columns) if not _is_of_candidate(name, settings.candidates)]
+            taken = {*settings.candidates}
+            columns = enumerate(row_list.columns)
+            own = [at for at, name in columns if taken.isdisjoint((name, without_kind_word(name)))]
             kept = [row_list.columns[at] for at in own]
             about["list"] = {"columns": kept, "id_column": row_list.id_column, "delimiter": row_list.delimiter}
             cells = ([row[at] for at in own] for row in row_list.cells)
@@ -132,11 +128,8 @@ class RaceFile(LeasedFile[None]):
     def open(cls, path: str | PathLike[str]) -> "RaceFile":
         """Open an existing race file; SessionError if it is missing or damaged."""
         log = EventLog.open(Path(path), "Race", "race")
-        try:
+        with log.closed_on_error():
             return cls(log)
-        except BaseException:
-            log.close()
-            raise
 
     @classmethod
     def at(
@@ -164,21 +157,14 @@ class RaceFile(LeasedFile[None]):
         # Other evidence is another race: the digest covers all of it.
         given["answers on file"], stored["answers on file"] = side.digest, file.side.digest
         given["groups"], stored["groups"] = strata, file.strata
-        raised = {name: given[name] for name in _LIMITS if _is_higher(given[name], stored[name])}
+        limits = [name for name in _LIMITS if None not in (given[name], stored[name])]
+        raised = {name: given[name] for name in limits if given[name] > stored[name]}
         different = [name for name in {**given, **stored} if given.get(name) != stored.get(name) and name not in raised]
         if different:
             file.close()
-            if set(different) <= set(_LIMITS):
-                present, now = (
-                    " and ".join(f"{name}={values[name]}" for name in different) for values in (stored, given)
-                )
-                raise SessionError(
-                    f"Race: {path} has {present}, and a limit can only be raised, got {now}; "
-                    "give it again, or a higher one."
-                )
             raise SessionError(
-                f"Race: {path} holds another race, with different {' and '.join(different)}; give the same again, "
-                "or use another file."
+                f"Race: {path} holds another race, with different {' and '.join(different)}; give the same again "
+                "(a limit may be higher), or use another file."
             )
         if raised:
             file.raise_limits(**raised)
@@ -199,50 +185,24 @@ class RaceFile(LeasedFile[None]):
         count: largest number of calls; None: all that the next row needs.
         """
         with self._writing():
-            calls = self._current_race().calls(count)
-            for call in calls:
-                self._write(Event("call", call.ticket))
-            return calls
+            return self._items(self._issue(count))
 
-    def lease(
-        self,
-        request: str,
-        count: int | None = None,
-        *,
-        worker: str = "",
-        reissue_after: float | None = None,
-        now: float | None = None,
-    ) -> list[Call]:
-        """Issue calls for a request; the same request again returns the same calls.
+    def _issue(self, count: int | None, *, is_optional: bool = True) -> list[int]:
+        calls = self._current_race().calls(count)
+        for call in calls:
+            self._write(Event("call", call.ticket))
+        return [call.ticket for call in calls]
 
-        ConflictError if the key belongs to a request of another worker, or for more calls.
+    def _pending_numbers(self) -> list[int]:
+        return [call.ticket for call in self._current_race().pending]
 
-        request: the idempotency key, stored with the calls; it survives a kill.
-        count: number of calls; None: all that the next row needs. Fewer if fewer are possible now, none at the end.
-        worker: name of the worker who gets them.
-        reissue_after: offer pending calls leased this many seconds ago before new ones; None: never.
-        now: present time in Unix seconds; None: the system clock.
-        """
-        reissue_after, now = check_lease("RaceFile.lease", request, worker, reissue_after, now)
-        most = len(self.settings.candidates)
-        if count is not None:
-            most = _validate.integer("RaceFile.lease", "count", count, least=1)
-        with self._writing():
-            race = self._current_race()
-            known = self._leases.find(request, worker, most)
-            if known is not None:
-                return [race.call(ticket) for ticket in known.tickets]
-            pending = {} if reissue_after is None else {call.ticket: call for call in race.pending}
-            calls = [pending[ticket] for ticket in self._leases.expired(pending, now, reissue_after or 0.0)[:most]]
-            # Without a count, the calls of the next row come when none of an earlier one is offered again.
-            if not calls or (count is not None and len(calls) < count):
-                new = race.calls(None if count is None else count - len(calls))
-                for call in new:
-                    self._write(Event("call", call.ticket))
-                calls += new
-            if calls:
-                self._write_lease(request, worker, now, [call.ticket for call in calls])
-            return calls
+    def _items(self, numbers: Iterable[int]) -> list[Call]:
+        race = self._current_race()
+        return [race.call(number) for number in numbers]
+
+    @property
+    def _lease_size(self) -> int:
+        return len(self.settings.candidates)
 
     def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer to a call; it is on the disk on return.
@@ -290,17 +250,11 @@ class RaceFile(LeasedFile[None]):
                 if before != event:
                     raise conflicting_answer(before, event, self.settings.units)
                 return
-            if event.kind == "call" and event.ticket in self._issued:
+            if event.kind == "call" and event.ticket in self._answers:
                 return
             if self._race is not None:
                 self._race.apply(event)
             self._write(event)
-
-    @property
-    def pending(self) -> list[Call]:
-        """The issued calls without an answer whose candidates are still in the race."""
-        with self._reading():
-            return self._current_race().pending
 
     def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
         """Return the row of each call: cells in the user's list, in the order of columns."""
@@ -317,44 +271,46 @@ class RaceFile(LeasedFile[None]):
     def tickets(self) -> dict[tuple[str, str], int]:
         """Return the ticket numbers of all issued calls by (candidate name, row name)."""
         race = self.race
-        calls = [race.call(ticket) for ticket in self._issued]
+        calls = [race.call(ticket) for ticket in self._answers]
         return {(call.candidate, call.row): call.ticket for call in calls}
 
     def _forget(self) -> None:
+        super()._forget()
         self._race: Race | None = None
         self._events: list[Event] = []
-        self._answers: dict[int, Event] = {}
-        self._issued: set[int] = set()
-        self._leases = LeaseTable()
+        # Answer of each issued call, None while it is pending.
+        self._answers: dict[int, Event | None] = {}
         self.settings = self._first_settings
         self.earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
-        self._log.rewind()
 
     def _current(self) -> None:
         for stored in self._log.unread():
-            if stored.kind in ("lease", "limits"):
-                self._replay_other(stored)
-                continue
-            event = _to_event(stored)
-            if event is None:
-                raise self._log.damage_error(f"event {stored.number} is malformed")
-            # A ticket is issued once and answered once.
-            if event.ticket in (self._issued if event.kind == "call" else self._answers):
-                raise self._log.damage_error(f"event {stored.number} repeats ticket {event.ticket}")
-            self._remember(event)
-            if self._race is not None:
-                self._race.apply(event)
+            try:
+                self._replay(stored)
+            except MALFORMED_DATA_ERRORS as error:
+                reason = " ".join(str(error).split())
+                raise self._log.damage_error(f"event {stored.number} does not fit: {reason}") from None
 
-    def _replay_other(self, stored: LogEvent) -> None:
-        try:
-            if stored.kind == "lease":
-                self._leases.replay(stored.key, stored.value, self._issued)
-            elif stored.value.keys() == set(_LIMITS):
-                self._use_limits(stored.value)
-            else:
-                raise ValueError("expected the limits of a race")
-        except MALFORMED_DATA_ERRORS as error:
-            raise self._log.damage_error(f"event {stored.number}: {error}") from None
+    def _replay(self, stored: LogEvent) -> None:
+        _, kind, ticket, value = stored
+        if kind == "lease":
+            self._replay_lease(ticket, value, self._answers)
+        elif kind == "limits" and value.keys() == set(_LIMITS):
+            self._use_limits(value)
+        elif kind == "call" and value is None and ticket not in self._answers:
+            self._apply(Event("call", ticket))
+        elif kind == "answer" and value.keys() == _ANSWER_FIELDS.keys() and self._answers.get(ticket) is None:
+            if not all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items()):
+                raise ValueError("malformed answer")
+            self._apply(Event("answer", ticket, **value))
+        else:
+            raise ValueError("unknown kind of event, or a ticket that was issued or answered before")
+
+    def _apply(self, event: Event) -> None:
+        """Apply an event to the race, which checks it, if the race was built before."""
+        if self._race is not None:
+            self._race.apply(event)
+        self._remember(event)
 
     def _use_limits(self, limits: dict[str, Any]) -> None:
         before = self.settings
@@ -376,34 +332,7 @@ class RaceFile(LeasedFile[None]):
 
     def _remember(self, event: Event) -> None:
         self._events.append(event)
-        self._issued.add(event.ticket)
-        if event.kind == "answer":
-            self._answers[event.ticket] = event
-
-
-def _is_higher(new: float | None, before: float | None) -> bool:
-    return new is not None and before is not None and new > before
-
-
-def _is_of_candidate(name: str, candidates: Sequence[str]) -> bool:
-    return name in candidates or without_kind_word(name) in candidates
-
-
-def _to_event(stored: LogEvent) -> Event | None:
-    """Return a stored call or answer; None if it is malformed.
-
-    `Race.apply` checks the values.
-
-    >>> _to_event(LogEvent(1, "answer", 3, [0.5])) is None
-    True
-    """
-    value = stored.value
-    if stored.kind == "call" and value is None:
-        return Event("call", stored.key)
-    is_answer = stored.kind == "answer" and isinstance(value, dict) and value.keys() == _ANSWER_FIELDS.keys()
-    if is_answer and all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items()):
-        return Event("answer", stored.key, **value)
-    return None
+        self._answers[event.ticket] = event if event.kind == "answer" else None
 
 
 def is_race_file(path: Path) -> bool:

@@ -1,22 +1,21 @@
 """Tables of a session: write tickets to fill in, read outcomes, export all tickets."""
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from tombola._files import atomic_writer, check_output_path, write_atomic
 from tombola._formatting import csv_cell_matches, csv_text, join_names
-from tombola._types import Floats, Integers
+from tombola._types import Floats
 from tombola.budget.budget import Budget
-from tombola.errors import FeedbackError, TableError
-from tombola.persistence.session_events import Outcome
+from tombola.errors import TableError
+from tombola.persistence.session_events import Outcome, errors_at
 from tombola.readers.cells import read_cells
 from tombola.readers.columns import parse_cell
 from tombola.readers.formats.delimited import CellTable
@@ -50,84 +49,61 @@ def cost_columns(budget: Budget | None) -> tuple[str, ...]:
     return ("cost",) if resources == 1 else tuple(f"cost:{number}" for number in range(1, resources + 1))
 
 
-def read_outcomes(
-    path: Path,
-    actions: tuple[str, ...] | None,
-    round_of: Callable[[str], int],
-    *,
-    assignment: "Callable[[int], Assignment] | None" = None,
-    costs: tuple[str, ...] = (),
-    unit: Callable[[str], Units] | None = None,
-    outcome: str = "",
-    id_column: str = "id",
-    own_columns: Sequence[str] = (),
-) -> list[Outcome]:
+def read_outcomes(file: "SessionFile", path: Path, unit: Callable[[str], Units], *, outcome: str = "") -> list[Outcome]:
     """Read the outcomes of tickets from a table; skip rows with a blank outcome.
 
     TableError or FeedbackError names the line of a malformed row.
 
-    path: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`.
-    actions: with full feedback: the names of the actions, one column each; else None.
-    round_of: returns the ticket number of a row id (`SessionFile.round_of`).
-    assignment: returns the ticket with a number, with which ids and actions must agree; None: no check.
-    costs: names of the cost columns, read if present (`cost_columns`).
-    unit: returns the unit of a column by its name. None: losses in [0, 1], scores in the column `score`.
+    file: the session, or one behind HTTP with the same attributes; ids and actions in the table must be those of it.
+    path: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`, or with full
+        feedback in a column for each action; optionally with costs (`cost_columns`).
+    unit: returns the unit of a column by its name.
     outcome: the column of outcomes, if it has another name.
-    id_column, own_columns: the columns of the list itself, which hold no outcomes.
     """
     table = read_cells(path)
-    header = [name if name in own_columns else name.lower() for name in table.names]
+    header = [name if name in file.columns else name.lower() for name in table.names]
+    id_column, is_full = file.id_column, file.feedback_model.full_feedback
     keys = ("ticket",) if "ticket" in header else (id_column,) if id_column in header else _ID_COLUMNS
     key = _column(table, header, keys, "a header such as ticket,loss")
-    if actions is not None:
-        places = [_column(table, list(table.names), (action,), "a column for every action") for action in actions]
-    else:
-        places = [_outcome_place(table, header, outcome, own_columns)]
-    units = [(unit or _default_unit)(table.names[place]) for place in places]
-    cost_places = (
-        [_column(table, header, (name,), "a column for each resource") for name in costs]
-        if {*costs} & {*header}
-        else []
-    )
+    actions = file.names[: file.feedback_model.n_listed_actions] if is_full else ()
+    places = [_column(table, table.names, (action,), "a column for every action") for action in actions]
+    places = places or [_outcome_place(table, header, outcome, file.columns)]
+    units = [unit(table.names[place]) for place in places]
+    costs = cost_columns(file.budget)
+    is_priced = not {*costs}.isdisjoint(header)
+    cost_places = [_column(table, header, (name,), "a column for each resource") for name in costs if is_priced]
     names = {"id": id_column if id_column in header else "id", "action": "action"}
-    checked = {
-        field: header.index(name)
-        for field, name in names.items()
-        if header.count(name) == 1 and name not in (actions or ())
-    }
+    checked = {field: header.index(name) for field, name in names.items() if header.count(name) == 1}
+    checked = {field: at for field, at in checked.items() if header[at] not in actions}
     outcomes = []
     for line, row in table.rows:
-        cells = [row[place] for place in places]
-        if not any(cells):
+        if not any(row[place] for place in places):
             continue
         source = f"{path}, line {line}"
-        round_ = _ticket(source, row[key]) if header[key] == "ticket" else _round_of(source, round_of, row[key])
-        if checked and assignment is not None:
-            _check_agreement(source, {field: row[at] for field, at in checked.items()}, assignment, round_)
-        losses = [_loss(source, table.names[place], one, row[place]) for place, one in zip(places, units, strict=True)]
+        with errors_at(source):
+            round_ = ticket_number(source, row[key]) if header[key] == "ticket" else file.round_of(row[key])
+            task = file.assignment(round_) if checked else None
+        for field, at in checked.items():
+            if not csv_cell_matches(row[at], expected := getattr(task, field)):
+                raise TableError(
+                    f"{source}: expected the {field} {expected!r} for ticket {round_}, got {row[at].strip()!r}; record "
+                    f"the outcome of the ticket as `next` returned it, or leave out the column {field}."
+                )
+        losses = [
+            loss_in_cell(source, table.names[place], one, row[place]) for place, one in zip(places, units, strict=True)
+        ]
         cost = [row[place] for place in cost_places] or None
-        outcomes.append(Outcome(round_, losses if actions is not None else losses[0], None, cost, source, units[0]))
+        outcomes.append(Outcome(round_, losses if is_full else losses[0], None, cost, source, units[0]))
     return outcomes
 
 
-class _ListSource(Protocol):
-    """A session that knows the list's own columns: a `SessionFile` or one behind HTTP."""
+def write_daily_list(file: "SessionFile", assignments: "Sequence[Assignment]", path: Path) -> None:
+    """Write tickets with rows and blank outcomes to a table, for `read_outcomes`.
 
-    names: tuple[str, ...]
-    columns: tuple[str, ...]
-    delimiter: str
-    feedback_model: Any
+    A column of the list called ticket or action gets the prefix `list:`; one called outcome is used for the outcomes.
 
-    @property
-    def path(self) -> Path:
-        """The file, or the name at the server."""
-
-    def rows_of(self, assignments: "Sequence[Assignment]") -> list[tuple[str, ...]]:
-        """Return the list's own cells of the row of each ticket, one tuple per ticket."""
-
-
-def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[list[str]]:
-    """Return the rows of tickets as lines of cells, with blank cells for outcomes."""
+    file: the session, or one behind HTTP with the same attributes.
+    """
     own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
     if file.feedback_model.full_feedback:
         blank = [name for name in file.names[: file.feedback_model.n_listed_actions] if name not in own]
@@ -136,15 +112,7 @@ def _daily_list(file: _ListSource, assignments: "Sequence[Assignment]") -> list[
     lines = [[*own, "ticket", "action", *blank]]
     for task, row in zip(assignments, file.rows_of(assignments), strict=True):
         lines.append([*row, str(task.round), task.action, *("" for _ in blank)])
-    return lines
-
-
-def write_daily_list(file: _ListSource, assignments: "Sequence[Assignment]", path: Path) -> None:
-    """Write tickets with rows and blank outcomes to a table, for `read_outcomes`.
-
-    A column of the list called ticket or action gets the prefix `list:`; one called outcome is used for the outcomes.
-    """
-    write_work_list(path, _daily_list(file, assignments), file.delimiter, file.path)
+    write_work_list(path, lines, file.delimiter, file.path)
 
 
 def write_work_list(path: Path, lines: list[list[str]], delimiter: str, *inputs: Path) -> None:
@@ -221,38 +189,33 @@ def export_keys(file: "SessionFile") -> Iterator[tuple[int, str]]:
 def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
     """Yield columns of `export_columns`, 20,000 tickets at a time; None if unknown."""
     view = file.view()
-    # Index of each ticket among the answered ones, -1 if it has no outcome.
-    index = np.full(view.round, -1)
-    index[view.answered_rounds - 1] = np.arange(view.answered)
-    in_units = np.vectorize(file.units.number, otypes=[np.float64])
-    rows = [in_units(losses) for losses in (view.losses, *(view.rows.T if view.feedback_model.full_feedback else ()))]
-    numbers = [rows[0], *view.costs, *rows[1:]]
+    known = view.answered_rounds - 1
+    columns = [view.losses, *view.costs, *(view.rows.T if view.feedback_model.full_feedback else ())]
+    numbers = np.full((len(columns), view.round), math.nan)
+    for at, column in enumerate(columns):
+        is_loss = at == 0 or at > len(view.costs)
+        numbers[at, known] = file.units.number(column) if is_loss else column
+    loss, *others = numbers
     actions, probabilities = view.actions, view.probabilities
     with closing(file.each_id()) as ids:
         for first in range(0, view.round, _TICKETS_PER_CHUNK):
-            end = min(first + _TICKETS_PER_CHUNK, view.round)
-            loss, *others = (_known_values(column, index[first:end]) for column in numbers)
-            rounds = range(first + 1, end + 1)
+            part = slice(first, min(first + _TICKETS_PER_CHUNK, view.round))
+            rounds = range(part.start + 1, part.stop + 1)
             yield [
                 list(rounds),
                 list(islice(ids, len(rounds))),
-                [view.names[action] for action in actions[first:end].tolist()],
-                [None if math.isnan(probability) else probability for probability in probabilities[first:end].tolist()],
-                loss,
+                [view.names[action] for action in actions[part].tolist()],
+                _or_none(probabilities[part]),
+                _or_none(loss[part]),
                 [round_ in view.amended for round_ in rounds],
                 [round_ in view.cancelled for round_ in rounds],
-                *(column[first:end].tolist() for column in view.decisions.T),
-                *others,
+                *(column[part].tolist() for column in view.decisions.T),
+                *(_or_none(column[part]) for column in others),
             ]
-        # Read the other ids too, so that a damaged list of rows is detected.
-        deque(ids, maxlen=0)
 
 
-def _known_values(column: Floats, index: Integers) -> list[float | None]:
-    found: list[float | None] = [None] * len(index)
-    for at, number in zip(np.flatnonzero(index >= 0).tolist(), column[index[index >= 0]].tolist(), strict=True):
-        found[at] = number
-    return found
+def _or_none(numbers: Floats) -> list[float | None]:
+    return [None if math.isnan(number) else number for number in numbers.tolist()]
 
 
 def _write_csv(out: BinaryIO, types: dict[str, str], chunks: Iterator[_Columns]) -> int:
@@ -302,23 +265,6 @@ def _openpyxl() -> Any:
         ) from None
 
 
-def _check_agreement(
-    source: str, written: dict[str, str], assignment: "Callable[[int], Assignment]", round_: int
-) -> None:
-    """Reject an outcome with another id or action than its ticket."""
-    try:
-        task = assignment(round_)
-    except FeedbackError as error:
-        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None
-    for name, text in written.items():
-        expected = getattr(task, name)
-        if not csv_cell_matches(text, expected):
-            raise TableError(
-                f"{source}: expected the {name} {expected!r} for ticket {round_}, got {text.strip()!r}; record "
-                f"the outcome of the ticket as `next` returned it, or leave out the column {name}."
-            )
-
-
 def _outcome_place(table: CellTable, header: list[str], outcome: str, own_columns: Sequence[str]) -> int:
     """Return the named column of outcomes, or the only filled one with a usual name."""
     if outcome:
@@ -334,21 +280,21 @@ def _outcome_place(table: CellTable, header: list[str], outcome: str, own_column
     return (filled or found)[0]
 
 
-def _default_unit(name: str) -> Units:
-    return Units(scores=name.lower() == "score")
+def loss_in_cell(source: str, name: str, unit: Units, cell: str, *range_fix: str) -> float:
+    """Return the loss in a cell of column `name`; TableError names `source`.
 
-
-def _loss(source: str, name: str, unit: Units, cell: str) -> float:
+    range_fix: the fix of a number outside of the range, if it is not that of `Units.repair_text`.
+    """
     loss = unit.parse(cell)
     if loss is None:
         raise TableError(
-            f"{source}: expected {unit.expected_text} in column {name}, got "
-            f"{cell!r}; {unit.repair_text(cell)}, or leave the cell blank while the outcome is open."
+            f"{source}: expected {unit.expected_text} in column {name}, got {cell!r}; "
+            f"{unit.repair_text(cell, *range_fix)}, or leave the cell blank while the outcome is open."
         )
     return loss
 
 
-def _column(table: CellTable, header: list[str], names: tuple[str, ...], advice: str) -> int:
+def _column(table: CellTable, header: Sequence[str], names: tuple[str, ...], advice: str) -> int:
     found = [place for place, name in enumerate(header) if name in names]
     if len(found) != 1:
         expected, got = " or ".join(names), join_names(table.names, limit=20)
@@ -358,16 +304,10 @@ def _column(table: CellTable, header: list[str], names: tuple[str, ...], advice:
     return found[0]
 
 
-def _ticket(source: str, text: str) -> int:
+def ticket_number(source: str, text: str) -> int:
+    """Return the number of a ticket in a cell; TableError names `source`."""
     # Spreadsheets write 17 as 17.0 or 17,0.
     number = parse_cell(text).number
     if number is None or not (number.is_integer() and 0 < number < _MAX_TICKET):
         raise TableError(f"{source}: expected the number of a ticket, got {text!r}; take the one that `next` returned.")
     return int(number)
-
-
-def _round_of(source: str, round_of: Callable[[str], int], id_: str) -> int:
-    try:
-        return round_of(id_)
-    except FeedbackError as error:
-        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None

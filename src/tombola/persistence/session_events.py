@@ -12,7 +12,8 @@ Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_o
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola.engine.tickets import ACTION, PROBABILITY, ROUNDS, Ticket
@@ -30,9 +31,7 @@ class Outcome(NamedTuple):
     """Feedback for a ticket; `SessionFile.record_all` takes many of them.
 
     round: number of the ticket, from 1.
-    loss, reward: exactly one of them (reward = 1 - loss): a number in [0, 1], or one per action with full feedback.
-    cost: under a budget: a number, or one per resource; with full feedback actions x resources. None without a budget,
-        or if prices are fixed.
+    loss, reward, cost: as of `Session.observe`.
     source: file and line that it was read from, for error messages; "" if it was not read from a table.
     units: unit of the numbers in error messages; None: the unit of the session.
     """
@@ -52,21 +51,14 @@ class ReplayError(ValueError):
 def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
     """Return the value of a ticket event: a list of JSON data, with None for NaN.
 
-    The list has action and probability of the ticket, then `decision` unless it is None, then the features.
+    The list has action and probability, then the decision of a router (`Session.decision_of`), then the features.
 
-    decision: stake, choice, safe choice and capital of a router (`Session.decision_of`); None without a router.
-
-    >>> ticket_value(Ticket(3, 1, math.nan)), ticket_value(Ticket(3, 1, 0.5), [0.25])
-    ([1, None], [1, 0.5, 0.25])
     >>> ticket_value(Ticket(3, 1, 0.5), [math.nan], [0.5, 1.0, 0.0, 3.0])
     [1, 0.5, [0.5, 1.0, 0.0, 3.0], None]
     """
     recorded = [] if decision is None else [decision]
-    return [ticket.action, _or_null(ticket.probability), *recorded, *map(_or_null, features)]
-
-
-def _or_null(number: float) -> float | None:
-    return None if math.isnan(number) else number
+    numbers = [None if math.isnan(number) else number for number in (ticket.probability, *features)]
+    return [ticket.action, numbers[0], *recorded, *numbers[1:]]
 
 
 def replay_ticket(session: "Session", round: int, value: Any, features: Any = None, *, check: bool = True) -> None:
@@ -141,3 +133,14 @@ def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[fl
     except FeedbackError as error:
         text = str(error).replace("Session.observe:", f"{owner}:").replace(" for round ", " for ticket ")
         raise FeedbackError(text.replace("write observe(ticket, loss=...)", "give one of them")) from None
+
+
+@contextmanager
+def errors_at(source: str) -> Iterator[None]:
+    """Name file and line of a table in each FeedbackError of the block; "" changes none."""
+    try:
+        yield
+    except FeedbackError as error:
+        if not source:
+            raise
+        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None

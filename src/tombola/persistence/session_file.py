@@ -1,7 +1,5 @@
 """SessionFile: a `Session` with row ids on an event log, safe under `kill -9`.
 
-Several processes may use it at once.
-
 The file holds the configuration (learner, actions, budget, seed), the row ids in random order, and every ticket and
 outcome as an event. The learner state is rebuilt by replaying the events; every ticket must be repeated to the bit.
 Feedback rules are those of `tombola.session`; in addition:
@@ -10,19 +8,16 @@ killed               a call that returned is on the disk; any other call happene
 ticket not received  the process was killed before it could pass the ticket on; `pending` lists it
 features             stored with the rows; the log of a router has its choices, so that opening it trains once
 two processes        each call holds the lock of the file; no ticket is issued twice
-wrong outcome        `amend` replaces it; the old one stays in the log, and the learner replays everything
-never answered       `cancel` removes the ticket from `pending`; its worst cost stays reserved
 damaged, replaced    SessionError
 """
 
-import gc
 import math
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -31,7 +26,6 @@ import numpy as np
 from tombola import __version__, _validate
 from tombola._formatting import (
     HtmlTable,
-    format_number,
     html_block,
     is_cli_style,
     is_encodable,
@@ -43,21 +37,29 @@ from tombola._types import AnyLearner, Floats
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import Workload, interpreted
 from tombola.engine.tickets import Ticket
-from tombola.errors import ConflictError, ExhaustedError, FeedbackError, LearnerError, ParameterError, SessionError
+from tombola.errors import (
+    MALFORMED_DATA_ERRORS,
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    LearnerError,
+    ParameterError,
+    SessionError,
+)
 from tombola.learners.spec import from_spec, to_spec
 from tombola.order import draw_order
 from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.leases import Lease, LeasedFile, LeaseTable, check_lease
+from tombola.persistence.leases import LeasedFile
 from tombola.persistence.session_events import (
     Losses,
     Outcome,
     ReplayError,
     encode_outcome,
+    errors_at,
     replay_outcome,
     replay_ticket,
     ticket_value,
 )
-from tombola.policies.live import RouterState
 from tombola.readers.names import Kind
 from tombola.readers.units import Units
 from tombola.rng import RngStreams
@@ -113,7 +115,7 @@ class Assignment(NamedTuple):
         return cls(data["ticket"], data["id"], data["action"], math.nan if probability is None else probability)
 
 
-class SessionFile(LeasedFile[Session]):
+class SessionFile(LeasedFile[Session, Assignment]):
     """A session on a list of rows, in a file that several processes may open.
 
     Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file. `next` issues tickets,
@@ -156,12 +158,11 @@ class SessionFile(LeasedFile[Session]):
         budget = log.about.get("budget")
         self.budget = None if budget is None else Budget(*budget)
         self.interpreted = False
-        self._session: Session | None = None
-        self._cancelled: set[int] = set()
-        self._amended: set[int] = set()
         self.feature_names = tuple(str(name) for name in log.about.get("features") or ())
         # Features of the first rows in the order of play, read from the file when they are needed.
         self._features: list[list[float]] = []
+        count = len(self.feature_names)
+        self._new_session = partial(_new_session, learner, self.names, self.horizon, self.budget, self.seed, count)
         with interpreted():
             self.feedback_model = self._new_session().feedback_model
 
@@ -201,9 +202,9 @@ class SessionFile(LeasedFile[Session]):
         if seed is None:
             seed = secrets.randbits(32)
         seed = _validate.integer("SessionFile.start", "seed", seed, least=0)
-        _check_names("SessionFile.start", "rows", rows)
+        _check_names("rows", rows)
         names = [*names, _NULL] if budget is not None and budget.null == "add" else names
-        _check_names("SessionFile.start", "actions", names)
+        _check_names("actions", names)
         table, listed_features = _feature_table(features, feature_names, len(rows))
         with interpreted():
             # Rejects a bad configuration before a file exists.
@@ -242,77 +243,60 @@ class SessionFile(LeasedFile[Session]):
         learner: needed if it is not a learner of tombola; None: restored from the file.
         """
         log = EventLog.open(Path(path), "SessionFile", "session")
-        try:
-            with log.malformed_data_as_error():
-                return cls(log, from_spec(log.about["learner"], learner))
-        except BaseException:
-            log.close()
-            raise
+        with log.closed_on_error(), log.malformed_data_as_error():
+            return cls(log, from_spec(log.about["learner"], learner))
 
     def next(self, count: int = 1) -> list[Assignment]:
         """Issue the next tickets, on the disk on return; ExhaustedError if no row is left."""
         count = _validate.integer("SessionFile.next", "count", count, least=1)
-        with self._writing() as session:
-            return self._assignments(self._issue_next(session, count))
+        with self._writing():
+            return self._items(self._issue(count))
 
-    def lease(
-        self,
-        request: str,
-        count: int = 1,
-        *,
-        worker: str = "",
-        reissue_after: float | None = None,
-        now: float | None = None,
-    ) -> list[Assignment]:
-        """Issue tickets for a request; the same request again returns the same tickets.
+    def _issue(self, count: int | None, *, is_optional: bool = False) -> list[int]:
+        session = self._current()
+        if session.round == self.horizon and not is_optional:
+            raise ExhaustedError(
+                f"SessionFile.next: expected rows that are left, got none of {plural(self.horizon, 'row')}, and "
+                f"{plural(len(self._pending_numbers()), 'pending ticket')}; record outcomes, or start another session."
+            )
+        last = min(session.round + (count or self._lease_size), self.horizon)
+        rounds = list(range(session.round + 1, last + 1))
+        for round_ in rounds:
+            ticket = session.act(self._features_of(round_))
+            self._log.append("ticket", round_, ticket_value(ticket, decision=session.decision_of(round_)))
+            if self._is_null(ticket):
+                self._record(session, Outcome(round_))
+        return rounds
 
-        A reissued ticket stays one ticket: the learner counts it as pending, and its cost is reserved once.
-        ConflictError if the key belongs to a request of another worker, or for more tickets; ExhaustedError if no row
-        is left.
+    def _pending_numbers(self) -> list[int]:
+        return [ticket.round for ticket in self._current().pending if ticket.round not in self._cancelled]
 
-        request: the idempotency key, stored with the tickets; it survives a kill.
-        count: number of tickets; fewer if fewer rows are left.
-        worker: name of the worker who gets them.
-        reissue_after: offer pending tickets leased this many seconds ago before new ones; None: never.
-        now: present time in Unix seconds; None: the system clock.
-        """
-        reissue_after, now = check_lease("SessionFile.lease", request, worker, reissue_after, now)
-        count = _validate.integer("SessionFile.lease", "count", count, least=1)
-        with self._writing() as session:
-            known = self._leases.find(request, worker, count)
-            if known is not None:
-                return self._assignments([session.ticket_table.ticket(number) for number in known.tickets])
-            tickets: list[Ticket] = []
-            if reissue_after is not None:
-                pending = {ticket.round: ticket for ticket in self._pending(session)}
-                tickets = [pending[round_] for round_ in self._leases.expired(pending, now, reissue_after)[:count]]
-            if len(tickets) < count and (session.round < self.horizon or not tickets):
-                tickets += self._issue_next(session, count - len(tickets))
-            self._write_lease(request, worker, now, [ticket.round for ticket in tickets])
-            return self._assignments(tickets)
+    def _items(self, numbers: Iterable[int]) -> list[Assignment]:
+        table = self._current().ticket_table
+        tickets = [table.ticket(number) for number in numbers]
+        ids = self._log.ids_of([ticket.round for ticket in tickets])
+        return [
+            # One NaN object for all, so that equal assignments compare equal.
+            Assignment(t.round, id_, self.names[t.action], math.nan if math.isnan(t.probability) else t.probability)
+            for t, id_ in zip(tickets, ids, strict=True)
+        ]
 
     @property
-    def leases(self) -> list[Lease]:
-        """All leases of the file, the oldest first."""
-        with self._reading():
-            return list(self._leases.by_request.values())
+    def _lease_size(self) -> int:
+        return 1
 
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; it is on the disk on return.
 
         Returns True, or False if the same outcome was recorded before. ConflictError if the ticket has another outcome
-        or was cancelled; FeedbackError if the outcome is malformed.
-
-        loss, reward: exactly one of the two (reward = 1 - loss), in [0, 1]; with full feedback one number per action.
-        cost: under a budget: a number, or one per resource; with full feedback actions x resources. None without a
-            budget, or if prices are fixed.
+        or was cancelled; FeedbackError if the outcome is malformed. Parameters as `Session.observe`.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none, as `record`; return how many are new."""
         with self._writing() as session:
-            return sum([self._record_from(session, outcome) for outcome in outcomes])
+            return sum([self._record(session, outcome) for outcome in outcomes])
 
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
         """Replace a wrong outcome; return the wrong loss, or losses with full feedback.
@@ -364,12 +348,6 @@ class SessionFile(LeasedFile[Session]):
         with self._reading() as session:
             return session.round
 
-    @property
-    def pending(self) -> list[Assignment]:
-        """The tickets without an outcome that were not cancelled, issued by any process."""
-        with self._reading() as session:
-            return self._assignments(self._pending(session))
-
     def round_of(self, id: str) -> int:
         """Return the ticket number of a row id, issued or not; FeedbackError if unknown."""
         name = str(id)
@@ -385,7 +363,7 @@ class SessionFile(LeasedFile[Session]):
         """Return the ticket with this number, from 1; FeedbackError if it was not issued."""
         with self._reading() as session:
             number = self._issued(session, "SessionFile.assignment", round)
-            return self._assignments([session.ticket_table.ticket(number)])[0]
+            return self._items([number])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
         """Return the row of each ticket: cells of the user's list, in `columns` order."""
@@ -401,9 +379,8 @@ class SessionFile(LeasedFile[Session]):
         from tombola.persistence.session_status import status_of
 
         with self._reading() as session:
-            pending = self._assignments(self._pending(session))
-            status = status_of(self._view(session), pending, level, session.balance, session.mix)
-            return replace(status, router=_router_text(session, level), units=self.units)
+            pending = self._items(self._pending_numbers())
+            return status_of(session, self._view(session), pending, level, self.units)
 
     def view(self) -> "TicketView":
         """Return a read-only snapshot of all tickets and outcomes, as arrays."""
@@ -435,12 +412,7 @@ class SessionFile(LeasedFile[Session]):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the share of each action, or the mean loss, over rounds; return the figure.
-
-        ParameterError if there is nothing to draw yet.
-
-        ax: axes to draw on; None: a new figure, of `size` in inches.
-        """
+        """Draw the share of each action, or the mean loss, over rounds, as `Session.plot`."""
         from tombola.persistence.session_page import plot_view
 
         return plot_view(self.view(), curve, axes=ax, size=size, units=self.units)
@@ -458,38 +430,24 @@ class SessionFile(LeasedFile[Session]):
             ("answered", f"{now.answered:,}"),
             ("pending", f"{len(now.pending):,}"),
         ]
-        rows = [
-            (
-                action.name,
-                f"{action.plays:,}",
-                f"{action.known:,}",
-                format_number(self.units.number(action.mean)) if action.known else "–",
-                "{:.3g} to {:.3g}".format(*self.units.interval(action.low, action.high)),
-            )
-            for action in now.actions
-        ]
-        table = HtmlTable(
-            ("action", "plays", "answered", f"mean {self.units.quantity}", f"{1 - now.level:.0%} interval"), rows
-        )
-        notes = [now.balance_text, f"{now.estimate[0].upper()}{now.estimate[1:]}." if now.answered else ""]
+        heads = ("action", "plays", "answered", f"mean {self.units.quantity}", f"{1 - now.level:.0%} interval")
+        table = HtmlTable(heads, [action.texts(self.units) for action in now.actions])
+        notes = [now.balance_text, now.headline]
         return html_block(f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes)
 
     def _forget(self) -> None:
-        self._session = None
-        self._log.rewind()
+        super()._forget()
+        self._session: Session | None = None
+        self._cancelled: set[int] = set()
+        self._amended: set[int] = set()
 
     def _restart(self) -> Session:
-        """Return a session at its start."""
-        self._log.rewind()
-        self._cancelled, self._amended, self._leases = set(), set(), LeaseTable()
-        session = self._new_session()
+        """Return a session at its start; all events are unread."""
+        self._forget()
+        session = self._session = self._new_session()
         # Memory for all rounds, which the system provides page by page: no copies while the table grows.
         session.ticket_table.cells = np.zeros((1 + self.horizon, session.ticket_table.cells.shape[1]))
-        self._session = session
         return session
-
-    def _new_session(self) -> Session:
-        return _new_session(self.learner, self.names, self.horizon, self.budget, self.seed, len(self.feature_names))
 
     def _features_of(self, round_: Any) -> list[float] | None:
         """Return the features of the row of a round; None without any."""
@@ -505,45 +463,26 @@ class SessionFile(LeasedFile[Session]):
 
     def _current(self) -> Session:
         """Return the session with all unread events applied."""
-        if self._session is None:
-            self._log.rewind()
+        session = self._session
+        if session is None:
             replay = Workload.of_rounds(self._log.unread_count / 2, len(self.names)).seconds
             is_short = self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
             with interpreted() if is_short else nullcontext():
-                self._restart()
-        session = self._session
-        assert session is not None
-        before = session.round
-        with _without_collector():
-            for event in self._log.unread():
-                if event.kind == "amend":
-                    return self._replay_amended()
-                self._apply(session, event)
-        self._check_null_tickets(session, before)
+                session = self._restart()
+        before, table = session.round, session.ticket_table
+        for event in self._log.unread():
+            if event.kind == "amend":
+                return self._replay_amended()
+            self._apply(session, event)
+        # `next` writes the ticket of an added null action together with its outcome.
+        for round_ in range(before + 1, session.round + 1) if self.budget is not None else ():
+            if self._is_null(table.ticket(round_)) and table.outcome(round_) is None:
+                raise self._log.damage_error(f"ticket {round_} of the null action has no outcome")
         return session
 
-    def _check_null_tickets(self, session: Session, before: int) -> None:
-        """Raise SessionError if a ticket of the added null action has no outcome.
-
-        `next` writes the ticket and its outcome together.
-        """
-        if not self._adds_null:
-            return
-        for round_ in range(before + 1, session.round + 1):
-            table = session.ticket_table
-            if self._is_null(table.ticket(round_)) and table.outcome(round_) is None:
-                raise SessionError(
-                    f"SessionFile: {self.path} has the ticket {round_} of the null action without its outcome, so it "
-                    "was changed; take a backup of it."
-                )
-
-    @property
-    def _adds_null(self) -> bool:
-        """Whether the file itself answers an added null action: loss and cost are known."""
-        return len(self.names) > self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
-
     def _is_null(self, ticket: Ticket) -> bool:
-        return ticket.action >= self.feedback_model.n_listed_actions
+        """Return whether a ticket is of an added null action, whose outcome is known."""
+        return ticket.action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
 
     def _replay_amended(self) -> Session:
         """Replay all events, each outcome with its last amendment."""
@@ -567,11 +506,15 @@ class SessionFile(LeasedFile[Session]):
             elif kind == "outcome" and round_ not in self._cancelled:
                 replay_outcome(session, round_, value)
             elif kind == "cancel" and value is None:
-                self._replay_cancel(session, round_)
+                if round_ in self._cancelled or _outcome_at(session, round_) is not None:
+                    raise ValueError("ticket is not pending")
+                self._cancelled.add(round_)
             elif kind == "amend":
-                self._replay_amendment(session, event)
+                if _outcome_at(session, round_) is None or not self.feedback_model.supports_amend:
+                    raise ValueError("ticket has no outcome to amend")
+                self._amended.add(round_)
             elif kind == "lease":
-                self._leases.replay(round_, value, range(1, session.round + 1))
+                self._replay_lease(round_, value, range(1, session.round + 1))
             else:
                 raise ValueError("unknown kind of event")
         except ReplayError:
@@ -581,88 +524,39 @@ class SessionFile(LeasedFile[Session]):
             ) from None
         except LearnerError:
             raise
-        except (LookupError, OverflowError, TypeError, ValueError) as error:
-            raise SessionError(
-                f"SessionFile: {self.path} has an event that does not fit ({kind!r} of ticket {round_!r}: "
-                f"{' '.join(str(error).split())}), so it was changed; take a backup of it."
-            ) from None
-
-    def _replay_cancel(self, session: Session, round_: Any) -> None:
-        if type(round_) is not int or not 1 <= round_ <= session.round or round_ in self._cancelled:
-            raise ValueError("ticket is not pending")
-        if session.ticket_table.outcome(round_) is not None:
-            raise ValueError("ticket is not pending")
-        self._cancelled.add(round_)
-
-    def _replay_amendment(self, session: Session, event: LogEvent) -> None:
-        round_ = event.key
-        if type(round_) is not int or not 1 <= round_ <= session.round or session.ticket_table.outcome(round_) is None:
-            raise ValueError("ticket has no outcome")
-        if not self.feedback_model.supports_amend:
-            raise ValueError("outcomes under a budget are final")
-        # Earlier amendments of a ticket are not replayed, so they are checked here.
-        value = event.value
-        if not (isinstance(value, list) and len(value) == self.feedback_model.outcome_width):
-            raise ValueError("malformed outcome")
-        self.feedback_model.validate(session.ticket_table.ticket(round_).action, tuple(value))
-        self._amended.add(round_)
-
-    def _issue_next(self, session: Session, count: int) -> list[Ticket]:
-        left = self.horizon - session.round
-        if left == 0:
-            raise ExhaustedError(
-                f"SessionFile.next: expected rows that are left, got none of {plural(self.horizon, 'row')}, and "
-                f"{plural(len(self._pending(session)), 'pending ticket')}; record outcomes, or start another session."
-            )
-        return [self._issue(session) for _ in range(min(count, left))]
-
-    def _issue(self, session: Session) -> Ticket:
-        ticket = session.act(self._features_of(session.round + 1))
-        self._log.append("ticket", ticket.round, ticket_value(ticket, decision=session.decision_of(ticket.round)))
-        if self._adds_null and self._is_null(ticket):
-            self._record(session, Outcome(ticket.round))
-        return ticket
-
-    def _record_from(self, session: Session, outcome: Outcome) -> bool:
-        """Record an outcome; an error names the line of a table that it is from."""
-        try:
-            return self._record(session, outcome)
-        except FeedbackError as error:
-            if not outcome.source:
-                raise
-            raise FeedbackError(f"{outcome.source}: {str(error).partition(': ')[2]}") from None
+        except MALFORMED_DATA_ERRORS as error:
+            reason = " ".join(str(error).split())
+            raise self._log.damage_error(f"event {event.number} does not fit: {reason}") from None
 
     def _record(self, session: Session, outcome: Outcome) -> bool:
-        round_ = self._issued(session, "SessionFile.record", outcome.round)
-        encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
-        if round_ in self._cancelled:
-            raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
-        before = session.ticket_table.outcome(round_)
+        with errors_at(outcome.source):
+            round_ = self._issued(session, "SessionFile.record", outcome.round)
+            encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
+            if round_ in self._cancelled:
+                raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
+            before = session.ticket_table.outcome(round_)
+            if before is not None and before != encoded:
+                raise self._conflict(round_, before, encoded, outcome.units or self.units)
         if before is None:
             self._log.append("outcome", round_, list(encoded))
             session._live.learn(session.ticket_table.cells, round_, round_, encoded)
-            return True
-        if before != encoded:
-            units = outcome.units or self.units
-            first, now = (self._outcome_text(found, units) for found in (before, encoded))
-            advice = "record the next outcome"
-            if self.feedback_model.supports_amend:
-                advice = "amend it if it was wrong" + self._amend_command(round_, encoded, units)
-            raise ConflictError(
-                f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
-                f"and the first answer stands; {advice}."
-            )
-        return False
+        return before is None
 
-    def _amend_command(self, round_: int, encoded: tuple[float, ...], units: Units) -> str:
-        """Return the command to amend an outcome, after a colon; "" outside of commands."""
-        if not is_cli_style():
-            return ""
-        losses = self.feedback_model.decode(encoded)
-        numbers = [losses] if isinstance(losses, float) else losses
-        values = ",".join(f"{units.number(loss):.12g}" for loss in numbers)
-        option = "--score" if units.scores else "--loss"
-        return f": tombola session amend {shlex.quote(str(self.path))} {round_} {option} {values}"
+    def _conflict(
+        self, round_: int, before: tuple[float, ...], encoded: tuple[float, ...], units: Units
+    ) -> ConflictError:
+        first, now = (self._outcome_text(found, units) for found in (before, encoded))
+        advice = "record the next outcome"
+        if self.feedback_model.supports_amend:
+            advice = "amend it if it was wrong"
+        if self.feedback_model.supports_amend and is_cli_style():
+            option = "--score" if units.scores else "--loss"
+            values = units.text(self.feedback_model.decode(encoded)).replace(" ", "")
+            advice += f": tombola session amend {shlex.quote(str(self.path))} {round_} {option} {values}"
+        return ConflictError(
+            f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
+            f"and the first answer stands; {advice}."
+        )
 
     def _outcome_text(self, encoded: tuple[float, ...], units: Units) -> str:
         """Return an outcome in the unit of the user, such as "score 7.5, cost 0.02"."""
@@ -675,27 +569,11 @@ class SessionFile(LeasedFile[Session]):
         """Return the number of an issued ticket."""
         number = _validate.integer(owner, "round", round_, least=1)
         if number > session.round:
-            issued = (
-                f"an issued ticket, from 1 to {session.round}"
-                if session.round
-                else "a ticket, but none has been issued"
-            )
             raise FeedbackError(
-                f"{owner}: expected {issued}, got {number}; "
+                f"{owner}: expected one of {plural(session.round, 'issued ticket')}, got {number}; "
                 "take the number that `next` returned, or find it in the status."
             )
         return number
-
-    def _pending(self, session: Session) -> list[Ticket]:
-        return [ticket for ticket in session.pending if ticket.round not in self._cancelled]
-
-    def _assignments(self, tickets: list[Ticket]) -> list[Assignment]:
-        ids = self._log.ids_of([ticket.round for ticket in tickets])
-        return [
-            # One NaN object for all, so that equal assignments compare equal.
-            Assignment(t.round, id_, self.names[t.action], math.nan if math.isnan(t.probability) else t.probability)
-            for t, id_ in zip(tickets, ids, strict=True)
-        ]
 
     def _view(self, session: Session) -> "TicketView":
         from tombola.persistence.session_status import TicketView
@@ -703,41 +581,12 @@ class SessionFile(LeasedFile[Session]):
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
 
 
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Suspend the cyclic garbage collector: a replay makes many objects and no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _router_text(session: Session, level: float) -> str:
-    """Return guard and certificate of a router in one sentence, or ""."""
-    if not isinstance(session.state, RouterState):
-        return ""
-    from tombola.policies.certificate import certify_session
-
-    now, certificate = session.state, certify_session(session, level)
-    if now.model is None and certificate is None:
-        used = "no router is in use yet" if not now.trained_on else "features do not help so far: no router is in use"
-        return f"{used}, {plural(now.answered, 'row')} answered"
-    more = "" if certificate is None else f"; {certificate.text}"
-    return f"router in use, capital {now.capital:.4g} rows on average over the guard's draws{more}"
-
-
 def _new_session(
     learner: AnyLearner, names: Sequence[str], horizon: int, budget: Budget | None, seed: int, n_features: int
 ) -> Session:
     """Return a new session; an added null action is the last of the names."""
     listed = names[: len(names) - 1] if budget is not None and budget.null == "add" else names
-    if (
-        getattr(learner, "feedback", None) is not None
-        and getattr(learner.feedback, "default_actions", None) is not None
-    ):
+    if getattr(getattr(learner, "feedback", None), "default_actions", None) is not None:
         raise LearnerError(
             f"SessionFile: expected a learner of losses, got {learner!r}, which predicts labels; use tombola.Session."
         )
@@ -759,15 +608,22 @@ def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tup
     return table, listed
 
 
-def _check_names(owner: str, what: str, names: list[str]) -> None:
-    """Raise ParameterError if names are empty, repeated, or not valid Unicode."""
-    if not names or not all(name.strip() for name in names):
-        raise ParameterError(f"{owner}: expected a name for each of the {what}, got none or an empty one; name them.")
-    twice, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise ParameterError(f"{owner}: {what} must have different names, got {twice!r} {times} times; rename them.")
-    if "..." in names:
-        raise ParameterError(f"{owner}: expected all {what} by name, got '...' for those left out; write them all.")
-    for name in names:
-        if not is_encodable(name):
-            raise ParameterError(f"{owner}: names of {what} must be text, got {name!r} with a half sign; repair it.")
+def _outcome_at(session: Session, round_: Any) -> tuple[float, ...] | None:
+    """Return the outcome of an issued ticket, None if pending; ValueError if unknown."""
+    if type(round_) is not int or not 1 <= round_ <= session.round:
+        raise ValueError("unknown ticket")
+    return session.ticket_table.outcome(round_)
+
+
+def _check_names(what: str, names: list[str]) -> None:
+    """Raise ParameterError unless names are distinct and valid; "..." stands for others."""
+    counts = Counter(names)
+    malformed = [
+        name for name, count in counts.items() if count > 1 or name.strip() in ("", "...") or not is_encodable(name)
+    ]
+    if malformed or not names:
+        got = f"{malformed[0]!r} {plural(counts[malformed[0]], 'time')}" if malformed else "none"
+        raise ParameterError(
+            f"SessionFile.start: expected a different name, of valid text, for each of the {what}, got {got}; "
+            "rename them."
+        )

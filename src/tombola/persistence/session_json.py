@@ -1,6 +1,4 @@
-"""`Session.save` and `Session.load`: configuration and events as JSON.
-
-A SHA-256 digest protects the file.
+"""`Session.save` and `Session.load`: configuration and events as JSON, with a digest.
 
 The file has no learner state. Loading replays the events (`tombola.persistence.session_events`), and every ticket must
 be repeated to the bit.
@@ -91,19 +89,13 @@ def load(path: str | os.PathLike[str], learner: AnyLearner | None, session_class
             f"Session.load: expected the learner to repeat the tickets of {path}, got others; "
             "load it with the learner and the version that saved it."
         ) from None
-    except (FileError, SessionError) as error:
-        if isinstance(error, FeedbackError):
-            raise _not_a_session(path, error) from None
-        raise
     except MALFORMED_DATA_ERRORS as error:
-        raise _not_a_session(path, error) from None
-
-
-def _not_a_session(path: str | os.PathLike[str], error: BaseException) -> SessionError:
-    return SessionError(
-        f"Session.load: expected a session written by Session.save, got {path}, which is not one "
-        f"({' '.join(str(error).split())}); give the file that was saved."
-    )
+        if isinstance(error, FileError | SessionError) and not isinstance(error, FeedbackError):
+            raise
+        raise SessionError(
+            f"Session.load: expected a session written by Session.save, got {path}, which is not one "
+            f"({' '.join(str(error).split())}); give the file that was saved."
+        ) from None
 
 
 def _replayed(data: dict[str, Any], learner: AnyLearner, start: "type[Session]") -> "Session":

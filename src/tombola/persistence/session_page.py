@@ -1,5 +1,6 @@
 """HTML page of a session file: progress, estimates of the actions, and charts."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,7 +37,7 @@ def session_page(file: "SessionFile") -> str:
         "run.html",
         title=f"A session of {plural(now.rows, 'row')}",
         lead=f"{now.learner}, seed {now.seed}: rows in random order, one action per row.",
-        headline=_headline(now),
+        headline=now.headline,
         quantity=units.quantity,
         plan=now.mix_text or now.router,
         cards=_cards(now, units),
@@ -50,12 +51,6 @@ def session_page(file: "SessionFile") -> str:
     )
 
 
-def _headline(now: "Status") -> str:
-    if not now.answered:
-        return "No outcome is known yet."
-    return f"{now.estimate[0].upper()}{now.estimate[1:]}."
-
-
 def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
     cards = [
         ("issued", f"{now.played:,} of {now.rows:,}"),
@@ -66,20 +61,10 @@ def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
         ("switches", f"{now.switches:,}"),
     ]
     extra = (("amended", now.amended), ("cancelled", now.cancelled), ("left alone", now.left_out))
-    return cards + [(name, f"{count:,}") for name, count in extra if count] + _balance_cards(now)
-
-
-def _balance_cards(now: "Status") -> list[tuple[str, str]]:
-    """Return cards with the amounts of each resource; none without a budget."""
-    balance, cards = now.balance, []
-    for number, amount in enumerate(balance.amounts):
-        which = f" ({number + 1})" if len(balance.amounts) > 1 else ""
-        cards += [
-            (f"spent{which}", f"{balance.spent[number]:,.6g} of {amount:,.6g}"),
-            (f"reserved{which}", f"{balance.reserved[number]:,.6g}"),
-            (f"left{which}", f"{balance.left[number]:,.6g}"),
-        ]
-    return cards
+    cards += [(name, f"{count:,}") for name, count in extra if count]
+    balance = now.balance
+    amounts = {"budget": balance.amounts, "spent": balance.spent, "reserved": balance.reserved, "left": balance.left}
+    return cards + [(name, ", ".join(f"{one:,.6g}" for one in found)) for name, found in amounts.items() if found]
 
 
 def _interval_range(now: "Status", units: Units) -> tuple[float, float]:
@@ -96,12 +81,8 @@ def _strip(action: "ActionStatus", low: float, high: float, units: Units, *, bes
 
     first, last = units.interval(action.low, action.high)
     return {
-        "name": action.name,
+        **dict(zip(("name", "plays", "known", "mean", "interval"), action.texts(units), strict=True)),
         "best": best,
-        "plays": f"{action.plays:,}",
-        "known": f"{action.known:,}",
-        "mean": f"{units.number(action.mean):.4g}" if action.known else "–",
-        "interval": f"{first:.4g} to {last:.4g}",
         "left": place(first),
         "width": round(place(last) - place(first), 2),
         "dot": place(units.number(action.mean)) if action.known else None,
@@ -110,11 +91,8 @@ def _strip(action: "ActionStatus", low: float, high: float, units: Units, *, bes
 
 def _pending_counts(now: "Status") -> list[tuple[str, int, int]]:
     """Return the actions with most pending tickets: name, count, oldest ticket."""
-    rounds: dict[str, list[int]] = {}
-    for assignment in now.pending:
-        rounds.setdefault(assignment.action, []).append(assignment.round)
-    most = sorted(rounds.items(), key=lambda item: -len(item[1]))
-    return [(name, len(found), min(found)) for name, found in most[:_LISTED_ACTIONS]]
+    counts = Counter(one.action for one in now.pending).most_common(_LISTED_ACTIONS)
+    return [(name, count, next(one.round for one in now.pending if one.action == name)) for name, count in counts]
 
 
 def plot_view(

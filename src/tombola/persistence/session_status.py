@@ -1,9 +1,8 @@
 """Status of a session file: progress, and confidence intervals of mean losses."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,14 +13,13 @@ from tombola.budget.budget import Balance
 from tombola.confidence.certificate import Certificate
 from tombola.confidence.monitors import RowMonitor, certify
 from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
+from tombola.policies.live import RouterState
 from tombola.readers.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.persistence.session_file import Assignment
     from tombola.session import Session
 
-# Losses converted to Python floats at a time: bounds the memory of an exact sum.
-_CHUNK_SIZE = 10_000
 # Numbers of a router's decision that a log has: stake, choice, safe choice, capital.
 _N_LOGGED = 4
 # Smaller shares of a mix are not reported: they would be printed as 0 %.
@@ -158,6 +156,12 @@ class ActionStatus(NamedTuple):
     high: float
     open_ticket: int
 
+    def texts(self, units: Units) -> tuple[str, ...]:
+        """Return cells of a table: name, plays, known losses, mean and interval."""
+        mean = f"{units.number(self.mean):.4g}" if self.known else "–"
+        interval = "{:.4g} to {:.4g}".format(*units.interval(self.low, self.high))
+        return self.name, f"{self.plays:,}", f"{self.known:,}", mean, interval
+
 
 @dataclass(frozen=True)
 class Status:
@@ -239,6 +243,11 @@ class Status:
         )
 
     @property
+    def headline(self) -> str:
+        """The estimate as a sentence with a full stop."""
+        return f"{self.estimate[0].upper()}{self.estimate[1:]}." if self.answered else "No outcome is known yet."
+
+    @property
     def advice(self) -> str:
         """Sentence on tickets without an outcome that make an interval wide; "" if none."""
         waiting: dict[int, list[ActionStatus]] = {}
@@ -257,8 +266,6 @@ class Status:
         if not parts:
             return ""
         # A missing outcome may differ from the others, for example if failures are reported late or never.
-        more = len(waiting) - len(parts)
-        parts += [f"the same holds for {plural(more, 'more ticket')}"] if more else []
         record = "record the pending outcomes; " if waiting.keys() & pending else ""
         return f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do not cancel"
 
@@ -320,28 +327,27 @@ class Status:
 
 
 def status_of(
-    view: TicketView, pending: Sequence["Assignment"], level: float, balance: Balance, mix: Floats | None
+    session: "Session", view: TicketView, pending: Sequence["Assignment"], level: float, units: Units
 ) -> Status:
     """Compute the status of a session from a snapshot of its tickets.
 
     pending: the tickets without an outcome.
     level: probability that any interval or bound is wrong.
-    balance: amounts spent, reserved and left of each resource; empty without a budget.
-    mix: probability of each action in the last ticket; None without a budget.
     """
+    balance, mix = session.balance, session.mix
     certificate = _certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))
     losses, used = _losses_by_action(view), certificate.counts
-    certificate = certificate.narrowed([known.tolist() for known in losses])
+    certificate = certificate.narrowed(losses)
     actions = tuple(
         ActionStatus(
             name,
             int(plays[a]),
             len(losses[a]),
             int(used[a]),
-            _mean(losses[a]),
+            math.fsum(losses[a]) / len(losses[a]) if losses[a] else math.nan,
             *certificate.interval(a),
-            _first_open(view, a) if used[a] < len(losses[a]) else 0,
+            _first_open(view, a, int(used[a])) if used[a] < len(losses[a]) else 0,
         )
         for a, name in enumerate(view.names[: view.n_actions])
     )
@@ -355,7 +361,7 @@ def status_of(
         cancelled=len(view.cancelled),
         amended=len(view.amended),
         switches=view.switches,
-        loss=_sum(view.losses),
+        loss=math.fsum(view.losses.tolist()),
         actions=actions,
         pending=tuple(pending),
         level=level,
@@ -367,7 +373,23 @@ def status_of(
         mix=_reported_shares(view.names, mix) if balance.amounts and mix is not None else (),
         left_out=int(plays[view.n_actions :].sum()),
         target=view.target,
+        units=units,
+        router=_router_text(session, level),
     )
+
+
+def _router_text(session: "Session", level: float) -> str:
+    """Return guard and certificate of a router in one sentence, or ""."""
+    if not isinstance(session.state, RouterState):
+        return ""
+    from tombola.policies.certificate import certify_session
+
+    now, certificate = session.state, certify_session(session, level)
+    if now.model is None and certificate is None:
+        used = "no router is in use yet" if not now.trained_on else "features do not help so far: no router is in use"
+        return f"{used}, {plural(now.answered, 'row')} answered"
+    more = "" if certificate is None else f"; {certificate.text}"
+    return f"router in use, capital {now.capital:.4g} rows on average over the guard's draws{more}"
 
 
 def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
@@ -390,33 +412,21 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
     return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
 
 
-def _first_open(view: TicketView, action: int) -> int:
-    """Return the first ticket of an action without an outcome; there must be one."""
-    mine = np.ones(view.round, bool) if view.feedback_model.full_feedback else view.actions == action
-    rounds = np.flatnonzero(mine) + 1
-    return int(rounds[view._until_unanswered(rounds).size])
+def _first_open(view: TicketView, action: int, used: int) -> int:
+    """Return the ticket of an action after the first `used` ones."""
+    mine = np.arange(view.round) if view.feedback_model.full_feedback else np.flatnonzero(view.actions == action)
+    return int(mine[used]) + 1
 
 
-def _losses_by_action(view: TicketView) -> list[Floats]:
+def _losses_by_action(view: TicketView) -> list[list[float]]:
     """Return the known losses of every listed action."""
     rows = view.rows
     if view.feedback_model.full_feedback:
-        return list(rows.T)
+        return [column.tolist() for column in rows.T]
     actions = view.actions[view.answered_rounds - 1]
-    return [rows[actions == action, 0] for action in range(view.n_actions)]
+    return [rows[actions == action, 0].tolist() for action in range(view.n_actions)]
 
 
 def _running_sum(losses: Floats) -> float:
     """Return the sum in the order of rounds, as a monitor adds it up."""
     return 0.0 + float(np.cumsum(losses)[-1]) if losses.size else 0.0
-
-
-def _sum(losses: Floats) -> float:
-    chunks: Iterator[list[float]] = (
-        losses[first : first + _CHUNK_SIZE].tolist() for first in range(0, len(losses), _CHUNK_SIZE)
-    )
-    return math.fsum(chain.from_iterable(chunks))
-
-
-def _mean(losses: Floats) -> float:
-    return _sum(losses) / len(losses) if len(losses) else math.nan
