@@ -14,7 +14,7 @@ from browser import needs_browser
 from race_cases import NAMES, answer_all, finish_files, start_file
 from tombola.cli.race import app
 from tombola.racing import Event, Race, race
-from tombola.racing.report import RaceReport, run_times
+from tombola.racing.report import RaceReport, _survivor_chart, run_times
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -53,13 +53,13 @@ def test_report_of_file(tmp_path: Path) -> None:
         report = RaceReport.from_file(file)
     found = report.race
     for one in found.dropped:
-        wealth = report.wealth[:, NAMES.index(one.candidate)]
+        wealth = found.wealth[:, NAMES.index(one.candidate)]
         assert np.isfinite(wealth[: one.row]).all()
         assert np.isnan(wealth[one.row :]).all()
         assert wealth[one.row - 1] == one.wealth or math.isinf(one.wealth)
-    assert report.survivors[0] == 3
-    assert report.survivors[-1] == len(found.active)
-    assert report.calls[-1] <= found.calls_made
+    [steps] = _survivor_chart(report).bands
+    assert (steps.middle[0], steps.middle[-1]) == (3, len(found.active))
+    assert steps.x[-1] <= found.calls_made
     data = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert data["verdict"] == found.verdict
     assert data["cost_saved_estimate"] == pytest.approx(0.25 * found.calls_saved)
@@ -151,7 +151,7 @@ def test_page_of_answers_on_file() -> None:
     assert "calls not made yet" in page
     answer_all(race, {"good": 0.0, "bad": 1.0})
     done = RaceReport.from_race(race)
-    assert done.to_html().count("<svg") == 2 * (len(done.wealth) >= 3)
+    assert done.to_html().count("<svg") == 2 * (race.rows_counted >= 3)
     assert [one["quantity"] for one in [done.to_json()]] == ["score"]
     assert done.to_json()["candidates"][0]["mean"] == pytest.approx(9, abs=1)
 

@@ -67,9 +67,6 @@ class RaceReport:
     standings         one named tuple (name, mean_loss, rows, active, against, wealth, ranks, drop_row) per candidate,
                       with the meaning of the keys of `to_json`: active ones first, by mean loss, then dropped ones, the
                       last drop first; with question="ranks" they are sorted by rank set
-    wealth            as `Race.wealth`
-    survivors, calls  shape (rows counted + 1,): number of active candidates, and of answers used, before the first
-                      row and after each row
     name              name of the race file; "" for a race in memory
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`); None if unknown
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
@@ -77,9 +74,6 @@ class RaceReport:
 
     race: Race
     standings: tuple[_Standing, ...]
-    wealth: Floats
-    survivors: Floats
-    calls: Floats
     name: str = ""
     evaluator_config: dict[str, Any] | None = None
     earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
@@ -87,12 +81,7 @@ class RaceReport:
     @classmethod
     def from_race(cls, race: Race) -> "RaceReport":
         """Return the report of a race in memory, finished or not."""
-        wealth = race.wealth
-        evaluated = (~np.isnan(wealth)).sum(axis=1).astype(float)
-        drops = np.bincount([one.row for one in race.dropped], minlength=len(wealth) + 1)
-        survivors = len(race.candidates) - np.cumsum(drops).astype(float)
-        calls = np.concatenate([[0.0], np.cumsum(evaluated)])
-        return cls(race, _standings(race), wealth, survivors, calls)
+        return cls(race, _standings(race))
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
@@ -162,27 +151,30 @@ class RaceReport:
 
     def to_html(self) -> str:
         """Return the report as text of a self-contained HTML page; no file is written."""
-        charts = []
-        if len(self.wealth) >= _MIN_CHART_ROWS:
+        race, units, charts = self.race, self.race.settings.units, []
+        if len(race.wealth) >= _MIN_CHART_ROWS:
             # Ranks have one wealth per pair: no curve per candidate.
-            charts = [*([] if self.race.rank_sets else [_wealth_chart(self)]), _survivor_chart(self)]
-        units = self.race.settings.units
+            charts = [*([] if race.rank_sets else [_wealth_chart(self)]), _survivor_chart(self)]
         return render(
             "race.html",
-            title=_title(self.race),
-            lead=f"{self.race.verdict}.",
+            title=_title(race),
+            lead=f"{race.verdict}.",
             report=self,
-            race=self.race,
+            race=race,
             cards=_cards(self),
-            lines=[_table_row(one, self.race) for one in self.standings],
+            lines=[_table_row(one, race) for one in self.standings],
             shown=_MAX_TABLE_ROWS,
             groups=self.group_cells(),
-            means_note=MEANS_NOTE if self.race.calls_on_file else "",
-            quantity=self.race.settings.units.quantity,
-            ended="dropped" if self.race.settings.baseline is None else "decided",
-            ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
+            means_note=MEANS_NOTE if race.calls_on_file else "",
+            quantity=units.quantity,
+            ended="dropped" if race.settings.baseline is None else "decided",
+            ranks=[
+                rank_bar(one.name, one.ranks, len(race.candidates), units.number(one.mean_loss))
+                for one in self.standings
+                if one.ranks
+            ],
             ranks_shown=_MAX_RANK_BARS,
-            means=_mean_bars(self) if self.race.calls_on_file else [],
+            means=_mean_bars(self) if race.calls_on_file else [],
             limits=(f"{units.low:g}", f"{units.high:g}"),
             drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
         )
@@ -274,14 +266,13 @@ def _groups_json(race: Race) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rank_bar(race: Race, one: _Standing) -> dict[str, str | float | bool]:
-    """Return the bar of a rank set; positions in percent of the width."""
-    first, last = one.ranks or (1, len(race.candidates))
+def rank_bar(name: str, ranks: tuple[int, int], k: int, mean: float) -> dict[str, Any]:
+    """Return the bar of a rank set among k candidates; positions in percent of the width."""
+    first, last = ranks
     # A contradiction (Place.is_contradictory) leaves no rank; the verdict reports it.
-    k, width = len(race.candidates), max(last - first + 1, 0)
+    width = max(last - first + 1, 0)
     return {
-        "name": one.name, "ranks": rank_text((first, last)), "sure": first == last, "new_group": False,
-        "mean": f"{race.settings.units.number(one.mean_loss):.4g}",
+        "name": name, "ranks": rank_text(ranks), "sure": first == last, "new_group": False, "mean": f"{mean:.4g}",
         "left": round(100 * (first - 1) / k, 2), "width": round(100 * width / k, 2),
     }  # fmt: skip
 
@@ -385,10 +376,10 @@ def _table_row(one: _Standing, race: "Race") -> dict[str, str | bool]:
 
 
 def _wealth_chart(report: RaceReport) -> Chart:
-    race, threshold = report.race, float(report.race.rule.state.threshold)
+    race, wealth, threshold = report.race, report.race.wealth, float(report.race.rule.state.threshold)
     bands = []
     for name in [one.name for one in report.standings[:_MAX_CURVES]]:
-        values = report.wealth[:, race.candidates.index(name)]
+        values = wealth[:, race.candidates.index(name)]
         rows = np.flatnonzero(~np.isnan(values))
         if not rows.size:
             # Answers on file dropped it before the first row.
@@ -406,12 +397,17 @@ def _wealth_chart(report: RaceReport) -> Chart:
 
 
 def _survivor_chart(report: RaceReport) -> Chart:
-    drops = np.flatnonzero(np.diff(report.survivors)) + 1
+    race = report.race
+    # Answers used, and candidates left, before the first row and after each row.
+    answers = np.concatenate([[0.0], np.cumsum((~np.isnan(race.wealth)).sum(axis=1).astype(float))])
+    drops = np.bincount([one.row for one in race.dropped], minlength=len(answers))
+    left = len(race.candidates) - np.cumsum(drops).astype(float)
+    rows = np.flatnonzero(np.diff(left)) + 1
     # Two points per drop draw a step function.
-    x = np.concatenate([[0.0], np.repeat(report.calls[drops], 2), report.calls[-1:]])
-    y = np.repeat(np.concatenate([report.survivors[:1], report.survivors[drops]]), 2)
+    x = np.concatenate([[0.0], np.repeat(answers[rows], 2), answers[-1:]])
+    y = np.repeat(np.concatenate([left[:1], left[rows]]), 2)
     # Answers on file are counted when their rows come up, without a call.
-    effort = "answers" if report.race.calls_on_file else "calls"
+    effort = "answers" if race.calls_on_file else "calls"
     words = f"Candidates in the race over the number of {effort}"
     band = Band("in the race", x, y, y, y)
     return Chart(
@@ -447,15 +443,13 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
     >>> [(one.seconds, one.timeouts, one.par10) for one in run_times(race, events, 60.0)]
     [(30.0, 0, 30.0), (60.0, 1, 600.0)]
     """
-    answers: dict[str, list[Event]] = {name: [] for name in race.candidates}
-    for event in events:
-        if event.kind == "answer":
-            answers[race.call(event.ticket).candidate].append(event)
     found = []
-    for name, events_ in answers.items():
-        timeouts = sum(not one.failed and one.loss == 1.0 for one in events_)
-        failures = sum(one.failed for one in events_)
-        solved = sum(one.cost for one in events_ if not one.failed and one.loss != 1.0)
-        par10 = (solved + _PENALTY_FACTOR * cap * (timeouts + failures)) / len(events_) if events_ else math.nan
-        found.append(RunTimes(name, len(events_), sum(one.cost for one in events_), timeouts, failures, par10))
+    answers = [(race.call(event.ticket).candidate, event) for event in events if event.kind == "answer"]
+    for name in race.candidates:
+        own = [event for candidate, event in answers if candidate == name]
+        failures = sum(one.failed for one in own)
+        solved = [one.cost for one in own if not one.failed and one.loss != 1.0]
+        unsolved = len(own) - len(solved)
+        par10 = (sum(solved) + _PENALTY_FACTOR * cap * unsolved) / len(own) if own else math.nan
+        found.append(RunTimes(name, len(own), sum(one.cost for one in own), unsolved - failures, failures, par10))
     return found

@@ -1,11 +1,12 @@
 """Answers of an elimination rule, their correctness, and the verdict sentence."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import plural
+from tombola._formatting import join_names, plural
 from tombola._types import Floats
 from tombola.racing.options import RaceSettings
 from tombola.racing.rules.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from tombola.racing._race import Race
 
 # Names that a sentence spells out at most; the rest is counted. More make it hard to read.
-_MAX_NAMES = 6
-# The same for an order, where more names are useful: the first ranks are the answer.
-_MAX_RANKED = 10
+_MAX_NAMES = 10
 # Groups that a sentence spells out at most; the rest is counted.
 _MAX_GROUPS = 12
 # Medians of the fifths of a normal law: equally likely errors of an edge, in standard errors.
@@ -111,13 +110,10 @@ class Result(NamedTuple):
         if isinstance(self.rule, Place):
             return f"rank {rank_text(self.rule.rank_set())}"
         if self.proved:
-            return _join(self.answer, _MAX_RANKED)
+            return _join(self.answer)
         if self.rule.rows_seen == self.rule.population and not isinstance(self.rule, Ranks):
             return f"tie: {_join(self.answer)}"
-        left = _join(self.answer, last=" or ")
-        if len(self.answer) > _MAX_NAMES:
-            left = f"{len(self.answer)} of {len(self.candidates)} left"
-        return f"{'undecided' if self.over else 'open'}: {left}"
+        return f"{'undecided' if self.over else 'open'}: {_join(self.answer, ' or ')}"
 
 
 def answer_of(rule: Elimination) -> list[int]:
@@ -273,20 +269,15 @@ def is_exact(rule: Elimination) -> bool:
     It is certain if all rows were counted and no candidate was dropped before the last one, or if no outcome of the
     other rows could change any drop.
     """
-    early = any(0 < row < rule.population for row in rule.state.drop_row)
-    if _is_settled(rule):
-        return True
-    # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
-    if rule.rows_seen == rule.population and isinstance(rule, Place | Ranks):
-        return not early and not is_wrong(rule, rule.state.total_loss)
-    return rule.rows_seen == rule.population and not early and not isinstance(rule, Gate)
-
-
-def _is_settled(rule: Elimination) -> bool:
-    """Return whether the answer is proved by drops that are certain alone."""
     dropped = rule.state.active == 0.0
     single = isinstance(rule, Gate) or dropped.sum() == rule.candidates - (rule.top if isinstance(rule, Top) else 1)
-    return bool(rule.done and single and np.isinf(rule.state.wealth_at_drop[dropped]).all())
+    if rule.done and single and np.isinf(rule.state.wealth_at_drop[dropped]).all():
+        return True
+    early = any(0 < row < rule.population for row in rule.state.drop_row)
+    if rule.rows_seen < rule.population or early or isinstance(rule, Gate):
+        return False
+    # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
+    return not isinstance(rule, Place | Ranks) or not is_wrong(rule, rule.state.total_loss)
 
 
 def is_within_only(result: Result) -> bool:
@@ -304,13 +295,22 @@ def verdict_of(race: "Race") -> str:
 
 def _result_text(result: Result) -> str:
     """Return the answer for the list or one group as a clause with its confidence."""
-    if isinstance(result.rule, Gate):
-        return _gate_text(result, result.rule)
-    if isinstance(result.rule, Place):
-        return _place_text(result, result.rule)
-    if isinstance(result.rule, Ranks):
-        return _ranks_text(result, result.rule)
-    return _proved_text(result) if result.proved else _open_text(result)
+    rule, settings, names = result.rule, result.settings, _join(result.answer)
+    if isinstance(rule, Gate):
+        return _gate_text(result, rule)
+    field = f"{plural(len(result.candidates), 'candidate')}{_scope(result)}"
+    if isinstance(rule, Place):
+        return _place_text(result, rule, field)
+    if isinstance(rule, Ranks):
+        return _ranks_text(result, rule, field)
+    if not result.proved:
+        return _open_text(result, field)
+    claim = f"{names} is the best of {field}"
+    if settings.top > 1:
+        claim = f"{names} are the best {settings.top} of {field}"
+    elif is_within_only(result):
+        claim = f"{names} is within {settings.within:g} of the best of {field}"
+    return f"{claim}{_confidence(result)}{_lead(result)}"
 
 
 def _groups_text(race: "Race") -> str:
@@ -319,11 +319,10 @@ def _groups_text(race: "Race") -> str:
     found = race.by_group
     texts = [f"{name}: {result.text}" for name, result in list(found.items())[:_MAX_GROUPS]]
     more = [f"{len(found) - _MAX_GROUPS} more"] if len(found) > _MAX_GROUPS else []
-    exact = all(is_exact(result.rule) for result in (race.whole, *found.values()))
-    sure = ", for certain" if exact else f", all with probability {1 - race.settings.level:.4g} or more"
-    if not any(_has_proof(result) for result in found.values()):
-        sure = ""
-    return f"by {race.strata.title}{sure}: {'; '.join([*texts, *more])}"
+    sure = f", all with probability {1 - race.settings.level:.4g} or more"
+    if all(is_exact(result.rule) for result in (race.whole, *found.values())):
+        sure = ", for certain"
+    return f"by {race.strata.title}{sure if any(map(_has_proof, found.values())) else ''}: {'; '.join([*texts, *more])}"
 
 
 def _has_proof(result: Result) -> bool:
@@ -333,50 +332,37 @@ def _has_proof(result: Result) -> bool:
     return result.proved is not None or len(result.active) < len(result.candidates)
 
 
-def _proved_text(result: Result) -> str:
-    names, settings = _join(result.answer), result.settings
-    if settings.top > 1:
-        claim = f"{names} are the best {settings.top} of {_candidates(result)}"
-    elif is_within_only(result):
-        claim = f"{names} is within {settings.within:g} of the best of {_candidates(result)}"
-    else:
-        claim = f"{names} is the best of {_candidates(result)}"
-    return f"{claim}{_confidence(result)}{_lead(result)}"
-
-
-def _open_text(result: Result) -> str:
-    if result.rows_counted == result.rule.rows and math.isfinite(result.rule.population):
+def _open_text(result: Result, field: str) -> str:
+    if result.rows_counted == result.rule.population:
         means = result.mean_losses
         last = max(means[name] for name in result.answer)
-        ahead = tuple(name for name in result.answer if means[name] < last - ROUNDING_SLACK)
-        tied = tuple(name for name in result.answer if name not in ahead)
-        behind = f", behind {_join(ahead)}" if ahead else ""
-        tie = f"{_join(tied)} have the same mean {result.settings.units.quantity} on all rows"
-        return f"not separable on this list: {tie}{behind}{_confidence(result)}"
-    prefix = "not separable on this list" if result.rows_counted == result.rule.rows else _open_prefix(result)
-    names = _candidates(result)
-    if len(result.active) == len(result.candidates):
-        return f"{prefix}: nothing is proved{_yet(result)}, each of {names} may be the best{_lead(result)}"
-    target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
-    return f"{prefix}: {target} of {names} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
+        ahead = [name for name in result.answer if means[name] < last - ROUNDING_SLACK]
+        tied = _join([name for name in result.answer if name not in ahead])
+        tie = f"{tied} have the same mean {result.settings.units.quantity} on all rows"
+        return f"{_open_prefix(result)}: {tie}{f', behind {_join(ahead)}' if ahead else ''}{_confidence(result)}"
+    text = f"nothing is proved{_yet(result)}, each of {field} may be the best"
+    if len(result.active) < len(result.candidates):
+        target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
+        text = f"{target} of {field} is among {_join(result.active)}{_confidence(result)}"
+    return f"{_open_prefix(result)}: {text}{_lead(result)}"
 
 
-def _ranks_text(result: Result, rule: Ranks) -> str:
+def _ranks_text(result: Result, rule: Ranks, field: str) -> str:
     if result.proved:
         scope = "the order" if rule.top == rule.candidates else f"the first {rule.top} in order"
-        return f"{scope} of {_candidates(result)}: {_join(result.answer, _MAX_RANKED)}{_confidence(result)}"
+        return f"{scope} of {field}: {_join(result.answer)}{_confidence(result)}"
     if not _has_proof(result) and not is_exact(rule):
-        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved{_yet(result)}"
+        return f"{_open_prefix(result)}: no rank of {field} is proved{_yet(result)}"
     sets = result.rank_sets
-    texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
+    texts = [f"{rank_text(sets[name])} {name}" for name in result.answer]
     open_ranks = sum(first != last for first, last in sets.values())
     return (
         f"{_open_prefix(result)}: {open_ranks} of {plural(len(sets), 'rank')} are not settled{_scope(result)}; ranks "
-        f"still possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
+        f"still possible: {_join(texts)}{_confidence(result)}"
     )
 
 
-def _place_text(result: Result, rule: Place) -> str:
+def _place_text(result: Result, rule: Place, field: str) -> str:
     name, ranks = result.candidates[rule.candidate], rule.rank_set()
     if rule.is_contradictory:
         return (
@@ -384,10 +370,10 @@ def _place_text(result: Result, rule: Place) -> str:
             f"happens with probability {result.settings.level:g} or less; start again with another seed"
         )
     if result.proved:
-        return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
-    text = f"nothing is proved{_yet(result)} of the rank of {name} among {_candidates(result)}"
+        return f"{name} has rank {ranks[0]} of {field}{_confidence(result)}"
+    text = f"nothing is proved{_yet(result)} of the rank of {name} among {field}"
     if _has_proof(result) or is_exact(rule):
-        text = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}{_confidence(result)}"
+        text = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {field}{_confidence(result)}"
     return f"{_open_prefix(result)}: {text}"
 
 
@@ -422,17 +408,11 @@ def _gate_text(result: Result, gate: Gate) -> str:
             decision = gate.decisions.get(c)
             words = f"{name} is {true if decision else false}" if decision is not None else name
             (open_ if decision is None else proved).append(f"{words} ({_difference(gate, c, result.settings.units)})")
-    known = f"{', '.join(proved)}{_scope(result)}{_confidence(result)}" if proved else ""
-    return "; ".join(filter(None, [known, _undecided_text(result, open_, true)]))
-
-
-def _undecided_text(result: Result, names: list[str], statement: str) -> str:
-    """Return a sentence on candidates that a gate has not decided; "" for none."""
-    if not names:
-        return ""
-    scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)
-    prefix = f"{_open_prefix(result)}{scope}"
-    return f"{prefix}: nothing is proved{_yet(result)} on whether {_join(tuple(names), last=' or ')} is {statement}"
+    parts = [f"{', '.join(proved)}{_scope(result)}{_confidence(result)}"] if proved else []
+    if open_:
+        prefix = f"{_open_prefix(result)}{'' if proved else _scope(result)}"
+        parts.append(f"{prefix}: nothing is proved{_yet(result)} on whether {_join(open_, ' or ')} is {true}")
+    return "; ".join(parts)
 
 
 def _difference(gate: Gate, candidate: int, units: Units) -> str:
@@ -453,15 +433,11 @@ def _lead(result: Result) -> str:
     totals = sorted(losses.values())
     lead = (totals[1] - totals[0]) / result.rows_counted
     if lead <= ROUNDING_SLACK:
-        level = [a for a, total in losses.items() if total <= totals[0] + ROUNDING_SLACK * result.rows_counted]
-        return f", where {_join(tuple(result.candidates[a] for a in level))} are level"
+        level = [result.candidates[a] for a, total in losses.items() if total <= totals[0] + ROUNDING_SLACK]
+        return f", where {_join(level)} are level"
     exact = "exactly " if result.rows_counted == result.rule.population else ""
     units = result.settings.units
     return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}"
-
-
-def _candidates(result: Result) -> str:
-    return f"{plural(len(result.candidates), 'candidate')}{_scope(result)}"
 
 
 def _scope(result: Result) -> str:
@@ -507,7 +483,5 @@ def _effort(race: "Race") -> str:
     return f"{plural(race.rows_counted, 'row')}, {made}{failed}{spent}{on_file}{rest}"
 
 
-def _join(names: tuple[str, ...], most: int = _MAX_NAMES, last: str = " and ") -> str:
-    if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-    return last.join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"
+def _join(names: Sequence[str], last: str = " and ") -> str:
+    return join_names(names, limit=_MAX_NAMES, last=last) or "none"

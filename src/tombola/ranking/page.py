@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tombola._formatting import plural
-from tombola.racing.verdict import rank_text
+from tombola.racing.report import rank_bar
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
 
@@ -66,18 +66,9 @@ def _pair_runs(one: Reading, order: list[int]) -> list[dict[str, Any]]:
 
 def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, Any]:
     first, last = (int(r) for r in one.ranks[a])
-    k = len(ranking.names)
     low, high = ranking.interval(a, one.name)
-    return {
-        "name": ranking.names[a],
-        "ranks": rank_text((first, last)),
-        "sure": first == last,
-        "new_group": ranking.names[a] in starts,
-        "mean": f"{ranking.value(float(ranking.means[a])):.4g}",
-        "interval": f"{low:.4g} to {high:.4g}",
-        "left": round(100 * (first - 1) / k, 2),
-        "width": round(100 * (last - first + 1) / k, 2),
-    }
+    bar = rank_bar(ranking.names[a], (first, last), len(ranking.names), ranking.value(float(ranking.means[a])))
+    return {**bar, "new_group": ranking.names[a] in starts, "interval": f"{low:.4g} to {high:.4g}"}
 
 
 def table_html(ranking: Ranking) -> str:
