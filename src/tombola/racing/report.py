@@ -235,7 +235,7 @@ def _group_means(race: Race, name: str, result: Result) -> dict[str, float]:
     """Return each candidate's mean loss in a group, over the answers of `_means`."""
     if not race.calls_on_file or race.strata is None:
         return result.mean_losses
-    rows = race.strata.rows_of(race.strata.names.index(name))
+    rows = np.array(race.strata.of_row) == race.strata.names.index(name)
     return {one: mean for one, (mean, _) in _means_of_answers(race, race.answers[rows]).items()}
 
 
