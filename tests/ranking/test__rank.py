@@ -183,7 +183,7 @@ def test_metrics_share_the_level_and_give_a_front() -> None:
     assert found.metrics["error"].readings[0].level == pytest.approx(0.025)
     assert found.front() == ["a", "b"]
     assert found.front_sentences()[0].startswith("On this list: 2 of 3 candidates may be on the Pareto front: a, b")
-    assert "<h4>price</h4>" in found._repr_html_()
+    assert "<strong>price</strong>" in found._repr_html_()
     one_metric = rank(
         {"error": right, "price": cheap}, kind={"error": "losses", "price": "scores"}, names=["a", "b", "c"]
     )
@@ -374,7 +374,7 @@ def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
     found, frame = rank(table), rank([[i % 3, i % 5] for i in range(30)], kind="scores", names="ab", range=(0, 10))
     assert str(found) == str(frame)
     for wrong in ({"kind": "losses"}, {"range": (0, 5)}):
-        with pytest.raises(ParameterError, match=r"as in the table, got .*; leave it out"):
+        with pytest.raises(ParameterError, match=r"as in the table, got .*; leave them out"):
             rank(table, **wrong)
     with pytest.raises(ParameterError, match=r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"):
         rank("x.csv")

@@ -1,7 +1,6 @@
 """Page of a ranking: the rank sets as bars, candidates down and ranks across."""
 
 import math
-from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -11,8 +10,6 @@ from tombola._formatting import plural
 from tombola.racing.report import rank_bar
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
-
-_MAX_NOTEBOOK_ROWS = 30  # candidates in a notebook table, best first: about one screen; the page has all
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
@@ -69,26 +66,3 @@ def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, 
     low, high = ranking.interval(a, one.name)
     bar = rank_bar(ranking.names[a], (first, last), len(ranking.names), ranking.value(float(ranking.means[a])))
     return {**bar, "new_group": ranking.names[a] in starts, "interval": f"{low:.4g} to {high:.4g}"}
-
-
-def table_html(ranking: Ranking) -> str:
-    """Return a ranking as HTML for a notebook: a table of the best 30 per reading."""
-    parts = [f"<p>{escape(text)}</p>" for text in (ranking.direction, ranking.missing_text) if text]
-    for one in ranking.readings:
-        rows = [_row(ranking, one, a, set()) for a in ranking.order()[:_MAX_NOTEBOOK_ROWS]]
-        body = "".join(
-            f"<tr><td>{row['ranks']}</td><td style='text-align:left'>{escape(row['name'])}</td>"
-            f"<td>{row['mean']}</td><td>{row['interval']}</td></tr>"
-            for row in rows
-        )
-        more = len(ranking.names) - len(rows)
-        rest = f"<p>and {more} more</p>" if more else ""
-        head = "<tr><th>ranks</th><th style='text-align:left'>candidate</th><th>mean</th><th>interval</th></tr>"
-        parts.append(f"<p>{escape(one.sentence())}</p><table>{head}{body}</table>{rest}")
-    return "".join(parts)
-
-
-def metrics_html(ranking: MetricsRanking) -> str:
-    """Return Pareto front and rank sets of all metrics, as HTML for a notebook."""
-    front = "".join(f"<p>{escape(sentence)}</p>" for sentence in ranking.front_sentences())
-    return front + "".join(f"<h4>{escape(name)}</h4>{table_html(one)}" for name, one in ranking.metrics.items())
