@@ -64,11 +64,7 @@ def expected_wealth(
 
 @pytest.mark.parametrize(("N", "k", "count"), [(4, 3, 6), (5, 2, 4)])
 def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
-    for table, side in cases(count, N, k):
-        for level in (1e-9, 0.3):
-            error, wealth = expected_wealth(table, side, level)
-            assert error <= level
-            assert wealth <= 1.0 + 1e-12
+    check_guarantee(cases(count, N, k), (1e-9, 0.3))
 
 
 @pytest.mark.full
@@ -78,11 +74,15 @@ def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
 def test_guarantee_with_history_exactly_larger(question: Any) -> None:
     """Lists of 6 rows, compiled: 720 orders of each."""
     with compiled():
-        for table, side in cases(12, 6, 3):
-            for level in (1e-9, 0.2, 0.6):
-                error, wealth = expected_wealth(table, side, level, **question)
-                assert error <= level
-                assert question or wealth <= 1.0 + 1e-12
+        check_guarantee(cases(12, 6, 3), (1e-9, 0.2, 0.6), **question)
+
+
+def check_guarantee(tables: Any, levels: tuple[float, ...], **question: Any) -> None:
+    for table, side in tables:
+        for level in levels:
+            error, wealth = expected_wealth(table, side, level, **question)
+            assert error <= level
+            assert question or wealth <= 1.0 + 1e-12
 
 
 def test_adjusted_losses_keep_mean_and_range() -> None:

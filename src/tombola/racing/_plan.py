@@ -273,8 +273,8 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
         cost = math.fsum(costs[:calls])
         if calls < costs.size:
             # The row of the first call that is too expensive is not counted.
-            rows = int(np.argwhere(called)[calls, 0])
-            parts, used = _play_parts(settings, job, order[:rows]), used[:rows]
+            counted = int(np.argwhere(called)[calls, 0])
+            parts, used = _play_parts(settings, job, order[:counted]), used[:counted]
     answers = tuple(_answer(settings, part.rule, job.table[part.members].sum(axis=0, dtype=float)) for part in parts)
     return _SimulatedRace(calls, int(np.count_nonzero(used.any(axis=1))), cost, answers)
 

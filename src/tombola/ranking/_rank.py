@@ -106,7 +106,7 @@ def rank(
         )
     n_worst = int(np.isnan(losses).sum()) if missing == "worst" else 0
     losses = np.nan_to_num(losses, nan=1.0) if n_worst else losses
-    complete = ~np.isnan(losses).any(axis=1)
+    complete = np.asarray(~np.isnan(losses).any(axis=1))
     n_dropped = int((~complete).sum()) if missing == "drop" else 0
     if n_dropped:
         if clusters is not None and len(clusters) == len(complete):
@@ -166,18 +166,20 @@ def _read(
     table: Any, names: Sequence[str] | None, kind: Kind | None, limits: Limits | None
 ) -> tuple[Floats, tuple[str, ...], Kind, Limits]:
     """Return losses in [0, 1], names of the candidates, direction and range of any table."""
+    columns: Sequence[Any] | None
     if isinstance(table, str | Path):
         raise ParameterError(
             f"rank: expected a table, got the path {str(table)!r}; write rank(read_table({str(table)!r}))."
         )
     if isinstance(table, Table | Pool):
-        own, own_limits = ("losses", limits) if isinstance(table, Pool) else (table.kind, table.range)
+        pool, own = (table, "losses") if isinstance(table, Pool) else (table.pool, table.kind)
+        own_limits = limits if isinstance(table, Pool) else table.range
         if kind not in (None, own) or limits not in (None, own_limits):
             raise ParameterError(
                 f"rank: expected kind={own!r} and range={own_limits} as in the table, got {kind!r} and {limits}; leave "
                 "them out, or give them to read_table."
             )
-        kind, pool = own, table if isinstance(table, Pool) else table.pool
+        kind = "scores" if own == "scores" else "losses"
         values, columns = np.asarray(pool.losses, np.float64), names or pool.actions
     else:
         if kind not in ("losses", "scores"):

@@ -30,35 +30,6 @@ def test_best_matches_naive(table: list[list[float]], level: float, endless: boo
     assert history == naive.best(table, level, N)
 
 
-@pytest.mark.usefixtures("plainly")
-def test_hopeless_candidate_is_dropped_at_once() -> None:
-    """With a level that no bettor reaches: of ten rows, four may bring back a lead of four, and five of five."""
-    rule = Best(candidates=2, rows=10, population=10, level=1e-300)
-    for row in range(1, 7):
-        assert rule.active == [0, 1]
-        assert not rule.done
-        rule.update(np.array([0.0, 1.0]))
-        assert rule.rows_seen == row
-    assert rule.active == [0]
-    assert rule.done
-    assert (rule.state.drop_row[1], rule.state.wealth_at_drop[1]) == (6.0, math.inf)
-
-
-@pytest.mark.usefixtures("plainly")
-def test_dropped_candidate_stays_dropped() -> None:
-    """Also when it could not have caught up any more: by then its losses are not known."""
-    rule = Best(candidates=3, rows=20, population=20, level=0.5)
-    while len(rule.active) == 3:
-        rule.update(np.array([0.0, 0.0, 1.0]))
-    row, wealth = rule.rows_seen, rule.state.wealth_at_drop[2]
-    assert row < 10
-    assert math.isfinite(wealth)
-    while not rule.done:
-        rule.update(np.array([0.0, 0.0, math.nan]))
-    assert rule.rows_seen == 20
-    assert (rule.state.drop_row[2], rule.state.wealth_at_drop[2], rule.state.total_loss[2]) == (row, wealth, row)
-
-
 def distinct_pools(values: tuple[float, ...], N: int, k: int) -> tuple[Any, Any]:
     """Return rows, and all all_pools of N of them, by number, that differ for a race.
 
@@ -163,12 +134,9 @@ def check_all_pools(values: tuple[float, ...], N: int, k: int) -> None:
 
 @pytest.mark.parametrize("N", range(1, 7))
 def test_theorem_1_exactly(N: int) -> None:
-    """All 0/1 all_pools of two and three candidates, and thirds, exact over all orders; no false alarm is possible."""
-    check_all_pools(BITS, N, 2)
-    check_all_pools(BITS, N, 3)
-    check_all_pools(THIRDS, N, 2)
-    if N <= 3:
-        check_all_pools(THIRDS, N, 3)
+    """All 0/1 pools of two and three candidates, and thirds, exact over all orders; no false alarm is possible."""
+    for values, k in ((BITS, 2), (BITS, 3), (THIRDS, 2), *([(THIRDS, 3)] if N <= 3 else [])):
+        check_all_pools(values, N, k)
 
 
 @pytest.mark.full

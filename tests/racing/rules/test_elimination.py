@@ -42,18 +42,17 @@ def worst_answer(rule: Elimination, tables: Any) -> float:
     return worst / len(everything)
 
 
-@pytest.mark.parametrize(("N", "k"), [(1, 2), (2, 3), (3, 3), (4, 2)])
+LARGER = [(BITS, 4, 3), (BITS, 6, 2), (THIRDS, 4, 2), (BITS, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("values", "N", "k"),
+    [(BITS, 1, 2), (BITS, 2, 3), (BITS, 3, 3), (BITS, 4, 2),
+     *(pytest.param(*one, marks=pytest.mark.full) for one in LARGER)],
+)  # fmt: skip
 @pytest.mark.usefixtures("short_work")
-def test_theorems_2_to_4_exactly(N: int, k: int) -> None:
-    for level in (0.2, 0.6):
-        for rule in rules(N, k, level):
-            assert worst_answer(rule, all_pools(BITS, N, k)) <= level, (rule, N, k, level)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("values", "N", "k"), [(BITS, 4, 3), (BITS, 6, 2), (THIRDS, 4, 2), (BITS, 3, 4)])
-def test_theorems_2_to_4_exactly_larger_pools(values: Any, N: int, k: int) -> None:
-    for level in (0.05, 0.2, 0.6, 0.9):
+def test_theorems_2_to_4_exactly(values: Any, N: int, k: int) -> None:
+    for level in (0.05, 0.2, 0.6, 0.9) if (values, N, k) in LARGER else (0.2, 0.6):
         for rule in rules(N, k, level):
             assert worst_answer(rule, all_pools(values, N, k)) <= level, (rule, N, k, level)
 
@@ -95,26 +94,18 @@ def max_error_rate(level: float, repetitions: int) -> float:
 
 
 @pytest.mark.parametrize(
-    "table",
-    [by_one_row(50, 0.5), by_one_row(1000, 0.1), clones(300, 10), independent(300, 10)],
-    ids=["short", "rare", "clones", "independent"],
-)
-def test_best_by_one_row_error_rate(table: Any) -> None:
+    ("table", "repetitions"),
+    [
+        (by_one_row(50, 0.5), 400), (by_one_row(1000, 0.1), 400), (clones(300, 10), 400), (independent(300, 10), 400),
+        *(pytest.param(table, 4000, marks=pytest.mark.full)
+          for table in (by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10))),
+    ],
+)  # fmt: skip
+def test_best_by_one_row_error_rate(table: Any, repetitions: int) -> None:
     N, k = table.shape
     for level in (0.05, 0.2):
         rule = Best(candidates=k, rows=N, population=N, level=level)
-        assert error_rate(rule, table, 400) <= max_error_rate(level, 400)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "table", [by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10)], ids=["long", "clones", "independent"]
-)
-def test_best_by_one_row_error_rate_long_lists(table: Any) -> None:
-    N, k = table.shape
-    for level in (0.05, 0.2):
-        rule = Best(candidates=k, rows=N, population=N, level=level)
-        assert error_rate(rule, table, 4000) <= max_error_rate(level, 4000)
+        assert error_rate(rule, table, repetitions) <= max_error_rate(level, repetitions)
 
 
 def just_outside_tolerance(N: int, k: int, within: float) -> Any:

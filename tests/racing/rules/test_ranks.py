@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from naive import ranks as naive
 from tombola.racing.rules import ranks
-from tombola.racing.rules.ranks import Blocks, Place, Ranks, close_transitively, rank_sets
+from tombola.racing.rules.ranks import Blocks, Place, Ranks, close_transitively
 
 pytestmark = pytest.mark.usefixtures("plainly")
 GRID = (0.0, 1 / 3, 2 / 3, 1.0)
@@ -127,21 +127,6 @@ def test_untied_order_is_exact_after_all_rows() -> None:
             rule.update(row)
     true_rank = np.argsort(np.argsort(losses.mean(axis=0))) + 1
     assert rule.rank_sets().tolist() == [[r, r] for r in true_rank]
-
-
-def test_top_ranks_stop_early() -> None:
-    losses = np.tile([0.0, 0.4, 0.6, 0.61], (300, 1))
-    first = Ranks(4, 300, 300, 0.05, top=1)
-    full = Ranks(4, 300, 300, 0.05)
-    order = np.arange(300, dtype=np.uint32)
-    assert first.play(losses, order) < full.play(losses, order)
-    assert first.rank_sets()[0].tolist() == [1, 1]
-
-
-def test_closure_and_rank_sets_on_a_chain() -> None:
-    before = np.zeros((4, 4), bool)
-    before[0, 1] = before[1, 2] = before[2, 3] = True
-    assert rank_sets(close_transitively(before)).tolist() == [[1, 1], [2, 2], [3, 3], [4, 4]]
 
 
 def test_candidates_of_an_infinite_population_are_never_certain() -> None:
