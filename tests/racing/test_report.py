@@ -19,23 +19,13 @@ from tombola.racing.report import RaceReport, _survivor_chart, run_times
 pytestmark = pytest.mark.usefixtures("plainly")
 
 
-def test_page_of_within() -> None:
-    race = Race("ab", 60, seed=1, within=0.5)
-    answer_all(race, {"a": 0.5, "b": 0.5})
-    page = RaceReport.from_race(race).to_html()
-    assert "a is within 0.5 of the best" in race.verdict
-    assert "Within 0.5 of the best: a" in page
-    assert "The best: a" not in page
-    assert "reaches 40," in page, "half of the level is for dropping"
-
-
 @pytest.mark.parametrize("asked", [{}, {"top": 2}, {"baseline": "a"}, {"within": 0.25}])
 def test_page_of_one_row(asked: Any) -> None:
     """What is certain after the first row has a wealth without end from the start."""
     losses = {"a": 0.0, "b": 0.5, "c": 1.0}
     race = answer_all(Race("abc", 1, seed=1, **asked), losses)
     page = RaceReport.from_race(race).to_html()
-    assert "certain" in page
+    assert ("Within 0.25 of the best: a" in page) == ("within" in asked and len(race.active) > 1)
     assert ("0: certain" in page) == ("for certain: the whole table is known" in race.verdict)
 
 
@@ -141,28 +131,16 @@ def test_title_of_final_answer_with_open_groups(limit: int | None, state: str) -
 
 def test_page_of_answers_on_file() -> None:
     """Before the first row there are means instead of empty charts; later there are both."""
-    known = np.array([[9.0, 1.0]] * 20 + [[math.nan] * 2] * 20)
+    known = np.array([[8.2, 1.1]] * 20 + [[math.nan] * 2] * 20)
     race = Race(["good", "bad"], 40, known=known, seed=1, kind="scores", range=(0, 10))
     page = RaceReport.from_race(race).to_html()
-    assert "Means so far" in page
     assert "<svg" not in page
-    assert "9 (20 of 40)" in page
-    assert "mean score 9 on 20 of 40 rows, from 4.5 to 9.5 on all" in page
-    assert "calls not made yet" in page
+    for words in ("Means so far", "8.2 (20 of 40)", "mean score 8.2 on 20 of 40 rows, from 4.1 to 9.1 on all"):
+        assert words in page
+    # Converting 1.1 to a loss and back gives 1.0999999999999996.
+    assert [one["mean"] for one in RaceReport.from_race(race).to_json()["candidates"]] == [8.2, 1.1]
     answer_all(race, {"good": 0.0, "bad": 1.0})
-    done = RaceReport.from_race(race)
-    assert done.to_html().count("<svg") == 2 * (race.rows_counted >= 3)
-    assert [one["quantity"] for one in [done.to_json()]] == ["score"]
-    assert done.to_json()["candidates"][0]["mean"] == pytest.approx(9, abs=1)
-
-
-def test_json_mean_without_rounding_of_the_conversion() -> None:
-    """Converting 1.1 to a loss and back gives 1.0999999999999996."""
-    finished = race(
-        ["a", "b"], range(30), lambda name, row: 4.1 if name == "a" else 1.1, seed=1, kind="scores", range=(0, 7)
-    )
-    found = RaceReport.from_race(finished).to_json()
-    assert sorted(one["mean"] for one in found["candidates"]) == [1.1, 4.1]
+    assert RaceReport.from_race(race).to_html().count("<svg") == 2 * (race.rows_counted >= 3)
 
 
 def test_par10_counts_timeouts_and_failures_ten_times() -> None:
