@@ -12,12 +12,9 @@ import pytest
 
 from race_cases import LOSSES, NAMES, ROWS, start_file
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError, TombolaWarning
-from tombola.persistence.event_log import EventLog
 from tombola.persistence.race_file import RaceFile
-from tombola.racing import Event, Interrupted, MemoryLog, RaceSettings, SubprocessEvaluator, race
+from tombola.racing import Event, Interrupted, MemoryLog, SubprocessEvaluator, race
 from tombola.racing.driver import run_race_file
-from tombola.racing.report import RaceReport
-from tombola.racing.rules.elimination import Elimination
 
 
 @pytest.mark.parametrize("in_file", [True, False])
@@ -158,15 +155,6 @@ def test_costs_and_failures() -> None:
     assert found.answer == ("sound",)  # 0.9 * 0.4 + 0.1 * 1 = 0.46
 
 
-def test_broken_setup_raises(one_sentence: Any) -> None:
-    def broken(candidate: str, row: int) -> float:
-        raise KeyError("model")
-
-    with pytest.raises(SessionError, match="KeyError") as error:
-        race(["a", "b"], range(100), broken, kind="losses", seed=1)
-    one_sentence(error.value)
-
-
 @pytest.mark.parametrize("wrong", [2.0, "0.5", None, (0.5, 1.0, 2.0), (0.5, -1.0)])
 def test_invalid_result_is_rejected(wrong: Any, one_sentence: Any) -> None:
     with pytest.raises(TombolaError) as error:
@@ -235,32 +223,6 @@ def test_max_cost_holds_for_equal_costs_without_a_bound() -> None:
     """8 workers spent 25.10 before calls in flight were reserved."""
     finished = race(["a", "b"], range(400), lambda name, row: (0.5, 0.1), kind="losses", seed=1, max_cost=25)
     assert (finished.calls_made, finished.cost <= 25.0) == (250, True)
-
-
-@pytest.mark.usefixtures("plainly")
-def test_race_file_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One update per row, and one transaction per answer besides opening the file."""
-    updates, transactions = [0], [0]
-    update, writing, reading = Elimination.update, EventLog.writing, EventLog.reading
-
-    def count(counter: list[int], function: Any) -> Any:
-        def counted(*arguments: Any) -> Any:
-            counter[0] += 1
-            return function(*arguments)
-
-        return counted
-
-    monkeypatch.setattr(Elimination, "update", count(updates, update))
-    monkeypatch.setattr(EventLog, "writing", count(transactions, writing))
-    monkeypatch.setattr(EventLog, "reading", count(transactions, reading))
-    evaluator = SubprocessEvaluator(
-        {name: f"echo 0.{digit}; : {{row}}" for digit, name in enumerate("abc")}, shell=True
-    )
-    with RaceFile.start(tmp_path / "r", RaceSettings(("a", "b", "c"), seed=1), [f"row {i}" for i in range(6)]) as file:
-        finished = run_race_file(file, evaluator, workers=2)
-        RaceReport.from_file(file, finished)
-    assert updates[0] == finished.rows_counted == 6
-    assert transactions[0] <= finished.calls_answered + 5
 
 
 @pytest.mark.usefixtures("plainly")

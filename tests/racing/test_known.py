@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import known as naive
-from race_cases import LOSSES, NAMES, ROWS, loss_of, loss_tables
+from race_cases import LOSSES, NAMES, ROWS, answer_all, loss_of, loss_tables
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.persistence.race_file import RaceFile
 from tombola.pool import Pool
-from tombola.racing import Event, Race, RaceSettings, plan, race
+from tombola.racing import Call, Event, Race, RaceSettings, plan, race
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.report import RaceReport
@@ -166,15 +166,15 @@ def test_race_asks_only_unknown_cells() -> None:
     cells[7], cells[:, 2] = True, True
     one = Race(NAMES, ROWS, known=np.where(cells, LOSSES, math.nan), seed=3, level=1e-9)
     asked = set()
-    while not one.done:
-        for call in one.calls(4):
-            asked.add((call.row_index, NAMES.index(call.candidate)))
-            one.record(call, loss=loss_of(call))
+
+    def answer(call: Call) -> float:
+        asked.add((call.row_index, NAMES.index(call.candidate)))
+        return loss_of(call)
+
+    assert answer_all(one, answer).answer == ("low",)
     assert not any(cells[cell] for cell in asked)
-    assert one.calls_made == len(asked)
-    assert one.calls_on_file == cells.sum()
+    assert (one.calls_made, one.calls_on_file) == (len(asked), cells.sum())
     assert one.calls_made + one.calls_saved + one.calls_on_file == LOSSES.size
-    assert one.answer == ("low",)
     assert "on file" in one.verdict
 
 
@@ -198,15 +198,9 @@ def test_known_answers_are_stored_with_the_race(tmp_path: Path) -> None:
         for call in file.calls(20):
             file.record(call.ticket, loss=loss_of(call))
         wealth = file.race.wealth
-    with RaceFile.open(tmp_path / "a.race") as file:
+    with RaceFile.at(tmp_path / "a.race", settings, ROWS, side=side) as file:
         assert file.side.digest == side.digest
         assert np.array_equal(file.race.wealth, wealth, equal_nan=True)
-        while not file.race.done:
-            for call in file.calls():
-                assert not cells[call.row_index, NAMES.index(call.candidate)]
-                file.record(call.ticket, loss=loss_of(call))
-        assert file.race.answer == ("low",)
-    RaceFile.at(tmp_path / "a.race", settings, ROWS, side=side).close()
     for other in (None, side_of(LOSSES, ~cells)):
         with pytest.raises(SessionError, match="answers on file"):
             RaceFile.at(tmp_path / "a.race", settings, ROWS, side=other)

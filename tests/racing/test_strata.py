@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.errors import ParameterError
+from race_cases import answer_all
+from tombola.errors import ParameterError, SessionError
 from tombola.order import draw_order
 from tombola.persistence.race_file import RaceFile
 from tombola.pool import Pool
@@ -108,28 +109,19 @@ def losses_of(call: Any) -> float:
     return float(TABLE[call.row_index, "abc".index(call.candidate)])
 
 
-def finish(one: Race, count: int | None = None) -> Race:
-    while not one.done:
-        for call in one.calls(count):
-            one.record(call, loss=losses_of(call), cost=0.1 + 0.05 * (call.candidate == "b"))
-    return one
-
-
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("known", [None, {"b": {str(row): float(TABLE[row, 1]) for row in range(0, 90, 2)}}])
 def test_group_answers_are_those_of_a_race_on_the_group(question: dict[str, Any], known: Any) -> None:
     """Each group, raced alone in its order at its share of the level, gives the same answer after the same rows."""
-    one = finish(Race("abc", 90, strata=LABELS, seed=5, known=known, **question))
+    one = answer_all(Race("abc", 90, strata=LABELS, seed=5, known=known, **question), losses_of)
     for name, result in one.by_group.items():
         members = [row for row in one._order if LABELS[row] == name]
         on_file = known and {"b": {row: loss for row, loss in known["b"].items() if int(row) in members}}
         alone = Race("abc", [str(row) for row in sorted(members)], known=on_file, seed=0, level=0.05 / 4, **question)
         alone._order = [sorted(members).index(row) for row in members]
         alone._await_row()
-        while not alone.done:
-            for call in alone.calls():
-                alone.record(call, loss=float(TABLE[int(call.row), "abc".index(call.candidate)]))
+        answer_all(alone, lambda call: float(TABLE[int(call.row), "abc".index(call.candidate)]))
         assert (result.answer, result.proved, result.rows_counted) == (alone.answer, alone.proved, alone.rows_counted)
 
 
@@ -143,7 +135,9 @@ def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) 
         live = Race(pool.actions, 90, seed=0, strata=labels, **question)
         live._order = draw_order("random", 90, RngStreams(seed).order()).tolist()
         live._await_row()
-        finish(live, 1)
+        while not live.done:
+            for call in live.calls(1):
+                live.record(call, loss=losses_of(call), cost=0.1 + 0.05 * (call.candidate == "b"))
         answers = [result.answer for result in live.by_group.values()]
         assert (live.calls_made, live.rows_counted, live.answer) == (found.calls, found.rows, found.answers[0].names)
         assert answers == [group.names for group in found.answers[1:]]
@@ -184,15 +178,11 @@ def test_gate_fails_in_one_group() -> None:
 def test_race_file_stores_the_groups(tmp_path: Any) -> None:
     settings, rows = RaceSettings(("a", "b", "c"), seed=5), [str(row) for row in range(90)]
     groups = strata.Strata.of(LABELS, 90, "subject")
-    with RaceFile.start(tmp_path / "my.race", settings, rows, strata=groups) as file:
-        while not file.race.done:
-            for call in file.calls(4):
-                file.record(call.ticket, loss=losses_of(call))
-        verdict = file.race.verdict
+    RaceFile.start(tmp_path / "my.race", settings, rows, strata=groups).close()
     with RaceFile.at(tmp_path / "my.race", settings, rows, strata=groups) as again:
-        assert again.race.verdict == verdict
-        assert "by subject, all with probability 0.95 or more: law: " in verdict
-    with pytest.raises(Exception, match="holds another race, with different groups"):
+        finished = answer_all(again.race, losses_of)
+        assert "by subject, all with probability 0.95 or more: law: " in finished.verdict
+    with pytest.raises(SessionError, match="holds another race, with different groups"):
         RaceFile.at(tmp_path / "my.race", settings, rows)
 
 

@@ -16,18 +16,12 @@ from tombola.racing.verdict import is_exact, is_wrong, rows_remaining
 pytestmark = pytest.mark.usefixtures("plainly")
 
 
-def race_with_constant_difference(rows: int, by: float) -> Race:
-    """Return a race of two candidates with a constant difference, after two rows."""
-    race = Race("ab", rows, seed=1)
-    for call in race.calls(4):
-        race.record(call, loss=by * (call.candidate == "b"))
-    return race
-
-
 @pytest.mark.parametrize(("rows", "least"), [(60, 59), (100_000, 700)])
 def test_rows_remaining_for_small_differences(rows: int, least: int) -> None:
     """There is no spread at all, but no row counts for more than its difference of .004."""
-    race = race_with_constant_difference(rows, by=0.004)
+    race = Race("ab", rows, seed=1)
+    for call in race.calls(4):
+        race.record(call, loss=0.004 * (call.candidate == "b"))
     guess, ends = race.rows_remaining, race.rows_remaining_range
     answer_all(race, {"a": 0.0, "b": 0.004})
     assert guess is not None

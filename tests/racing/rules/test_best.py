@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import race as naive
-from race_cases import BITS, LEVELS, THIRDS, loss_tables
+from race_cases import BITS, LEVELS, THIRDS, by_one_row, error_rate, loss_tables
 from tombola.engine.compiler import compile_loop
 from tombola.racing.rules.best import Best, drop_hopeless
 from tombola.racing.rules.bets import update_wealth
-from tombola.racing.rules.elimination import Elimination, best_two, count_row, drop, finish
+from tombola.racing.rules.elimination import best_two, count_row, drop, finish
 
 
 @settings(max_examples=150, deadline=None)
@@ -167,23 +167,6 @@ def test_exact_check_has_power() -> None:
     assert worst_drop(0.5, *distinct_pools(BITS, 6, 2)) > 0.09
 
 
-def close_pool(N: int, wins: int) -> Any:
-    """Candidate 0 is best by one row: it wins on wins + 1 rows, the other on wins; 0 and 1 tie on the rest."""
-    table = np.zeros((N, 2))
-    table[: wins + 1, 1] = 1.0
-    table[wins + 1 : 2 * wins + 1, 0] = 1.0
-    return table
-
-
-def drop_rate(rule: Elimination, table: Any, repetitions: int = 2000) -> float:
-    """Return how often candidate 0, the best, is dropped, over random orders."""
-    rng, gone = np.random.default_rng(1), 0
-    for _ in range(repetitions):
-        rule.play(table, rng.permutation(len(table)).astype(np.uint32))
-        gone += 0 not in rule.active
-    return gone / repetitions
-
-
 class OpponentAfterTheRow(Best):
     """Fault: the opponent is the best candidate of the current row, not of the past."""
 
@@ -226,25 +209,23 @@ def test_faults_are_detected(fault: type[Best], level: float, table: Any) -> Non
     """
     N, k = table.shape
     error = 4 * math.sqrt(0.2 * 0.8 / 2000)
-    honest = drop_rate(Best(candidates=k, rows=N, population=N, level=0.2), table)
-    assert honest < 0.2 - error
-    assert drop_rate(fault(candidates=k, rows=N, population=N, level=level), table) > 0.2 + error
+    assert error_rate(Best(candidates=k, rows=N, population=N, level=0.2), table, 2000) < 0.2 - error
+    assert error_rate(fault(candidates=k, rows=N, population=N, level=level), table, 2000) > 0.2 + error
 
 
 def test_best_is_dropped_without_shuffle() -> None:
-    table = close_pool(200, 60)[::-1]
     rule = Best(candidates=2, rows=200, population=200, level=0.05)
-    rule.play(np.ascontiguousarray(table), np.arange(200, dtype=np.uint32))
-    assert rule.active == [1]
+    rule.play(by_one_row(200, 0.6)[::-1].copy(), np.arange(200, dtype=np.uint32))
+    assert rule.active == [0]
 
 
 def test_skipping_rows_ruins_guarantee() -> None:
     """Fault: half of the rows that the best candidate wins are skipped."""
-    table = close_pool(400, 100)
+    table = by_one_row(400, 0.5)
     rng, wrong = np.random.default_rng(2), 0
     rule = Best(candidates=2, rows=400, population=400, level=0.05)
     for _ in range(50):
-        order = [row for row in rng.permutation(400) if not (table[row, 1] == 1.0 and row % 2)]
+        order = [row for row in rng.permutation(400) if not (table[row, 0] == 1.0 and row % 2)]
         rule.play(table, np.array(order, np.uint32))
-        wrong += rule.leader != 0
+        wrong += rule.leader != 1
     assert wrong > 40

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from race_cases import BITS, THIRDS, all_pools
+from race_cases import BITS, THIRDS, all_pools, by_one_row, error_rate
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.elimination import Elimination
 from tombola.racing.rules.gate import Gate
@@ -57,15 +57,6 @@ def test_theorems_2_to_4_exactly(values: Any, N: int, k: int) -> None:
             assert worst_answer(rule, all_pools(values, N, k)) <= level, (rule, N, k, level)
 
 
-def by_one_row(N: int, share: float) -> Any:
-    """Two candidates that disagree on a share of the rows; candidate 1 is best by one row."""
-    wins = int(N * share / 2)
-    table = np.zeros((N, 2))
-    table[: wins + 1, 0] = 1.0
-    table[wins + 1 : 2 * wins + 1, 1] = 1.0
-    return table
-
-
 def clones(N: int, k: int) -> Any:
     """Candidate 0 is best by one row; all others are the same one."""
     pair = by_one_row(N, 0.4)
@@ -79,14 +70,6 @@ def independent(N: int, k: int) -> Any:
     for a in range(k):
         table[rng.permutation(N)[: N // 3 - (a == 0)], a] = 1.0
     return table
-
-
-def error_rate(rule: Elimination, table: Any, repetitions: int) -> float:
-    rng, totals, wrong = np.random.default_rng(7), table.sum(axis=0), 0
-    for _ in range(repetitions):
-        rule.play(table, rng.permutation(len(table)).astype(np.uint32))
-        wrong += is_wrong(rule, totals)
-    return wrong / repetitions
 
 
 def max_error_rate(level: float, repetitions: int) -> float:
