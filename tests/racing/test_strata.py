@@ -199,7 +199,7 @@ def test_wrong_labels_are_rejected(labels: Any, words: str) -> None:
 
 def test_estimate_of_rows_counts_open_groups_only() -> None:
     one = Race("abc", 90, strata=LABELS, seed=5)
-    assert one.rows_remaining is one.rows_remaining_range is None
+    assert (one.rows_remaining, one.rows_remaining_range) == (None, None)
     while not one.done:
         for call in one.calls():
             one.record(call, loss=losses_of(call))

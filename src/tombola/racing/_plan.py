@@ -31,10 +31,7 @@ _RANGE_QUANTILES = (0.05, 0.95)
 
 
 class _Answer(NamedTuple):
-    """Answer of a simulated race: names, or one text with a rank.
-
-    wrong: whether the table contradicts it.
-    """
+    """Answer of a simulated race: names, or one text with a rank; `wrong` by the table."""
 
     names: tuple[str, ...]
     decided: bool
@@ -115,9 +112,9 @@ class Plan:
 
         Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the whole race.
         """
-        names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
+        groups = () if self.strata is None else zip(self.strata.names, self.strata.sizes, strict=True)
         found = {}
-        for at, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
+        for at, (name, size) in enumerate(groups, start=1):
             outcomes = tuple(one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes)
             found[name] = replace(self, rows=size, strata=None, outcomes=outcomes)
         return found
@@ -239,22 +236,22 @@ def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
 
 def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
     """Return the cells of a finished table that are taken as known, or None."""
-    rows = [str(row) for row in range(pool.rows)]
-    if known is None:
-        return None if history is None else SideInformation.of(pool.actions, rows, None, history)
-    if all(isinstance(one, str) for one in known):
-        cells: Any = np.broadcast_to([name in known for name in pool.actions], pool.losses.shape)
-        missing = [name for name in known if name not in pool.actions]
+    if known is None and history is None:
+        return None
+    cells: Any = np.zeros(pool.losses.shape, bool) if known is None else known
+    if all(isinstance(one, str) for one in cells):
+        missing = [name for name in cells if name not in pool.actions]
         if missing:
             raise ParameterError(
                 f"plan: known must be among {', '.join(pool.actions[:6])}, got {missing[0]!r}; use a column name."
             )
-    else:
-        cells = np.asarray(known, bool)
-        if cells.shape != pool.losses.shape:
-            raise ParameterError(
-                f"plan: known must have the shape of the table, {pool.losses.shape}, got {cells.shape}; mark each cell."
-            )
+        cells = np.broadcast_to([name in cells for name in pool.actions], pool.losses.shape)
+    cells = np.asarray(cells, bool)
+    if cells.shape != pool.losses.shape:
+        raise ParameterError(
+            f"plan: known must have the shape of the table, {pool.losses.shape}, got {cells.shape}; mark each cell."
+        )
+    rows = [str(row) for row in range(pool.rows)]
     return SideInformation.of(pool.actions, rows, np.where(cells, pool.losses, np.nan), history)
 
 

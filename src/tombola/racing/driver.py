@@ -316,15 +316,13 @@ class _Progress:
     """Progress of a race: one line updated in place, or a line per row to `log`."""
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
-        self._notebook = show and log is None and in_notebook()
-        self._live, self._log = show and (is_interactive() or self._notebook), log
-        self._status: Any = None
+        self._show, self._log, self._status = show, log, cast("Any", None)
         self._last_time, self._last_row = 0.0, 0
 
     def __enter__(self) -> "_Progress":
-        if self._notebook:
+        if self._show and self._log is None and in_notebook():
             self._status = NotebookLine()
-        elif self._live:
+        elif self._show and is_interactive():
             from rich.console import Console
 
             self._status = Console(stderr=True).status("the race starts")

@@ -190,8 +190,9 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
         )
     slack = ROUNDING_SLACK * rule.rows
     if isinstance(rule, Place | Ranks):
-        # The order that the rank sets cover: by total loss, ties in file order.
-        ahead = _true_order(totals, slack)
+        # The order that the rank sets cover, shape (k, k): by total loss, ties in file order.
+        lead = totals[None, :] - totals[:, None]
+        ahead = (lead > slack) | ((np.abs(lead) <= slack) & np.triu(np.ones(lead.shape, bool), 1))
         if isinstance(rule, Ranks):
             return bool((rule.before & ~ahead).any())
         first, last = rule.rank_set()
@@ -205,14 +206,6 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
     if is_proved(rule):
         return any(totals[a] > best + allowed + slack for a in answer_of(rule))
     return bool(min(totals[a] for a in answer_of(rule)) > best + allowed + slack)
-
-
-def _true_order(totals: Floats, slack: float) -> "np.typing.NDArray[np.bool_]":
-    """Return where a comes before b by total loss, ties in file order, shape (k, k)."""
-    k = len(totals)
-    difference = totals[:, None] - totals[None, :]
-    in_file = np.arange(k)[:, None] < np.arange(k)[None, :]
-    return np.asarray((difference < -slack) | ((np.abs(difference) <= slack) & in_file))
 
 
 class Forecast(NamedTuple):
@@ -237,30 +230,22 @@ def rows_remaining(rule: Elimination) -> Forecast | None:
     if rule.rows_seen == 0:
         return None
     questions = rule.open_questions()
-    left, likely = rule.rows - rule.rows_seen, [_rows_at(rule, questions, z) for z in _LIKELY_EDGES]
-    low, high = (_rows_at(rule, questions, z) for z in (_RANGE_EDGE, -_RANGE_EDGE))
-    return Forecast(*(min(count, left) for count in (math.ceil(sum(likely) / len(likely)), low, high)))
+    mean = math.ceil(sum(_rows_at(rule, questions, z) for z in _LIKELY_EDGES) / len(_LIKELY_EDGES))
+    return Forecast(mean, *(_rows_at(rule, questions, z) for z in (_RANGE_EDGE, -_RANGE_EDGE)))
 
 
 def _rows_at(rule: Elimination, questions: list[OpenQuestion], z: float) -> int:
-    """Return the rows that all questions need.
-
-    Every edge is taken as z standard errors above its estimate.
-    """
-    n, shrunk = rule.rows_seen, 1.0 - rule.rows_seen / rule.population
-    return max(
-        [1, *(_rows_for(rule, edge + z * math.sqrt(v / n * shrunk), v, threshold) for edge, v, threshold in questions)]
-    )
-
-
-def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float) -> int:
-    if edge <= 0.0:
-        return rule.rows - rule.rows_seen
-    by_noise = 2.0 * max(variance, edge * edge) * math.log(threshold) / (edge * edge)
-    by_growth, N = math.log(threshold) / math.log1p(MAX_LOSS_SHARE * edge), rule.population
-    lower = by_growth if N == math.inf else -N * math.expm1(-by_growth / N)
-    needed = math.ceil(max(by_noise / (1.0 + by_noise / N), lower)) - rule.rows_seen
-    return min(needed, rule.rows - rule.rows_seen)
+    """Return the rows that all questions need, if every edge is z standard errors above its estimate."""
+    n, N, left, needed = rule.rows_seen, rule.population, rule.rows - rule.rows_seen, 1
+    for estimate, variance, threshold in questions:
+        edge = estimate + z * math.sqrt(variance / n * (1.0 - n / N))
+        if edge <= 0.0:
+            return left
+        by_noise = 2.0 * max(variance, edge * edge) * math.log(threshold) / (edge * edge)
+        by_growth = math.log(threshold) / math.log1p(MAX_LOSS_SHARE * edge)
+        lower = by_growth if N == math.inf else -N * math.expm1(-by_growth / N)
+        needed = max(needed, min(math.ceil(max(by_noise / (1.0 + by_noise / N), lower)) - n, left))
+    return needed
 
 
 def is_exact(rule: Elimination) -> bool:
@@ -402,16 +387,18 @@ def _gate_text(result: Result, gate: Gate) -> str:
     true = f"not worse than {base} by more than {within:g}" if within else f"better than {base}"
     false = f"worse than {base} by more than {within:g}" if within else f"not better than {base}"
     proved: list[str] = []
-    open_: list[str] = []
+    undecided: list[str] = []
     for c, name in enumerate(result.candidates):
         if name != base:
-            decision = gate.decisions.get(c)
-            words = f"{name} is {true if decision else false}" if decision is not None else name
-            (open_ if decision is None else proved).append(f"{words} ({_difference(gate, c, result.settings.units)})")
+            decision, difference = gate.decisions.get(c), _difference(gate, c, result.settings.units)
+            if decision is None:
+                undecided.append(f"{name} ({difference})")
+            else:
+                proved.append(f"{name} is {true if decision else false} ({difference})")
     parts = [f"{', '.join(proved)}{_scope(result)}{_confidence(result)}"] if proved else []
-    if open_:
+    if undecided:
         prefix = f"{_open_prefix(result)}{'' if proved else _scope(result)}"
-        parts.append(f"{prefix}: nothing is proved{_yet(result)} on whether {_join(open_, ' or ')} is {true}")
+        parts.append(f"{prefix}: nothing is proved{_yet(result)} on whether {_join(undecided, ' or ')} is {true}")
     return "; ".join(parts)
 
 
