@@ -174,16 +174,12 @@ def plan(
     shuffles  number of simulated races per level
     workers   number of threads; the results do not depend on it
     known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k). None: no cell
-    history   numbers known of every row, (rows, h), as in `Race`; None: no history
-    strata    the group of every row, as in `Race`; `Plan.by_group` has the answers. None: no groups
+    history, strata   as in `Race`
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
     >>> one.answers, one.wrong, one.share < 0.2
     ([(('a',), 20)], 0.0, True)
-    >>> [capped] = plan(pool, seed=1, shuffles=20, max_cost=0.5, max_call_cost=0.02)
-    >>> capped.calls, capped.decided
-    (25.0, 0.0)
     """
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     asked = RaceSettings(

@@ -170,8 +170,7 @@ class Race(ProcessBound):
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer of a call; return False if the same was recorded before.
 
-        ConflictError if another answer was recorded before; FeedbackError if the answer is malformed or the call was
-        not issued.
+        ConflictError if another one was; FeedbackError if the answer is malformed or the call was not issued.
 
         ticket: the call, or its number.
         loss: in [0, 1], lower is better, also with kind="scores"; None if the call failed.
@@ -323,12 +322,6 @@ class Race(ProcessBound):
         """Losses of all answers, on file and recorded, shape (rows, k); NaN without one.
 
         Rows are in the order of the list, columns in that of the candidates. A failed call has loss 1.
-
-        >>> race = Race(["old", "new"], rows=["x", "y"], known={"old": [0.5, 0.1]}, seed=1)
-        >>> race.record(race.calls(1)[0], loss=0.3)
-        True
-        >>> [sorted(column[~np.isnan(column)].tolist()) for column in race.answers.T]
-        [[0.1, 0.5], [0.3]]
         """
         losses = self.side.known.copy()
         with self._locked():

@@ -183,15 +183,9 @@ class RaceSettings:
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
     def with_limits(self, max_calls: int | None = None, max_cost: float | None = None) -> "RaceSettings":
-        """Return a copy of the settings with higher limits.
-
-        ParameterError if a new limit is lower than the present one, or if there is no present one. None keeps it.
-
-        >>> RaceSettings(("a", "b"), max_cost=25).with_limits(max_cost=50).max_cost
-        50.0
-        """
-        limits: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
-        limits = {name: new for name, new in limits.items() if new is not None}
+        """Return a copy of the settings with higher limits; parameters and errors as of `Race.raise_limits`."""
+        given: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
+        limits = {name: new for name, new in given.items() if new is not None}
         for name, new in limits.items():
             before = getattr(self, name)
             if before is None or new < before:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__
-from tombola._formatting import HtmlTable, html_block
+from tombola._formatting import HtmlTable, html_block, join_names
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
 from tombola.racing.options import hash_of_rows
-from tombola.racing.verdict import Result, is_exact, is_within_only, rank_text
+from tombola.racing.verdict import is_exact, is_within_only, rank_text
 from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart
@@ -64,9 +64,8 @@ class _Standing(NamedTuple):
 class RaceReport:
     """Data of the report of a race: standings, curves and origin of the answers.
 
-    standings         one named tuple (name, mean_loss, rows, active, against, wealth, ranks, drop_row) per candidate,
-                      with the meaning of the keys of `to_json`: active ones first, by mean loss, then dropped ones, the
-                      last drop first; with question="ranks" they are sorted by rank set
+    standings         the candidates: active ones first, by mean loss, then dropped ones, the last drop first; with
+                      question="ranks" they are sorted by rank set
     name              name of the race file; "" for a race in memory
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`); None if unknown
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
@@ -141,8 +140,8 @@ class RaceReport:
         """Return a dict of texts per group: name, rows, answer, leader and its mean."""
         units, cells = self.race.settings.units, []
         for name, result in self.race.by_group.items():
-            means = {one: mean for one, mean in _group_means(self.race, name, result).items() if one in result.active}
-            leader = min((one for one in means if not math.isnan(means[one])), key=means.__getitem__, default=None)
+            means = {one: mean for one, (mean, n) in _means(self.race, name).items() if n and one in result.active}
+            leader = min(means, key=means.__getitem__, default=None)
             cells.append(
                 {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
                  "leader": leader or "–", "mean": "–" if leader is None else f"{units.number(means[leader]):.4g}"}
@@ -217,26 +216,21 @@ def _standings(race: Race) -> tuple[_Standing, ...]:
     return tuple(one._replace(wealth=math.nan) for one in ranked)
 
 
-def _means(race: Race) -> dict[str, tuple[float, int]]:
-    """Return the mean loss of each candidate and the number of rows it is over."""
-    if race.calls_on_file:
-        return _means_of_answers(race, race.answers)
-    counted = dict.fromkeys(race.active, race.whole.rows_counted) | {one.candidate: one.row for one in race.dropped}
-    return {name: (mean, counted[name]) for name, mean in race.mean_losses.items()}
+def _means(race: Race, group: str | None = None) -> dict[str, tuple[float, int]]:
+    """Return mean loss and number of its rows by candidate, on the list or in a group.
 
-
-def _means_of_answers(race: Race, answers: Floats) -> dict[str, tuple[float, int]]:
-    """Return mean and number of the answers (rows, k) by name; NaN and 0 without any."""
+    With answers on file they are over all answers, else over the rows counted; NaN and 0 without any.
+    """
+    result = race.whole if group is None else race.by_group[group]
+    if not race.calls_on_file:
+        state = result.rule.state
+        counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row).astype(int).tolist()
+        return dict(zip(race.candidates, zip(result.mean_losses.values(), counts, strict=True), strict=True))
+    answers = race.answers
+    if race.strata is not None and group is not None:
+        answers = answers[np.array(race.strata.of_row) == race.strata.names.index(group)]
     columns = {name: column[~np.isnan(column)] for name, column in zip(race.candidates, answers.T, strict=True)}
     return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
-
-
-def _group_means(race: Race, name: str, result: Result) -> dict[str, float]:
-    """Return each candidate's mean loss in a group, over the answers of `_means`."""
-    if not race.calls_on_file or race.strata is None:
-        return result.mean_losses
-    rows = np.array(race.strata.of_row) == race.strata.names.index(name)
-    return {one: mean for one, (mean, _) in _means_of_answers(race, race.answers[rows]).items()}
 
 
 def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
@@ -260,7 +254,7 @@ def _groups_json(race: Race) -> dict[str, Any]:
         name: {
             "proved": result.proved, "answer": list(result.answer), "rows": result.rule.rows,
             "rows_counted": result.rows_counted,
-            "means": {one: _known_mean(mean, units) for one, mean in _group_means(race, name, result).items()},
+            "means": {one: _known_mean(mean, units) for one, (mean, _) in _means(race, name).items()},
         }
         for name, result in race.by_group.items()
     }  # fmt: skip
@@ -308,15 +302,14 @@ def _title(race: Race) -> str:
 
 def _claim(race: Race) -> str:
     """Return the final answer for the whole list as a heading."""
-    settings, answer = race.settings, race.answer
+    settings = race.settings
     if settings.baseline is not None:
         # A gate that fails in one group is not passed.
         return "The gate is not passed" if False in (race.proved, race.whole.proved) else "The gate is passed"
     if settings.candidate is not None:
         return f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
     claim = f"Within {settings.within:g} of the best" if is_within_only(race.whole) else "The best"
-    claim = "In order" if race.rank_sets else claim
-    return f"{claim}: {', '.join(answer[:3])}{f' and {len(answer) - 3} more' if len(answer) > 3 else ''}"
+    return f"{'In order' if race.rank_sets else claim}: {join_names(race.answer, limit=3)}"
 
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
@@ -348,11 +341,10 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
 def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
     """Return ("calls" or "cost", present limit, earlier limits) of each limit set."""
     found: list[tuple[str, float, list[float]]] = []
-    settings = report.race.settings
-    for at, (word, now) in enumerate((("calls", settings.max_calls), ("cost", settings.max_cost))):
-        if now is not None:
-            before = [one[at] for one in report.earlier_limits]
-            found.append((word, now, [one for one in dict.fromkeys(before) if one is not None and one != now]))
+    for at, name in enumerate(("max_calls", "max_cost")):
+        if (now := getattr(report.race.settings, name)) is not None:
+            before = dict.fromkeys(one[at] for one in report.earlier_limits)
+            found.append((name.removeprefix("max_"), now, [one for one in before if one not in (None, now)]))
     return found
 
 
@@ -437,11 +429,6 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
     `cap` is the time limit of a call in seconds; `events` are those of the race. The losses of the race must be seconds
     / `cap`, and the costs seconds. The candidates of a race answer different rows, so compare PAR10 only of those that
     ran to the end.
-
-    >>> race = Race(["a", "b"], rows=2, seed=1)
-    >>> events = [Event("answer", 1, 0.5, 30.0), Event("answer", 2, 1.0, 60.0)]
-    >>> [(one.seconds, one.timeouts, one.par10) for one in run_times(race, events, 60.0)]
-    [(30.0, 0, 30.0), (60.0, 1, 600.0)]
     """
     found = []
     answers = [(race.call(event.ticket).candidate, event) for event in events if event.kind == "answer"]

@@ -118,10 +118,7 @@ class Part:
 
 
 def share_of_level(level: float, groups: int) -> float:
-    """Return the level of each rule: one for the whole list, and one per group.
-
-    It is level / (groups + 1), so that by the union bound any is wrong with probability at most `level`.
-    """
+    """Return the level of each rule: one for the whole list, and one per group."""
     return level / (groups + 1)
 
 

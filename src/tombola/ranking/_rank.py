@@ -133,22 +133,19 @@ def _rank_metrics(
     options: dict[str, Any],
 ) -> MetricsRanking:
     """Rank by each metric at an equal share of the level (a union over metrics)."""
+    if not tables:
+        raise ParameterError("rank: expected tables of one metric or more, got none; give {'accuracy': table}.")
+    by_metric: dict[str, Any] = {}
     for what, given in (("kind", kind), ("range", limits)):
-        unknown = [name for name in given if name not in tables] if isinstance(given, Mapping) else []
-        if unknown:
+        by_metric[what] = given if isinstance(given, Mapping) else dict.fromkeys(tables, given)
+        if unknown := [name for name in by_metric[what] if name not in tables]:
             raise ParameterError(
                 f"rank: expected {what} of the metrics {', '.join(map(str, tables))}, got {unknown[0]!r}; "
                 "write one of them."
             )
-    if not tables:
-        raise ParameterError("rank: expected tables of one metric or more, got none; give {'accuracy': table}.")
     found = {
         str(name): rank(
-            one,
-            kind=kind.get(name) if isinstance(kind, Mapping) else kind,
-            range=limits.get(name) if isinstance(limits, Mapping) else limits,
-            level=level / len(tables),
-            **options,
+            one, level=level / len(tables), **{what: given.get(name) for what, given in by_metric.items()}, **options
         )
         for name, one in tables.items()
     }
@@ -284,12 +281,10 @@ def _readings(
         raise ParameterError(f"rank: expected rows with answers {where}, got none; fill some rows first.")
     order = np.arange(n) if in_order else np.random.default_rng(seed).permutation(n)
     found: list[Reading] = []
-    if wanted in (None, "this list"):
-        found.append(
-            _exact(units, level)
-            if full
-            else _running(answered[order], population, level, population, every_look=in_order)
-        )
+    if wanted in (None, "this list") and full:
+        found.append(_exact(units, level))
+    elif wanted in (None, "this list"):
+        found.append(_running(answered[order], population, level, population, every_look=in_order))
     if wanted == "beyond this list" or (wanted is None and full):
         if in_order:
             found.append(_running(answered, math.inf, level, population, every_look=True))

@@ -136,10 +136,8 @@ class Ranking:
         if self.n_dropped:
             verbs = ("has", "was") if self.n_dropped == 1 else ("have", "were")
             rows = f"{self.n_dropped:,} of {plural(self.n_dropped + self.population, 'row')}"
-            return (
-                f"{rows} {verbs[0]} a missing answer and {verbs[1]} left out; the ranks are about the other "
-                f"{self.population:,}."
-            )
+            left = f"the ranks are about the other {self.population:,}"
+            return f"{rows} {verbs[0]} a missing answer and {verbs[1]} left out; {left}."
         if not self.n_incomplete:
             return ""
         return (
