@@ -62,27 +62,25 @@ CANDIDATES = {"low": 0.2, "middle": 0.5, "high": 0.7}
 
 
 def test_workers_and_asyncio_agree() -> None:
+    """Also inside of a running loop, where the race may be awaited."""
+
     async def later(candidate: float, row: int) -> float:
         await asyncio.sleep(0)
         return loss(candidate, row)
+
+    async def notebook() -> Any:
+        found: Any = race(CANDIDATES, range(400), loss, seed=3)
+        return await found
 
     ways = [
         race(CANDIDATES, range(400), loss, seed=3, workers=1),
         race(CANDIDATES, range(400), loss, seed=3, workers=6),
         race(CANDIDATES, range(400), later, kind="losses", seed=3, workers=6),
+        asyncio.run(notebook()),
     ]
     assert {way.answer for way in ways} == {("low",)}
     assert len({tuple(way.dropped) for way in ways}) == 1
     assert ways[0].calls_made <= ways[1].calls_made <= ways[0].calls_made + 6
-
-
-@pytest.mark.parametrize("awaited", [False, True])
-def test_race_inside_running_loop(awaited: bool) -> None:
-    async def notebook() -> Any:
-        found: Any = race(CANDIDATES, range(400), loss, seed=3)
-        return await found if awaited else found
-
-    assert asyncio.run(notebook()).answer == ("low",)
 
 
 def test_await_runs_calls_on_the_running_loop() -> None:

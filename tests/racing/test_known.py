@@ -15,8 +15,7 @@ from naive import known as naive
 from race_cases import LOSSES, NAMES, ROWS, answer_all, loss_of, loss_tables
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.persistence.race_file import RaceFile
-from tombola.pool import Pool
-from tombola.racing import Call, Event, Race, RaceSettings, plan, race
+from tombola.racing import Call, Event, Race, RaceSettings, race
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.report import RaceReport
@@ -255,12 +254,3 @@ def test_known_frame_is_matched_by_name() -> None:
     np.testing.assert_array_equal(side.known, LOSSES)
     by_position = SideInformation.of(names, rows, frame.iloc[::-1].reset_index(drop=True))
     np.testing.assert_array_equal(by_position.known, LOSSES)
-
-
-def test_plan_with_known_column_takes_fewer_calls() -> None:
-    pool = Pool(LOSSES, actions=NAMES)
-    [plain], [other] = plan(pool, seed=1, shuffles=10), plan(pool, seed=1, shuffles=10, known=["low"])
-    assert other.answers == plain.answers
-    assert other.calls < plain.calls
-    with pytest.raises(ParameterError, match="known"):
-        plan(pool, seed=1, known=["none"])
