@@ -28,7 +28,7 @@ from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.known import SideInformation, check_frame_kind
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.strata import Part, Strata, build_parts
-from tombola.racing.verdict import Forecast, Result, rows_remaining, verdict_of
+from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, verdict_of
 from tombola.readers.to_pool import direction_text
 from tombola.readers.units import Units
 from tombola.rng import RngStreams
@@ -44,7 +44,7 @@ _WORST_LOSS = 1.0
 COST_ROUNDING = 1e-12
 
 
-class Race(ProcessBound):
+class Race(ProcessBound, Answers):
     """Race candidates on a list of rows, with few calls.
 
     The race asks for evaluations by `calls`, and takes the answers by `record`. It shuffles the rows, and drops
@@ -61,8 +61,13 @@ class Race(ProcessBound):
                 any of them, or the one for the whole list, is wrong with probability at most `level`. None: no groups
     options     level, question and limits: see `RaceSettings`
 
-    Attributes, beside `settings`, `candidates`, `rows` and `strata`:
+    Attributes, beside `settings`, `candidates`, `rows` and `strata`, about the whole list:
 
+    answer         names that answer the question; while it is open, all that still may
+    active         names of the candidates not yet dropped
+    leader         name of the active candidate with the smallest mean loss; None before any row
+    mean_losses    mean loss, in [0, 1], by candidate, up to its drop; NaN without rows
+    rank_sets      first and last possible rank by candidate, with question="ranks"; else empty
     rows_counted   number of rows used as evidence so far, in shuffled order
     calls_on_file  number of cells (row, candidate) whose answers were known before the race
     failures       number of failed calls so far; they are also in `calls_answered`
@@ -125,7 +130,6 @@ class Race(ProcessBound):
     ) -> None:
         self._bind_to_process()
         self.settings = settings = settings.with_seed()
-        self.candidates = settings.candidates
         self.rows, self.side, self.strata = rows, side, strata
         self._n_cells = len(rows) * len(self.candidates)
         self._parts = build_parts(settings, len(rows), strata, side)
@@ -267,11 +271,6 @@ class Race(ProcessBound):
         return self.cost + (len(self._pending) + 1) * reserve > limits.max_cost * (1.0 + COST_ROUNDING)
 
     @property
-    def active(self) -> tuple[str, ...]:
-        """The names of the candidates not yet dropped in the race for the whole list."""
-        return self.whole.active
-
-    @property
     def dropped(self) -> list[Dropped]:
         """The dropped candidates, in the order in which they were dropped."""
         state = self.rule.state
@@ -308,16 +307,6 @@ class Race(ProcessBound):
             return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
 
     @property
-    def leader(self) -> str | None:
-        """Name of the active candidate with the smallest mean loss; None before any row."""
-        return self.whole.leader
-
-    @property
-    def mean_losses(self) -> dict[str, float]:
-        """Mean loss, in [0, 1], by candidate, up to its drop; NaN without rows."""
-        return self.whole.mean_losses
-
-    @property
     def answers(self) -> Floats:
         """Losses of all answers, on file and recorded, shape (rows, k); NaN without one.
 
@@ -340,19 +329,6 @@ class Race(ProcessBound):
         for row, (active, values) in enumerate(self._wealth_rows):
             history[row, active] = values
         return history
-
-    @property
-    def rank_sets(self) -> dict[str, tuple[int, int]]:
-        """First and last possible rank by candidate, with question="ranks"; else empty.
-
-        With probability at least 1 - level all rank sets hold simultaneously, after every row.
-        """
-        return self.whole.rank_sets
-
-    @property
-    def answer(self) -> tuple[str, ...]:
-        """Names that answer the question for the list; while open, all possible ones."""
-        return self.whole.answer
 
     @property
     def by_group(self) -> dict[str, Result]:

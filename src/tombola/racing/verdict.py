@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,18 +32,11 @@ _LIKELY_EDGES = (-1.28, -0.52, 0.0, 0.52, 1.28)
 _RANGE_EDGE = 1.3
 
 
-class Result(NamedTuple):
-    """Answer of a race, for the whole list or for one group of rows.
-
-    `rule` has the evidence of the list or group; `over`: no more of its rows will be counted.
-    """
+class Answers:
+    """Names of the answer of an elimination rule; base of `Race` and `Result`."""
 
     rule: Elimination
     settings: RaceSettings
-    over: bool
-
-    def __repr__(self) -> str:
-        return f"Result({self.text!r})"
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -55,14 +49,6 @@ class Result(NamedTuple):
         return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
-    def proved(self) -> bool | None:
-        """True if the answer is proved, None while open.
-
-        False if a candidate is proved not to pass the comparison with the baseline.
-        """
-        return is_proved(self.rule)
-
-    @property
     def active(self) -> tuple[str, ...]:
         """Names of the candidates that were not dropped."""
         return tuple(self.candidates[a] for a in self.rule.active)
@@ -71,11 +57,6 @@ class Result(NamedTuple):
     def leader(self) -> str | None:
         """Name of the active candidate with the smallest mean loss; None before any row."""
         return self.candidates[self.rule.leader] if self.rule.rows_seen else None
-
-    @property
-    def rows_counted(self) -> int:
-        """Number of rows of the list or group that were used as evidence so far."""
-        return self.rule.rows_seen
 
     @property
     def mean_losses(self) -> dict[str, float]:
@@ -89,11 +70,39 @@ class Result(NamedTuple):
 
     @property
     def rank_sets(self) -> dict[str, tuple[int, int]]:
-        """First and last possible rank, from 1, by name; empty without question="ranks"."""
+        """First and last possible rank, from 1, by name; empty without question="ranks".
+
+        With probability at least 1 - level all rank sets hold simultaneously, after every row.
+        """
         if isinstance(self.rule, Ranks):
             sets = zip(self.candidates, self.rule.rank_sets(), strict=True)
             return {name: (int(low), int(high)) for name, (low, high) in sets}
         return {self.candidates[self.rule.candidate]: self.rule.rank_set()} if isinstance(self.rule, Place) else {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Answers):
+    """Answer of a race, for the whole list or for one group of rows.
+
+    `rule` has the evidence of the list or group; `over`: no more of its rows will be counted.
+    """
+
+    rule: Elimination
+    settings: RaceSettings
+    over: bool
+
+    def __repr__(self) -> str:
+        return f"Result({self.text!r})"
+
+    @property
+    def proved(self) -> bool | None:
+        """True if the answer is proved, None while open, False if a candidate fails the gate."""
+        return is_proved(self.rule)
+
+    @property
+    def rows_counted(self) -> int:
+        """Number of rows of the list or group that were used as evidence so far."""
+        return self.rule.rows_seen
 
     @property
     def text(self) -> str:
