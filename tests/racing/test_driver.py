@@ -16,6 +16,8 @@ from tombola.persistence.race_file import RaceFile
 from tombola.racing import Event, Interrupted, MemoryLog, SubprocessEvaluator, race
 from tombola.racing.driver import run_race_file
 
+pytestmark = pytest.mark.usefixtures("plainly")
+
 
 @pytest.mark.parametrize("in_file", [True, False])
 def test_interrupted_race_continues(in_file: bool, tmp_path: Path) -> None:
@@ -168,7 +170,6 @@ def test_log_in_any_order() -> None:
     assert again.dropped == first.dropped
 
 
-@pytest.mark.usefixtures("plainly")
 def test_pandas_series_rows() -> None:
     """A shuffled frame has its labels in another order; the rows asked about were not those written down."""
     rows = import_module("pandas").Series(list("pqrs"), index=[3, 2, 1, 0])
@@ -185,7 +186,6 @@ def test_pandas_series_rows() -> None:
     assert len(asked) == 8
 
 
-@pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_max_cost_holds_with_concurrent_workers(asynchronous: bool) -> None:
     """Count the calls at a time, and the money that is spent, including calls in flight at the end of the race."""
@@ -216,14 +216,12 @@ def test_max_cost_holds_with_concurrent_workers(asynchronous: bool) -> None:
     assert 1 <= most <= 8
 
 
-@pytest.mark.usefixtures("plainly")
 def test_max_cost_holds_for_equal_costs_without_a_bound() -> None:
     """8 workers spent 25.10 before calls in flight were reserved."""
     finished = race(["a", "b"], range(400), lambda name, row: (0.5, 0.1), kind="losses", seed=1, max_cost=25)
     assert (finished.calls_made, finished.cost <= 25.0) == (250, True)
 
 
-@pytest.mark.usefixtures("plainly")
 def test_race_file_keeps_its_drawn_seed(tmp_path: Path) -> None:
     first, again = (
         race(["a", "b"], range(30), lambda name, row: 0.5, kind="losses", log=tmp_path / "r", max_calls=10)
@@ -232,7 +230,6 @@ def test_race_file_keeps_its_drawn_seed(tmp_path: Path) -> None:
     assert (first.settings.seed, 10) == (again.settings.seed, again.calls_made)
 
 
-@pytest.mark.usefixtures("plainly")
 def test_scores_in_their_own_range() -> None:
     """The candidate with the highest score wins, and a score outside the range is rejected."""
     scores = {"good": 9.0, "bad": 2.0}
