@@ -137,7 +137,8 @@ class Race(ProcessBound, Answers):
         shuffle = RngStreams(settings.seed or 0).order()
         self._order = draw_order("random", len(rows), shuffle).tolist()
         self._row = np.zeros(len(self.candidates))
-        self._is_known = ~np.isnan(side.known)
+        # Losses by row of the list and candidate, on file or recorded; NaN without an answer.
+        self._losses, self._is_known = side.known.copy(), ~np.isnan(side.known)
         self.calls_on_file = int(self._is_known.sum())
         # Position in the shuffled order of the first row that is not counted, and the number of rows counted: rows
         # whose group and list are both decided are skipped.
@@ -312,11 +313,8 @@ class Race(ProcessBound, Answers):
 
         Rows are in the order of the list, columns in that of the candidates. A failed call has loss 1.
         """
-        losses = self.side.known.copy()
         with self._locked():
-            for ticket in self._answers:
-                losses[self._cell(ticket)] = self._recorded_loss(ticket)
-        return losses
+            return self._losses.copy()
 
     @property
     def wealth(self) -> Floats:
@@ -479,6 +477,7 @@ class Race(ProcessBound, Answers):
 
     def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
+        self._losses[self._cell(event.ticket)] = _WORST_LOSS if event.loss is None else event.loss
         call = self._pending.pop(event.ticket)
         # Neumaier summation: 250 calls of 0.1 cost exactly 25.
         total = self._cost + event.cost
@@ -492,36 +491,30 @@ class Race(ProcessBound, Answers):
 
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self.failed_call):
-            self._count_row()
-
-    def _count_row(self) -> None:
-        first, row = self._cursor * len(self.candidates) + 1, self._order[self._cursor]
-        for a in self._needed(self._cursor):
-            self._row[a] = self.side.known[row, a] if self._is_known[row, a] else self._recorded_loss(first + a)
-        counting = [part for part in self._parts_at(self._cursor) if not part.rule.done]
-        in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
-        for part in counting:
-            part.count(row, self._row)
-        if in_whole:
-            self._wealth_rows.append((in_whole, self.rule.state.current_wealth[in_whole]))
-        self.rows_counted += bool(counting)
-        self._cursor += 1
-        self._await_row()
+            row, parts = self._order[self._cursor], self._parts_at(self._cursor)
+            needed = self._needed(self._cursor)
+            self._row[needed] = self._losses[row, needed]
+            counting = [part for part in parts if not part.rule.done]
+            in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
+            for part in counting:
+                part.count(row, self._row)
+            if in_whole:
+                self._wealth_rows.append((in_whole, self.rule.state.current_wealth[in_whole]))
+            self.rows_counted += bool(counting)
+            self._cursor += 1
+            self._await_row()
 
     def _needed(self, position: int) -> list[int]:
         """Return the candidates whose losses the row at a position needs."""
         parts = self._parts_at(position)
         return [a for a in range(len(self.candidates)) if any(part.active[a] for part in parts)]
 
-    def _recorded_loss(self, ticket: int) -> float:
-        loss = self._answers[ticket].loss
-        return _WORST_LOSS if loss is None else loss
-
     def _await_row(self) -> None:
         """Update the tickets that the next row still needs."""
-        first = self._cursor * len(self.candidates) + 1
-        needed = [first + a for a in self._needed(self._cursor)] if first <= self._n_cells else []
-        self._awaited = {one for one in needed if one not in self._answers and not self._is_on_file(one)}
+        self._awaited: set[int] = set()
+        if self._cursor < len(self._order):
+            first, losses = self._cursor * len(self.candidates) + 1, self._losses[self._order[self._cursor]]
+            self._awaited = {first + a for a in self._needed(self._cursor) if math.isnan(losses[a])}
 
 
 def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
