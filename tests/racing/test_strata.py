@@ -144,6 +144,8 @@ def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) 
         if "max_cost" in question:
             assert live.cost == pytest.approx(found.cost)
             assert found.cost <= 9.0
+    groups = [group.outcomes[-1].answers for group in one.by_group.values()]
+    assert groups == [(answer,) for answer in one.outcomes[-1].answers[1:]]
 
 
 @pytest.mark.usefixtures("plainly")
