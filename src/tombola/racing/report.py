@@ -293,23 +293,20 @@ def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]
 
 
 def _title(race: Race) -> str:
-    if race.failed_call is not None or (race.proved is None and race.whole.proved is None):
+    """Return the final answer for the whole list, or the state of the race, as a heading."""
+    settings, whole = race.settings, race.whole
+    if race.failed_call is not None or (race.proved is None and whole.proved is None):
         return "Undecided" if race.done else "Race in progress"
-    # The answer for the list is final, also while those for groups are open.
-    groups = "" if race.proved is not None else f"; groups {'undecided' if race.done else 'in progress'}"
-    return f"{_claim(race)}{groups}"
-
-
-def _claim(race: Race) -> str:
-    """Return the final answer for the whole list as a heading."""
-    settings = race.settings
     if settings.baseline is not None:
         # A gate that fails in one group is not passed.
-        return "The gate is not passed" if False in (race.proved, race.whole.proved) else "The gate is passed"
-    if settings.candidate is not None:
-        return f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
-    claim = f"Within {settings.within:g} of the best" if is_within_only(race.whole) else "The best"
-    return f"{'In order' if race.rank_sets else claim}: {join_names(race.answer, limit=3)}"
+        claim = "The gate is not passed" if False in (race.proved, whole.proved) else "The gate is passed"
+    elif settings.candidate is not None:
+        claim = f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
+    else:
+        best = f"Within {settings.within:g} of the best" if is_within_only(whole) else "The best"
+        claim = f"{'In order' if race.rank_sets else best}: {join_names(race.answer, limit=3)}"
+    # The answer for the list is final, also while those for groups are open.
+    return claim if race.proved is not None else f"{claim}; groups {'undecided' if race.done else 'in progress'}"
 
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:

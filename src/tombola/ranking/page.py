@@ -38,11 +38,16 @@ def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
     share = "all" if one.separated >= 1.0 else f"{math.floor(1000 * one.separated) / 10:g} % of the"
     pairs = f"{share} pairs are separated."
     where = "on this list" if one.name == "this list" else one.name
+    rows = []
+    for a in ranking.order():
+        (first, last), (low, high), name = map(int, one.ranks[a]), ranking.interval(a, one.name), ranking.names[a]
+        bar = rank_bar(name, (first, last), len(ranking.names), ranking.value(float(ranking.means[a])))
+        rows.append({**bar, "new_group": name in starts, "interval": f"{low:.4g} to {high:.4g}"})
     return {
         "title": f"{metric}, {where}" if metric else where.capitalize(),
         "sentence": one.sentence(),
         "summary": f"{plural(len(groups), 'group')}; {pairs}" if len(groups) > 1 else f"One group; {pairs}",
-        "rows": [_row(ranking, one, a, starts) for a in ranking.order()],
+        "rows": rows,
         "pairs": _pair_runs(one, ranking.order()),
     }
 
@@ -59,10 +64,3 @@ def _pair_runs(one: Reading, order: list[int]) -> list[dict[str, Any]]:
         for (row, start), (_, end) in zip(np.argwhere(edges == 1), np.argwhere(edges == -1), strict=True):
             runs.append({"kind": kind, "x": int(start), "y": int(row), "width": int(end - start)})
     return runs
-
-
-def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, Any]:
-    first, last = (int(r) for r in one.ranks[a])
-    low, high = ranking.interval(a, one.name)
-    bar = rank_bar(ranking.names[a], (first, last), len(ranking.names), ranking.value(float(ranking.means[a])))
-    return {**bar, "new_group": ranking.names[a] in starts, "interval": f"{low:.4g} to {high:.4g}"}
