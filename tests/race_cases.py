@@ -1,5 +1,6 @@
 """Pools, tables and race files that several tests of races share."""
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,22 @@ from hypothesis import strategies as st
 
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, Race, RaceSettings
+from tombola.racing.rules.elimination import Elimination
+from tombola.racing.verdict import is_wrong
 
-THIRD_LOSSES = st.sampled_from([0.0, 1 / 3, 2 / 3, 1.0])
+BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)
+LEVELS = (0.05, 0.2, 0.5, 0.9)
+MARGINS = st.sampled_from([0.07, 0.31, 0.5])
+NAMES = ("low", "middle", "high")
+ROWS = [f"row {number}" for number in range(60)]
+LOSSES = (np.random.default_rng(1).random((60, 3)) < [0.1, 0.5, 0.9]) * 1.0
 
 
 def loss_tables(most: int = 14) -> Any:
+    cell = st.sampled_from(THIRDS)
     return st.integers(1, 4).flatmap(
-        lambda k: st.lists(st.lists(THIRD_LOSSES, min_size=k, max_size=k), min_size=1, max_size=most)
+        lambda k: st.lists(st.lists(cell, min_size=k, max_size=k), min_size=1, max_size=most)
     )
-
-
-MARGINS = st.sampled_from([0.07, 0.31, 0.5])
 
 
 def play_table(rule: Any, table: list[list[float]]) -> Any:
@@ -27,33 +33,36 @@ def play_table(rule: Any, table: list[list[float]]) -> Any:
     return rule
 
 
-def answer_all(race: Race, losses: dict[str, float]) -> Race:
-    """Answer all calls of a race; a candidate has the same loss in every row."""
+def error_rate(rule: Elimination, table: Any, repetitions: int) -> float:
+    """Return how often the answer of a rule is wrong, over random orders."""
+    rng, totals, wrong = np.random.default_rng(7), table.sum(axis=0), 0
+    for _ in range(repetitions):
+        rule.play(table, rng.permutation(len(table)).astype(np.uint32))
+        wrong += is_wrong(rule, totals)
+    return wrong / repetitions
+
+
+def by_one_row(N: int, share: float) -> Any:
+    """Two candidates that disagree on a share of the rows; candidate 1 is best by one row."""
+    wins = int(N * share / 2)
+    table = np.zeros((N, 2))
+    table[: wins + 1, 0] = 1.0
+    table[wins + 1 : 2 * wins + 1, 1] = 1.0
+    return table
+
+
+def answer_all(race: Race, losses: dict[str, float] | Callable[[Call], float], cost: float = 0.0) -> Race:
+    """Answer all calls of a race, by candidate (the same loss in every row) or by a function of the call."""
     while not race.done:
         for call in race.calls():
-            race.record(call, loss=losses[call.candidate])
+            race.record(call, loss=losses[call.candidate] if isinstance(losses, dict) else losses(call), cost=cost)
     return race
-
-
-BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)
-
-
-LEVELS = (0.05, 0.2, 0.5, 0.9)
 
 
 def all_pools(values: tuple[float, ...], N: int, k: int) -> Any:
     """Return all all_pools of N rows with these values, as multisets of rows: one array."""
     rows = list(product(values, repeat=k))
     return np.array(list(combinations_with_replacement(rows, N)))
-
-
-NAMES = ("low", "middle", "high")
-
-
-ROWS = [f"row {number}" for number in range(60)]
-
-
-LOSSES = (np.random.default_rng(1).random((60, 3)) < [0.1, 0.5, 0.9]) * 1.0
 
 
 def loss_of(call: Call) -> float:

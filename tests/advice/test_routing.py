@@ -213,7 +213,7 @@ def test_page_explains_the_router() -> None:
         assert text in page
     assert report.to_dict()["routing"]["explanation"]["importance"]["side"] > 0.2
     report = run_comparison(
-        priced_table(300), request(amounts=(1000.0,), learners=("EmpiricalLP",)), name="t", workers=1
+        table(300, prices=(1.0, 10.0)), request(amounts=(1000.0,), learners=("EmpiricalLP",)), name="t", workers=1
     )  # fmt: skip
     assert "RoutedLP chooses by features, on one order at several budgets" in compare_page(report, command="x")
     costs = [one["cost"] for one in report.to_dict()["routing"]["quality"]]

@@ -1,5 +1,7 @@
 """Simulated races."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,26 +11,17 @@ from tombola.racing import plan
 pytestmark = pytest.mark.usefixtures("plainly")
 
 
-def test_plan_of_other_questions() -> None:
-    pool = Pool((np.random.default_rng(1).random((150, 3)) < [0.1, 0.15, 0.8]).astype(float), actions=["a", "b", "c"])
-    [top] = plan(pool, seed=1, shuffles=5, top=2)
-    assert top.answers == [(("a", "b"), 5)]
-    [gate] = plan(pool, seed=1, shuffles=5, baseline="c")
-    assert gate.answers == [(("a", "b"), 5)]
-    [near] = plan(pool, seed=1, shuffles=5, within=0.2)
-    assert near.wrong == 0
-    assert near.share < 1
-
-
-def test_plan_of_ranks() -> None:
-    losses = np.random.default_rng(1).random((150, 3)) * [0.1, 0.5, 1.0]
-    pool = Pool(losses, actions=["a", "b", "c"])
-    [whole] = plan(pool, seed=1, shuffles=8, question="ranks")
-    assert whole.answers == [(("a", "b", "c"), 8)]
-    assert (whole.decided, whole.wrong) == (1.0, 0.0)
-    assert whole.share < 0.8
-    [place] = plan(pool, seed=1, shuffles=8, question="ranks", candidate="b")
-    assert place.answers == [(("b: rank 2",), 8)]
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [({"top": 2}, ("a", "b")), ({"baseline": "c"}, ("a", "b")), ({"within": 0.2}, ("a",)),
+     ({"question": "ranks"}, ("a", "b", "c")), ({"question": "ranks", "candidate": "b"}, ("b: rank 2",))],
+)  # fmt: skip
+def test_plan_of_questions(question: Any, answer: tuple[str, ...]) -> None:
+    pool = Pool(np.random.default_rng(1).random((150, 3)) * [0.1, 0.5, 1.0], actions=["a", "b", "c"])
+    [one] = plan(pool, seed=1, shuffles=8, **question)
+    assert one.answers == [(answer, 8)]
+    assert (one.decided, one.wrong) == (1.0, 0.0)
+    assert one.share < 0.8
 
 
 def test_plan_of_ranks_reports_wrong_orders() -> None:

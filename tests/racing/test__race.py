@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from race_cases import BITS, LEVELS, THIRDS, all_pools
+from race_cases import BITS, LEVELS, THIRDS, all_pools, answer_all
 from tombola import UCB1
 from tombola.errors import FeedbackError, SessionError
 from tombola.persistence import SessionFile
@@ -23,35 +23,18 @@ from tombola.persistence.race_file import RaceFile
 from tombola.racing import Event, Race, RaceSettings
 from tombola.racing.rules.best import Best
 
-
-def play_out_of_order(race: Race, table: Any, rng: random.Random, ahead: int = 7) -> Race:
-    """Answer the calls of a race in random order, some of them ahead of their time."""
-    out: list[Any] = []
-    while not race.done:
-        out += race.calls(rng.randint(1, ahead))
-        call = out.pop(rng.randrange(len(out)))
-        race.record(call, loss=float(table[call.row_index][race.candidates.index(call.candidate)]))
-    return race
-
-
-def test_order_of_answers_is_irrelevant() -> None:
-    rng = random.Random(1)
-    table = [[float(rng.random() < p) for p in (0.2, 0.4, 0.5)] for _ in range(200)]
-    ways = [play_out_of_order(Race("abc", 200, seed=5), table, rng, ahead) for ahead in (1, 3, 40)]
-    assert len({(race.dropped[0], race.dropped[1], race.rows_counted, race.answer) for race in ways}) == 1
+pytestmark = pytest.mark.usefixtures("plainly")
 
 
 def test_restore_from_events() -> None:
-    race = Race("abc", list("uvwxyz"), seed=2, level=0.3, on_failure="worst")
+    race, rng = Race("abc", list("uvwxyz"), seed=2, level=0.3, on_failure="worst"), random.Random(0)
     events: list[Event] = []
-    rng = random.Random(0)
     while not race.done:
         calls = race.calls(2)
         events += [Event("call", call.ticket) for call in calls]
-        for call in calls:
-            answer = Event("answer", call.ticket, float(rng.random() < 0.5), 1.5)
-            race.record(call, loss=answer.loss, cost=answer.cost)
-            events.append(answer)
+        events += [Event("answer", call.ticket, float(rng.random() < 0.5), 1.5) for call in calls]
+        for answer in events[-len(calls) :]:
+            race.record(answer.ticket, loss=answer.loss, cost=answer.cost)
     again = Race.restore(RaceSettings.from_json(race.settings.to_json()), race.rows, events)
     assert again.verdict == race.verdict
     assert np.array_equal(again.rule.memory, race.rule.memory)
@@ -72,23 +55,19 @@ def test_record_twice(one_sentence: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [{}, {"loss": 1.5}, {"loss": math.nan}, {"loss": "0"}, {"loss": 0.5, "failed": True}]
-)
-def test_record_rejects_invalid_answer(answer: Any, one_sentence: Any) -> None:
+    ("ticket", "answer"),
+    [
+        (1, {}), (1, {"loss": 1.5}), (1, {"loss": math.nan}), (1, {"loss": "0"}), (1, {"loss": 0.5, "failed": True}),
+        (3, {"loss": 0.0}), (0, {"loss": 0.0}), (11, {"loss": 0.0}), (True, {"loss": 0.0}),
+    ],
+)  # fmt: skip
+def test_record_rejects_invalid_answers_and_tickets(ticket: int, answer: Any, one_sentence: Any) -> None:
     race = Race("ab", 5, seed=0)
     call = race.calls(1)[0]
     with pytest.raises(FeedbackError) as error:
-        race.record(call, **answer)
+        race.record(ticket, **answer)
     one_sentence(error.value)
     assert race.pending == [call]
-
-
-def test_record_rejects_unknown_ticket(one_sentence: Any) -> None:
-    race = Race("ab", 5, seed=0)
-    for ticket in (3, 0, 11, True):
-        with pytest.raises(FeedbackError) as error:
-            race.record(ticket, loss=0.0)
-        one_sentence(error.value)
 
 
 def test_failed_call() -> None:
@@ -103,18 +82,6 @@ def test_failed_call() -> None:
     assert strict.proved is None
     assert strict.calls() == []
     assert strict.verdict.startswith("stopped, undecided: a failed on row ")
-
-
-def test_evidence_waits_for_first_unanswered_call() -> None:
-    race = Race("ab", 50, seed=0)
-    calls = race.calls(100)
-    for call in calls[1:]:
-        race.record(call, loss=float(call.candidate == "a"))
-    assert race.rows_counted == 0
-    assert race.pending == calls[:1]
-    race.record(calls[0], loss=1.0)
-    assert race.rows_counted > 0
-    assert race.answer == ("b",)
 
 
 def test_threads_get_different_calls() -> None:
@@ -229,10 +196,10 @@ def test_guarantee_out_of_order_with_failures(failing: Any) -> None:
             assert (gone[totals == totals.min()] <= 24 * level).all()
 
 
-@pytest.mark.usefixtures("plainly")
 def test_max_cost_reserves_calls_in_flight() -> None:
-    """Ten calls of cost 1 fit; the first is issued alone, because no cost is known."""
+    """Ten calls of cost 1 fit; calls are issued alone until a cost is known, which a failure does not reveal."""
     race = Race("ab", 50, seed=1, max_cost=10.0)
+    race.record(race.calls(1)[0], failed=True)
     first = race.calls(8)
     assert len(first) == 1
     assert race.limit_reached
@@ -246,7 +213,6 @@ def test_max_cost_reserves_calls_in_flight() -> None:
     assert race.cost == 10.0
 
 
-@pytest.mark.usefixtures("plainly")
 def test_max_call_cost_is_reserved_from_the_start() -> None:
     race = Race("ab", 50, seed=1, max_cost=10.0, max_call_cost=3.0)
     calls = race.calls(20)
@@ -259,24 +225,12 @@ def test_max_call_cost_is_reserved_from_the_start() -> None:
     assert race.calls(20) == []
 
 
-@pytest.mark.usefixtures("plainly")
-def test_failed_first_call_reveals_no_cost() -> None:
-    race = Race("ab", 50, seed=1, max_cost=10.0)
-    race.record(race.calls(1)[0], failed=True)
-    assert len(race.calls(8)) == 1
-
-
-@pytest.mark.usefixtures("plainly")
 def test_costs_are_summed_without_rounding_errors() -> None:
     """Plain summation gives 25.000000000000046 and would forbid the last call."""
-    race = Race("ab", 200, seed=1, max_cost=25.0)
-    while not race.done:
-        for call in race.calls(1):
-            race.record(call, loss=0.5, cost=0.1)
+    race = answer_all(Race("ab", 200, seed=1, max_cost=25.0), {"a": 0.5, "b": 0.5}, cost=0.1)
     assert (race.calls_made, race.cost) == (250, 25.0)
 
 
-@pytest.mark.usefixtures("plainly")
 def test_seed_is_drawn_and_stored() -> None:
     first, second = Race("ab", 50), Race("ab", 50)
     assert first.settings.seed != second.settings.seed

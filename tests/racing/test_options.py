@@ -8,7 +8,6 @@ import pytest
 
 from tombola.errors import ParameterError
 from tombola.racing import Race, RaceSettings
-from tombola.racing.rules.ranks import Blocks, Place, Ranks
 
 
 @pytest.mark.parametrize(
@@ -36,19 +35,11 @@ def test_settings_with_ranks_survive_json() -> None:
         assert RaceSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
 
-def test_settings_from_files_without_a_question_ask_for_the_best() -> None:
-    data = RaceSettings(("a", "b"), 1).to_json()
-    del data["question"], data["candidate"]
-    assert RaceSettings.from_json(data).question == "best"
-
-
 def test_rule_of_ranks() -> None:
-    names = ("a", "b", "c")
-    whole, top = RaceSettings(names, question="ranks").rule(9), RaceSettings(names, question="ranks", top=2).rule(9)
-    place = RaceSettings(names, question="ranks", candidate="c").rule(9)
-    assert isinstance(whole, Ranks)
-    assert not isinstance(whole, Blocks)
-    assert isinstance(RaceSettings(names, question="ranks", blocks=True).rule(9), Blocks)
-    assert isinstance(top, Ranks)
-    assert isinstance(place, Place)
+    rules: Any = [
+        RaceSettings(("a", "b", "c"), question="ranks", **asked).rule(9)
+        for asked in ({}, {"top": 2}, {"candidate": "c"}, {"blocks": True})
+    ]
+    whole, top, place, _ = rules
+    assert [type(rule).__name__ for rule in rules] == ["Ranks", "Ranks", "Place", "Blocks"]
     assert (whole.top, top.top, place.candidate) == (3, 2, 2)

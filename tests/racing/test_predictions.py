@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from race_cases import answer_all
 from tombola.engine.compiler import compiled
 from tombola.errors import ParameterError
 from tombola.paper.extensions.racing import (
@@ -64,11 +65,7 @@ def expected_wealth(
 
 @pytest.mark.parametrize(("N", "k", "count"), [(4, 3, 6), (5, 2, 4)])
 def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
-    for table, side in cases(count, N, k):
-        for level in (1e-9, 0.3):
-            error, wealth = expected_wealth(table, side, level)
-            assert error <= level
-            assert wealth <= 1.0 + 1e-12
+    check_guarantee(cases(count, N, k), (1e-9, 0.3))
 
 
 @pytest.mark.full
@@ -78,11 +75,15 @@ def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
 def test_guarantee_with_history_exactly_larger(question: Any) -> None:
     """Lists of 6 rows, compiled: 720 orders of each."""
     with compiled():
-        for table, side in cases(12, 6, 3):
-            for level in (1e-9, 0.2, 0.6):
-                error, wealth = expected_wealth(table, side, level, **question)
-                assert error <= level
-                assert question or wealth <= 1.0 + 1e-12
+        check_guarantee(cases(12, 6, 3), (1e-9, 0.2, 0.6), **question)
+
+
+def check_guarantee(tables: Any, levels: tuple[float, ...], **question: Any) -> None:
+    for table, side in tables:
+        for level in levels:
+            error, wealth = expected_wealth(table, side, level, **question)
+            assert error <= level
+            assert question or wealth <= 1.0 + 1e-12
 
 
 def test_adjusted_losses_keep_mean_and_range() -> None:
@@ -198,9 +199,7 @@ def test_race_equals_simulated_race_with_history() -> None:
     rng = np.random.default_rng(3)
     table, history = rng.random((40, 3)) * [0.5, 0.8, 1.0], rng.random((40, 5))
     race = Race(["a", "b", "c"], 40, history=history, known={"b": table[:, 1]}, seed=4)
-    while not race.done:
-        for call in race.calls():
-            race.record(call, loss=table[call.row_index, race.candidates.index(call.candidate)])
+    answer_all(race, lambda call: float(table[call.row_index, race.candidates.index(call.candidate)]))
     rule = RaceSettings(("a", "b", "c")).rule(40)
     side = SideInformation.of(race.candidates, race.rows, {"b": table[:, 1]}, history)
     assert InformedRule(rule, side).play(table, np.array(race._order, np.uint32)) == race.calls_made

@@ -1,6 +1,5 @@
 """Strata: the shared level by enumeration of all small lists and orders, an injected fault, and live races."""
 
-import math
 from collections.abc import Callable
 from itertools import combinations, product
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.errors import ParameterError
+from race_cases import answer_all
+from tombola.errors import ParameterError, SessionError
 from tombola.order import draw_order
 from tombola.persistence.race_file import RaceFile
 from tombola.pool import Pool
@@ -109,28 +109,19 @@ def losses_of(call: Any) -> float:
     return float(TABLE[call.row_index, "abc".index(call.candidate)])
 
 
-def finish(one: Race, count: int | None = None) -> Race:
-    while not one.done:
-        for call in one.calls(count):
-            one.record(call, loss=losses_of(call), cost=0.1 + 0.05 * (call.candidate == "b"))
-    return one
-
-
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("known", [None, {"b": {str(row): float(TABLE[row, 1]) for row in range(0, 90, 2)}}])
 def test_group_answers_are_those_of_a_race_on_the_group(question: dict[str, Any], known: Any) -> None:
     """Each group, raced alone in its order at its share of the level, gives the same answer after the same rows."""
-    one = finish(Race("abc", 90, strata=LABELS, seed=5, known=known, **question))
+    one = answer_all(Race("abc", 90, strata=LABELS, seed=5, known=known, **question), losses_of)
     for name, result in one.by_group.items():
         members = [row for row in one._order if LABELS[row] == name]
         on_file = known and {"b": {row: loss for row, loss in known["b"].items() if int(row) in members}}
         alone = Race("abc", [str(row) for row in sorted(members)], known=on_file, seed=0, level=0.05 / 4, **question)
         alone._order = [sorted(members).index(row) for row in members]
         alone._await_row()
-        while not alone.done:
-            for call in alone.calls():
-                alone.record(call, loss=float(TABLE[int(call.row), "abc".index(call.candidate)]))
+        answer_all(alone, lambda call: float(TABLE[int(call.row), "abc".index(call.candidate)]))
         assert (result.answer, result.proved, result.rows_counted) == (alone.answer, alone.proved, alone.rows_counted)
 
 
@@ -144,38 +135,33 @@ def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) 
         live = Race(pool.actions, 90, seed=0, strata=labels, **question)
         live._order = draw_order("random", 90, RngStreams(seed).order()).tolist()
         live._await_row()
-        finish(live, 1)
+        while not live.done:
+            for call in live.calls(1):
+                live.record(call, loss=losses_of(call), cost=0.1 + 0.05 * (call.candidate == "b"))
         answers = [result.answer for result in live.by_group.values()]
         assert (live.calls_made, live.rows_counted, live.answer) == (found.calls, found.rows, found.answers[0].names)
         assert answers == [group.names for group in found.answers[1:]]
         if "max_cost" in question:
             assert live.cost == pytest.approx(found.cost)
             assert found.cost <= 9.0
+    groups = [group.outcomes[-1].answers for group in one.by_group.values()]
+    assert groups == [(answer,) for answer in one.outcomes[-1].answers[1:]]
 
 
 @pytest.mark.usefixtures("plainly")
 def test_decided_groups_are_not_called() -> None:
     """The list is long decided when the small, close group still needs calls."""
-    labels = ["easy"] * 300 + ["close"] * 60
-    one = Race(["a", "b"], rows=360, strata=labels, seed=2)
+    one = Race(["a", "b"], rows=360, strata=["easy"] * 300 + ["close"] * 60, seed=2)
     late: list[int] = []
     while not one.done:
         decided = one.whole.proved and one.by_group["easy"].proved
         for call in one.calls():
-            if decided:
-                late.append(call.row_index)
-            close = call.row_index >= 300
-            loss = (
-                float(call.candidate == "b")
-                if not close
-                else float((call.row_index % 2 == 0) == (call.candidate == "b"))
-            )
-            one.record(call, loss=loss)
-    assert late
+            late += [call.row_index] if decided else []
+            is_worse = call.row_index < 300 or call.row_index % 2 == 0
+            one.record(call, loss=float(is_worse == (call.candidate == "b")))
     assert min(late) >= 300
-    assert one.by_group["close"].proved is None
+    assert (one.by_group["close"].proved, one.proved) == (None, None)
     assert "close: tie: a and b" in one.verdict
-    assert one.proved is None
 
 
 @pytest.mark.usefixtures("plainly")
@@ -194,15 +180,11 @@ def test_gate_fails_in_one_group() -> None:
 def test_race_file_stores_the_groups(tmp_path: Any) -> None:
     settings, rows = RaceSettings(("a", "b", "c"), seed=5), [str(row) for row in range(90)]
     groups = strata.Strata.of(LABELS, 90, "subject")
-    with RaceFile.start(tmp_path / "my.race", settings, rows, strata=groups) as file:
-        while not file.race.done:
-            for call in file.calls(4):
-                file.record(call.ticket, loss=losses_of(call))
-        verdict = file.race.verdict
+    RaceFile.start(tmp_path / "my.race", settings, rows, strata=groups).close()
     with RaceFile.at(tmp_path / "my.race", settings, rows, strata=groups) as again:
-        assert again.race.verdict == verdict
-        assert "by subject, all with probability 0.95 or more: law: " in verdict
-    with pytest.raises(Exception, match="holds another race, with different groups"):
+        finished = answer_all(again.race, losses_of)
+        assert "by subject, all with probability 0.95 or more: law: " in finished.verdict
+    with pytest.raises(SessionError, match="holds another race, with different groups"):
         RaceFile.at(tmp_path / "my.race", settings, rows)
 
 
@@ -219,12 +201,12 @@ def test_wrong_labels_are_rejected(labels: Any, words: str) -> None:
 
 def test_estimate_of_rows_counts_open_groups_only() -> None:
     one = Race("abc", 90, strata=LABELS, seed=5)
-    assert one.rows_remaining is None
+    assert (one.rows_remaining, one.rows_remaining_range) == (None, None)
     while not one.done:
         for call in one.calls():
             one.record(call, loss=losses_of(call))
-        remaining = one.rows_remaining
+        remaining, ends = one.rows_remaining, one.rows_remaining_range
         assert remaining is not None
-        assert 0 <= remaining <= 90 - one._cursor
+        assert ends is not None
+        assert 0 <= ends[0] <= remaining <= ends[1] <= 90 - one._cursor
     assert one.rows_remaining == 0
-    assert math.isclose(sum(one.strata.sizes) if one.strata else 0, 90)

@@ -1,6 +1,7 @@
 """Answers, correctness, rows remaining and verdict sentences."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,18 +16,12 @@ from tombola.racing.verdict import is_exact, is_wrong, rows_remaining
 pytestmark = pytest.mark.usefixtures("plainly")
 
 
-def race_with_constant_difference(rows: int, by: float) -> Race:
-    """Return a race of two candidates with a constant difference, after two rows."""
-    race = Race("ab", rows, seed=1)
-    for call in race.calls(4):
-        race.record(call, loss=by * (call.candidate == "b"))
-    return race
-
-
 @pytest.mark.parametrize(("rows", "least"), [(60, 59), (100_000, 700)])
 def test_rows_remaining_for_small_differences(rows: int, least: int) -> None:
     """There is no spread at all, but no row counts for more than its difference of .004."""
-    race = race_with_constant_difference(rows, by=0.004)
+    race = Race("ab", rows, seed=1)
+    for call in race.calls(4):
+        race.record(call, loss=0.004 * (call.candidate == "b"))
     guess, ends = race.rows_remaining, race.rows_remaining_range
     answer_all(race, {"a": 0.0, "b": 0.004})
     assert guess is not None
@@ -56,36 +51,71 @@ def test_range_of_remaining_rows_is_calibrated() -> None:
     assert 0.9 < np.mean(means) / np.mean(needed) < 2.6
 
 
+STEPS = {"a": 0.0, "b": 0.4, "c": 0.7, "d": 1.0}
+LEVEL = {"a": 0.5, "b": 0.5, "c": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "options", "losses", "verdict"),
+    [
+        ("ab", 4, {}, {"a": 0.5, "b": 0.6}, "a is the best of 2 candidates on these 4 rows, for certain"),
+        ("ab", 4, {}, LEVEL, "not separable on this list: a and b have the same mean loss on all rows, for"),
+        ("abc", 4, {"top": 2}, {"a": 0.0, "b": 0.5, "c": 0.5},
+         "not separable on this list: b and c have the same mean loss on all rows, behind a, for certain"),
+        ("abc", 6, {"baseline": "a"}, {"a": 0.5, "b": 0.5, "c": 0.0},
+         "b is not better than a (the same mean loss on 6 rows), c is better than a (mean loss lower by 0.5 on 5 rows"),
+        ("abc", 4, {"question": "ranks"}, LEVEL,
+         "not separable on this list: 2 of 3 ranks are not settled on these 4 rows; ranks still possible: 1 to 2 a, "
+         "1 to 2 b and 3 c, for certain: the whole table is known"),
+        ("dcba", 400, {"question": "ranks"}, STEPS,
+         "the order of 4 candidates on these 400 rows: a, b, c and d, with probability 0.95 or more; "),
+        ("dcba", 400, {"question": "ranks", "candidate": "b"}, STEPS,
+         "b has rank 2 of 4 candidates on these 400 rows, with probability 0.95 or more; "),
+        ("ab", 40, {"max_calls": 4}, {"a": 0.0, "b": 1.0},
+         "undecided: nothing is proved, each of 2 candidates on these 40 rows may be the best, where a leads by 1 in "
+         "mean loss; 2 rows, 4 of 80 calls; "),
+    ],
+)  # fmt: skip
+def test_verdict_of_finished_race(names: str, rows: int, options: Any, losses: dict[str, float], verdict: str) -> None:
+    """Calls are saved only if the question is answered, and drops of no bet that reached its goal are certain."""
+    race = answer_all(Race(names, rows, seed=1, **options), losses)
+    assert race.verdict.startswith(verdict)
+    assert ("saved" in race.verdict) == race.rule.done
+    if race.settings.baseline:
+        assert [(one.candidate, one.wealth) for one in race.dropped] == [("c", math.inf), ("b", math.inf)]
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        ({}, "open: nothing is proved yet, each of 3 candidates on these 40 rows may be the best; 0 rows, "),
+        ({"baseline": "a"}, "open on these 40 rows: nothing is proved yet on whether b (no row yet) or c (no row yet) "
+         "is better than a; "),
+        ({"question": "ranks"}, "open: no rank of 3 candidates on these 40 rows is proved yet; "),
+        ({"question": "ranks", "candidate": "b"}, "open: nothing is proved yet of the rank of b among 3 candidates "
+         "on these 40 rows; "),
+    ],
+)  # fmt: skip
+def test_verdict_of_open_race(options: Any, verdict: str) -> None:
+    """Before anything is proved, a probability would be that of no statement."""
+    race = Race("abc", 40, seed=1, **options)
+    first = race.calls()
+    assert race.verdict.startswith(verdict)
+    assert "probability" not in race.verdict
+    assert "0 of 120 calls answered, 3 issued" in race.verdict
+    for call in first:
+        race.record(call, loss=0.25)
+    assert "1 row, 3 of 120 calls;" in race.verdict
+    assert ("where a, b and c are level" in race.verdict) == (not options)
+
+
 def test_verdict_is_certain_only_without_early_drop() -> None:
     """The last rows of a candidate that was dropped were never counted, even if it was asked for all of them."""
-    close = Race("ab", 4, seed=1)
-    for call in close.calls(8):
-        close.record(call, loss=0.5 + 0.1 * (call.candidate == "b"))
-    assert "a is the best of 2 candidates on these 4 rows, for certain" in close.verdict
     far = Race("abc", 60, seed=1)
     for call in far.calls(180):
         far.record(call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.row_index == 0), "c": 1.0}[call.candidate])
     assert far.rows_counted == 60
     assert "with probability 0.95 or more" in far.verdict
-
-
-def test_verdict_of_an_open_race_counts_answers_and_ties() -> None:
-    race = Race(["a", "b", "c"], rows=60, seed=1)
-    first = race.calls()
-    assert "0 rows, 0 of 180 calls answered, 3 issued" in race.verdict
-    for call, loss in zip(first, (0.25, 0.25, 0.5), strict=True):
-        race.record(call, loss=loss)
-    assert ", where a and b are level; 1 row, 3 of 180 calls" in race.verdict
-    assert "issued" not in race.verdict
-
-
-def test_verdict_names_ties() -> None:
-    """a is better than both, and one more is asked for."""
-    race = answer_all(Race("abc", 4, seed=1, top=2), {"a": 0.0, "b": 0.5, "c": 0.5})
-    assert "not separable on this list: b and c have the same mean loss on all rows, behind a, for" in race.verdict
-    assert answer_all(Race("ab", 4, seed=1), {"a": 0.5, "b": 0.5}).verdict.startswith(
-        "not separable on this list: a and b have the same mean loss on all rows, for certain"
-    )
 
 
 def test_within_answers_with_one_of_a_tie() -> None:
@@ -98,12 +128,17 @@ def test_within_answers_with_one_of_a_tie() -> None:
     assert race.verdict.startswith("b is within 0.01 of the best of 3 candidates on these 2 rows, for certain")
 
 
-def test_verdict_of_gate() -> None:
-    """b ties, and c cannot be caught any more: no bet has reached the goal."""
-    race = answer_all(Race("abc", 6, seed=1, baseline="a"), {"a": 0.5, "b": 0.5, "c": 0.0})
-    assert "b is not better than a (the same mean loss on 6 rows)" in race.verdict
-    assert "c is better than a (mean loss lower by 0.5 on 5 rows)" in race.verdict
-    assert [(one.candidate, one.wealth) for one in race.dropped] == [("c", math.inf), ("b", math.inf)]
+def test_answer_of_ranks() -> None:
+    """The first ranks need fewer calls than all."""
+    race = answer_all(Race("dcba", 400, seed=1, question="ranks"), STEPS)
+    assert (race.proved, race.leader, race.active) == (True, "a", ())
+    assert (race.answer, race.rank_sets["c"]) == (("a", "b", "c", "d"), (3, 3))
+    assert {one.against for one in race.dropped} == {""}
+    close = {**STEPS, "d": 0.75}
+    first = answer_all(Race("dcba", 400, seed=1, question="ranks", top=2), close)
+    assert first.verdict.startswith("the first 2 in order of 4 candidates on these 400 rows: a and b, with probability")
+    assert first.rank_sets["c"] == (3, 4)
+    assert first.calls_made < answer_all(Race("dcba", 400, seed=1, question="ranks"), close).calls_made
 
 
 def test_is_wrong_for_top() -> None:
@@ -113,47 +148,6 @@ def test_is_wrong_for_top() -> None:
     assert not is_wrong(rule, np.array([0.0, 100.0, 10.0]))
     assert not is_wrong(rule, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
     assert is_wrong(rule, np.array([0.0, 9.0, 10.0]))
-
-
-STEPS = {"a": 0.0, "b": 0.4, "c": 0.7, "d": 1.0}
-
-
-def test_verdict_of_ranks() -> None:
-    race = Race("dcba", 400, seed=1, question="ranks")
-    assert race.verdict.startswith("open: no rank of 4 candidates on these 400 rows is proved yet;")
-    answer_all(race, STEPS)
-    assert race.verdict.startswith(
-        "the order of 4 candidates on these 400 rows: a, b, c and d, with probability 0.95 or more; "
-    )
-    assert race.answer == ("a", "b", "c", "d")
-    assert race.rank_sets == {"a": (1, 1), "b": (2, 2), "c": (3, 3), "d": (4, 4)}
-    assert (race.proved, race.leader, race.active) == (True, "a", ())
-    assert race.rows_counted < 400
-    assert {one.against for one in race.dropped} == {""}
-
-
-def test_verdict_of_first_ranks_needs_fewer_calls() -> None:
-    close = {"a": 0.0, "b": 0.4, "c": 0.7, "d": 0.75}
-    first = answer_all(Race("dcba", 400, seed=1, question="ranks", top=2), close)
-    assert first.verdict.startswith("the first 2 in order of 4 candidates on these 400 rows: a and b, with probability")
-    assert first.rank_sets["c"] == (3, 4)
-    assert first.calls_made < answer_all(Race("dcba", 400, seed=1, question="ranks"), close).calls_made
-
-
-def test_verdict_of_place() -> None:
-    race = Race("dcba", 400, seed=1, question="ranks", candidate="b")
-    assert race.verdict.startswith("open: nothing is proved yet of the rank of b among 4 candidates on these 400 rows;")
-    answer_all(race, STEPS)
-    assert race.verdict.startswith("b has rank 2 of 4 candidates on these 400 rows, with probability 0.95 or more; ")
-    assert (race.proved, race.answer, race.rank_sets) == (True, ("b",), {"b": (2, 2)})
-    assert race.rows_counted < 400
-
-
-def test_verdict_of_ranks_with_ties() -> None:
-    race = answer_all(Race("abc", 4, seed=1, question="ranks"), {"a": 0.5, "b": 0.5, "c": 0.6})
-    assert (race.proved, race.done) == (None, True)
-    assert race.verdict.startswith("not separable on this list: 2 of 3 ranks are not settled on these 4 rows; ")
-    assert "1 to 2 a, 1 to 2 b and 3 c, for certain: the whole table is known" in race.verdict
 
 
 def test_verdict_of_ranks_is_not_certain_after_a_wrong_early_decision() -> None:
@@ -189,30 +183,3 @@ def test_contradiction_of_place_is_reported() -> None:
     race.rule.state.rank_range[:] = [3.0, 2.0]
     assert race.verdict.startswith("contradiction: the rank of b was proved above 2 and below 3")
     assert race.proved is None
-
-
-def test_verdict_without_proof_has_no_probability() -> None:
-    """Before anything is proved, a probability would be that of no statement."""
-    race = Race("ab", 40, seed=1, max_calls=4)
-    assert race.verdict.startswith(
-        "open: nothing is proved yet, each of 2 candidates on these 40 rows may be the best;"
-    )
-    gate = Race("abc", 40, seed=1, baseline="a")
-    assert gate.verdict.startswith(
-        "open on these 40 rows: nothing is proved yet on whether b (no row yet) or c (no row yet) is better than a;"
-    )
-    for one in (race, gate):
-        assert "probability" not in one.verdict
-    answer_all(race, {"a": 0.0, "b": 1.0})
-    assert race.verdict.startswith("undecided: nothing is proved, each of 2 candidates")
-    assert "where a leads by 1 in mean loss" in race.verdict
-
-
-def test_undecided_race_at_its_limit_saves_no_calls() -> None:
-    race = Race(["a", "b"], rows=100, max_calls=6, seed=1)
-    while not race.done:
-        for call in race.calls():
-            race.record(call, loss=0.5)
-    assert race.proved is None
-    assert "6 of 200 calls" in race.verdict
-    assert "saved" not in race.verdict

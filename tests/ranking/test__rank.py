@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,25 +27,16 @@ def right_or_wrong(rows: int, shares: list[float], seed: int) -> np.ndarray:
 
 
 def test_full_table_has_both_readings_and_exact_ranks() -> None:
+    """Scores reverse the order of losses; a pool has losses."""
     losses = right_or_wrong(200, [0.1, 0.3, 0.6], seed=1)
     found = rank(losses, kind="losses", names=["a", "b", "c"])
     assert [one.name for one in found.readings] == ["this list", "beyond this list"]
     assert [found.rank_set(name) for name in "abc"] == [(1, 1), (2, 2), (3, 3)]
     assert json.loads(json.dumps(found.to_json()))["readings"][0]["exact"]
-
-
-def test_scores_reverse_the_order_of_losses() -> None:
-    values = right_or_wrong(150, [0.2, 0.5, 0.8], seed=2)
-    as_losses = rank(values, kind="losses", reading="this list")
-    as_scores = rank(values, kind="scores", reading="this list")
-    assert as_losses.order() == as_scores.order()[::-1]
-    assert as_scores.value(float(as_scores.means[2])) == pytest.approx(values[:, 2].mean())
-
-
-def test_direction_is_asked_for() -> None:
-    with pytest.raises(ParameterError, match="kind='losses'"):
-        rank([[0.0, 1.0]])
-    assert rank(Pool([[0.0, 1.0]] * 30)).kind == "losses"
+    assert rank(Pool(losses)).kind == "losses"
+    scores = rank(losses, kind="scores", reading="this list")
+    assert scores.order() == found.order()[::-1]
+    assert scores.value(float(scores.means[2])) == pytest.approx(losses[:, 2].mean())
 
 
 def test_ties_share_their_rank_set() -> None:
@@ -52,6 +44,8 @@ def test_ties_share_their_rank_set() -> None:
     found = rank(losses, kind="losses", reading="this list")
     assert [found.rank_set(name) for name in found.names] == [(1, 1), (2, 3), (2, 3)]
     assert found.compare("1", "2") == "1 and 2 are tied (this list)."
+    near, far = (found.rows_to_separate("0", "1", "this list"), found.rows_to_separate("1", "2", "this list"))
+    assert near < far == math.inf
 
 
 def test_binomial_pvalues_equal_definition() -> None:
@@ -118,12 +112,6 @@ def test_clusters_cover_and_rows_of_clusters_as_independent_do_not() -> None:
     assert wrong[False] > 90
 
 
-def test_too_few_clusters_are_refused() -> None:
-    losses = right_or_wrong(60, [0.1, 0.9], seed=6)
-    with pytest.raises(ParameterError, match="enough rows or clusters"):
-        rank(losses, kind="losses", clusters=[0, 1] * 30, reading="beyond this list")
-
-
 def test_intervals_of_a_sorted_file_contain_the_means() -> None:
     """In file order the bets follow the sorting, and nearly all intervals miss their means."""
     losses = np.random.default_rng(0).random((400, 4)) ** [1, 2, 3, 4]
@@ -162,12 +150,6 @@ def test_clusters_of_unequal_size_keep_the_level_at_all_looks() -> None:
     assert 0 < wrong <= 0.5 * len(orders)
 
 
-def test_scattered_clusters_are_refused_in_order() -> None:
-    """The first row of a large cluster comes early in a shuffle of rows, so that clusters are not in random order."""
-    with pytest.raises(ParameterError, match="shuffle whole clusters"):
-        rank([[0.0, 1.0]] * 4, kind="losses", clusters=["a", "b", "a", "b"], in_order=True)
-
-
 def test_ties_of_exact_ranks_dominate() -> None:
     """c is worse in one metric and equal in the other; equal candidates do not exclude each other."""
     error, price = [[0.0, 1.0, 1.0, 0.0]] * 40, [[1.0, 0.0, 1.0, 1.0]] * 40
@@ -183,25 +165,39 @@ def test_metrics_share_the_level_and_give_a_front() -> None:
     assert found.metrics["error"].readings[0].level == pytest.approx(0.025)
     assert found.front() == ["a", "b"]
     assert found.front_sentences()[0].startswith("On this list: 2 of 3 candidates may be on the Pareto front: a, b")
-    assert "<h4>price</h4>" in found._repr_html_()
-    one_metric = rank(
-        {"error": right, "price": cheap}, kind={"error": "losses", "price": "scores"}, names=["a", "b", "c"]
-    )
-    assert one_metric.metrics["price"].kind == "scores"
+    assert "<strong>price</strong>" in found._repr_html_()
+    kinds: Any = {"error": "losses", "price": "scores"}
+    assert rank({"error": right, "price": cheap}, kind=kinds).metrics["price"].kind == "scores"
+
+
+PERCENT = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
+METRICS = {"error": [[0.0, 1.0]], "price": [[0.0, 1.0]]}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("table", "options", "message"),
     [
-        ({"kind": {"error": "losses", "size": "losses"}}, "kind of the metrics error, price, got 'size'"),
-        ({"kind": "losses", "range": {"size": (0, 1)}}, "range of the metrics"),
+        ([[0.0, 1.0]], {"kind": None}, "kind='losses'"),
+        ("x.csv", {}, r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"),
+        ([[0.0, 7.0], [3.0, 2.0]], {"kind": "scores"}, r"range=\(0, 10\)"),
+        # A range over two units would rank 80 (percent) before 0.9.
+        (PERCENT, {"kind": "scores", "names": "abc"}, r"\(outside only in b\); in percent\? divide it by 100"),
+        (PERCENT, {"names": ["a_seconds", "b_seconds", "c_seconds"]}, r"write range=\(0, 100\)"),
+        ([[0.0, 1.0]] * 60, {"clusters": [0, 1] * 30, "reading": "beyond this list"}, "enough rows or clusters"),
+        # The first row of a large cluster comes early in a shuffle of rows: clusters are not in random order.
+        ([[0.0, 1.0]] * 4, {"clusters": ["a", "b", "a", "b"], "in_order": True}, "shuffle whole clusters"),
+        (METRICS, {"kind": {"size": "losses"}}, "kind of the metrics error, price, got 'size'"),
+        (METRICS, {"range": {"size": (0, 1)}}, "range of the metrics"),
+        ([[0.0, 1.0]], {"kind": {"error": "losses"}}, "give a mapping of tables too"),
+        ([[0.0, 1.0]], {"missing": "best"}, "expected one of missing='keep'"),
+        ([[np.nan, 1.0]], {"missing": "drop"}, "expected rows with answers"),
+        (Pool([[0.0, 1.0]]), {"kind": "scores"}, "as in the table, got 'scores' and None; leave them out"),
+        (Pool([[0.0, 1.0]]), {"names": ["a"]}, "expected 2 different names, got 1"),
     ],
-)
-def test_unknown_metrics_are_refused(arguments: dict[str, Any], message: str) -> None:
+)  # fmt: skip
+def test_tables_and_options_that_do_not_fit_are_refused(table: Any, options: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        rank({"error": [[0.0, 1.0]], "price": [[0.0, 1.0]]}, **arguments)
-    with pytest.raises(ParameterError, match="give a mapping of tables too"):
-        rank([[0.0, 1.0]], kind={"error": "losses"})
+        rank(table, **{"kind": "losses", **options})
 
 
 @pytest.mark.usefixtures("without_intervals")
@@ -230,12 +226,6 @@ def test_looks_at_a_growing_table_only_add_claims_in_order() -> None:
         assert earlier.any()
 
 
-def test_values_outside_the_range_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"range=\(0, 10\)"):
-        rank([[0.0, 7.0], [3.0, 2.0]], kind="scores")
-    assert rank([[0.0, 7.0], [3.0, 2.0]], kind="scores", range=(0, 10), reading="this list").value(0.0) == 10.0
-
-
 def test_page_escapes_names() -> None:
     losses = right_or_wrong(50, [0.1, 0.9], seed=10)
     found = rank(losses, kind="losses", names=["<script>alert(1)</script>", "b"])
@@ -245,44 +235,38 @@ def test_page_escapes_names() -> None:
     assert "<script>alert" not in found._repr_html_()
 
 
-def test_rows_to_separate_falls_with_the_gap() -> None:
-    losses = right_or_wrong(500, [0.3, 0.33, 0.5], seed=11)
-    found = rank(losses, kind="losses", names=["a", "b", "c"])
-    near, far = (found.rows_to_separate("a", other, "beyond this list") for other in ("b", "c"))
-    assert far < near
-
-
 def test_incomplete_rows_are_counted_or_the_worst() -> None:
     table = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, 0.0]] * 20)
     kept = rank(table, kind="scores", names=["a", "b"], reading="this list")
     assert (kept.n_incomplete, kept.to_json()["rows_not_used"]) == (20, 20)
     assert "20 rows of 60 with a missing answer not used" in str(kept)
-    filled = rank(table, kind="scores", names=["a", "b"], reading="this list", missing="worst")
+    filled = rank(table, kind="scores", reading="this list", missing="worst")
     assert (filled.n_incomplete, filled.readings[0].exact) == (0, True)
-    assert "the ranks are exact, with 20 missing answers counted as the worst value." in str(filled)
     assert filled.to_json()["answers_counted_as_worst"] == 20
-    beyond = rank(table, kind="scores", reading="beyond this list", missing="worst")
-    assert "(with 20 missing answers counted as the worst value)" in str(beyond)
     assert filled.value(float(filled.means[0])) == pytest.approx(2 / 3)
     dropped = rank(table, kind="scores", reading="this list", missing="drop", clusters=[n // 3 for n in range(60)])
     assert (dropped.population, dropped.n_incomplete, dropped.readings[0].exact) == (40, 0, True)
     assert dropped.to_json()["rows_left_out"] == 20
-    assert "On this list, without the 20 rows left out: the ranks are exact" in str(dropped)
     sentence = "20 of 60 rows have a missing answer and were left out; the ranks are about the other 40."
     for text in (str(dropped), dropped._repr_html_(), ranking_page(dropped, "ranks")):
         assert sentence in text
         assert "answered every row" not in text
-    beyond = rank(table, kind="scores", reading="beyond this list", missing="drop")
-    assert "Beyond this list, for rows like these (without the 20 rows left out): " in str(beyond)
-    one = rank(table[:3], kind="scores", reading="this list", missing="drop")
-    assert "1 of 3 rows has a missing answer and was left out; the ranks are about the other 2." in str(one)
-    full = rank(table[[0, 2]], kind="scores", reading="this list", missing="drop")
-    assert (full.missing_text, full.to_json()["rows_left_out"]) == ("", 0)
-    assert "the ranks are exact, because every candidate has answered every row." in str(full)
-    with pytest.raises(ParameterError, match="expected one of missing='keep'"):
-        rank(table, kind="scores", missing="best")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError):
-        rank([[np.nan, 1.0]], kind="scores", missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "sentence"),
+    [
+        (60, {"missing": "worst"}, "the ranks are exact, with 20 missing answers counted as the worst value."),
+        (60, {"missing": "worst", "reading": "beyond this list"}, "20 missing answers counted as the worst value)"),
+        (60, {"missing": "drop"}, "On this list, without the 20 rows left out: the ranks are exact"),
+        (60, {"missing": "drop", "reading": "beyond this list"}, "rows like these (without the 20 rows left out): "),
+        (3, {"missing": "drop"}, "1 of 3 rows has a missing answer and was left out; the ranks are about the other 2."),
+        (1, {"missing": "drop"}, "the ranks are exact, because every candidate has answered every row."),
+    ],
+)  # fmt: skip
+def test_sentences_about_incomplete_rows(rows: int, options: Any, sentence: str) -> None:
+    table = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, 0.0]] * 20)[:rows]
+    assert sentence in str(rank(table, kind="scores", **{"reading": "this list", **options}))
 
 
 def run(*words: object) -> str:
@@ -303,12 +287,10 @@ def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(cell: Any,
         assert sentence in found
         assert "are exact" not in found
     facts = json.loads(run(path, "--scores", "--json"))
-    assert facts["candidates_left_out"] == ["c"]
-    assert [one["exact"] for one in facts["readings"]] == [False, False]
     both = json.loads(run(f"x={path}", f"y={path}", "--scores", "--json"))
-    assert [one["candidates_left_out"] for one in both["metrics"].values()] == [["c"], ["c"]]
-    path.write_text(path.read_text().replace(",c\n", ",remark\n").replace("%", " words"))
-    assert json.loads(run(path, "--scores", "--ignore", "remark", "--json"))["readings"][0]["exact"]
+    for one in (facts, *both["metrics"].values()):
+        assert one["candidates_left_out"] == ["c"]
+        assert [reading["exact"] for reading in one["readings"]] == [False, False]
 
 
 def test_half_filled_table_names_the_race_that_finishes_it(tmp_path: Path) -> None:
@@ -353,20 +335,6 @@ def test_timeouts_in_a_frame_are_refused() -> None:
     assert found.value(found.means[1]) == pytest.approx((2 + 60 + 3) / 3)
 
 
-def test_candidate_in_percent_is_named() -> None:
-    """A range over two units would rank 80 (percent) before 0.9."""
-    table = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
-    with pytest.raises(ParameterError, match=r"\(outside only in b\); in percent\? divide it by 100") as refused:
-        rank(table, kind="scores", names=["a", "b", "c"])
-    assert "range" not in str(refused.value)
-
-
-def test_run_times_of_different_magnitude_are_one_unit() -> None:
-    table = np.column_stack([np.linspace(0, 1, 20), np.linspace(59, 99, 20), np.linspace(0, 1, 20)])
-    with pytest.raises(ParameterError, match=r"write range=\(0, 100\)"):
-        rank(table, kind="losses", names=["a_seconds", "b_seconds", "c_seconds"])
-
-
 def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("id,a,b\n" + "".join(f"q{i},{i % 3},{i % 5}\n" for i in range(30)))
@@ -374,16 +342,8 @@ def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
     found, frame = rank(table), rank([[i % 3, i % 5] for i in range(30)], kind="scores", names="ab", range=(0, 10))
     assert str(found) == str(frame)
     for wrong in ({"kind": "losses"}, {"range": (0, 5)}):
-        with pytest.raises(ParameterError, match=r"as in the table, got .*; leave it out"):
+        with pytest.raises(ParameterError, match=r"as in the table, got .*; leave them out"):
             rank(table, **wrong)
-    with pytest.raises(ParameterError, match=r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"):
-        rank("x.csv")
-
-
-def test_ranking_of_a_table_names_a_column_in_another_unit(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
-    assert "On this list, without b:" in str(rank(read_table(path)))
 
 
 def test_pool_of_scores_gives_no_warning(recwarn: pytest.WarningsRecorder) -> None:

@@ -158,5 +158,5 @@ def test_other_commands_suggest_the_range_of_the_data() -> None:
     with pytest.raises(ParameterError, match=r"range of the column \(--range 0,5, or"):
         parse_statement("mean(a) > 4.5")
     call: Any = SimpleNamespace(candidate="a", row="x")
-    with pytest.raises(FeedbackError, match=r"give the true range, such as range=\(0, 10\)"):
+    with pytest.raises(FeedbackError, match=r"a score from 0 to 5, .* or give the true range"):
         loss_and_cost(call, 7.0, Units(0, 5, scores=True))

@@ -20,10 +20,9 @@ from tombola.pool import Pool
 from tombola.racing._race import COST_ROUNDING
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
-from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.elimination import Elimination
 from tombola.racing.rules.ranks import Place
-from tombola.racing.strata import Strata, share_of_level
+from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds
 
@@ -32,10 +31,7 @@ _RANGE_QUANTILES = (0.05, 0.95)
 
 
 class _Answer(NamedTuple):
-    """Answer of a simulated race: names, or one text with a rank.
-
-    wrong: whether the table contradicts it.
-    """
+    """Answer of a simulated race: names, or one text with a rank; `wrong` by the table."""
 
     names: tuple[str, ...]
     decided: bool
@@ -116,9 +112,9 @@ class Plan:
 
         Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the whole race.
         """
-        names, sizes = ((), ()) if self.strata is None else (self.strata.names, self.strata.sizes)
+        groups = () if self.strata is None else zip(self.strata.names, self.strata.sizes, strict=True)
         found = {}
-        for at, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
+        for at, (name, size) in enumerate(groups, start=1):
             outcomes = tuple(one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes)
             found[name] = replace(self, rows=size, strata=None, outcomes=outcomes)
         return found
@@ -178,16 +174,12 @@ def plan(
     shuffles  number of simulated races per level
     workers   number of threads; the results do not depend on it
     known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k). None: no cell
-    history   numbers known of every row, (rows, h), as in `Race`; None: no history
-    strata    the group of every row, as in `Race`; `Plan.by_group` has the answers. None: no groups
+    history, strata   as in `Race`
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
     >>> one.answers, one.wrong, one.share < 0.2
     ([(('a',), 20)], 0.0, True)
-    >>> [capped] = plan(pool, seed=1, shuffles=20, max_cost=0.5, max_call_cost=0.02)
-    >>> capped.calls, capped.decided
-    (25.0, 0.0)
     """
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     asked = RaceSettings(
@@ -195,7 +187,9 @@ def plan(
         max_cost=max_cost, max_call_cost=max_call_cost,
     )  # fmt: skip
     groups = None if strata is None else strata if isinstance(strata, Strata) else Strata.of(strata, pool.rows)
-    job = _new_job(pool, _call_costs(pool, asked), groups, _side_of(pool, known, history), count * len(levels))
+    side, workload = _side_of(pool, known, history), Workload.of_rounds(pool.rows * count * len(levels), pool.k)
+    table = cast("Rows", np.ascontiguousarray(pool.losses))
+    job = _Job(table, _call_costs(pool, asked), None if side is None else np.isnan(side.known), groups, side, workload)
     orders, plans = repetition_seeds(seed, count), []
     for settings in (replace(asked, level=level) for level in levels):
         pieces = [(settings, job, one) for one in orders]
@@ -204,39 +198,18 @@ def plan(
     return plans
 
 
-class _PartTable(NamedTuple):
-    """Losses (rows, k), their sums and side information of the list or one group.
+class _Job(NamedTuple):
+    """Input of the simulated races, all of shape (rows, k).
 
-    position: index of each row of the list within the part; -1 if it is not in the part.
+    costs: None without `max_cost`; unknown: cells that take a call, None if nothing is on file.
     """
 
     table: Rows
-    totals: Floats
-    position: NDArray[np.int64]
-    side: SideInformation | None
-
-
-class _Job(NamedTuple):
-    """Input of the simulated races; the first part is the whole list.
-
-    costs: (rows, k), None without `max_cost`; unknown: (rows, k), cells that take a call, None if nothing is on file.
-    """
-
-    parts: tuple[_PartTable, ...]
     costs: Rows | None
     unknown: NDArray[np.bool_] | None
+    strata: Strata | None
+    side: SideInformation | None
     workload: Workload
-
-
-def _new_job(pool: Pool, costs: Rows | None, strata: Strata | None, side: SideInformation | None, races: int) -> _Job:
-    table = cast("Rows", np.ascontiguousarray(pool.losses))
-    parts = [_PartTable(table, pool.totals, np.arange(pool.rows), side)]
-    for members, position in () if strata is None else strata.groups():
-        rows: Floats = np.asarray(table[members], np.float64)
-        own = None if side is None else side.of_rows(members)
-        parts.append(_PartTable(rows, rows.sum(axis=0), position, own))
-    workload = Workload.of_rounds(pool.rows * races, pool.k)
-    return _Job(tuple(parts), costs, None if side is None else np.isnan(side.known), workload)
 
 
 def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
@@ -259,29 +232,32 @@ def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
 
 def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
     """Return the cells of a finished table that are taken as known, or None."""
-    rows = [str(row) for row in range(pool.rows)]
-    if known is None:
-        return None if history is None else SideInformation.of(pool.actions, rows, None, history)
-    if all(isinstance(one, str) for one in known):
-        cells: Any = np.broadcast_to([name in known for name in pool.actions], pool.losses.shape)
-        missing = [name for name in known if name not in pool.actions]
+    if known is None and history is None:
+        return None
+    cells: Any = np.zeros(pool.losses.shape, bool) if known is None else known
+    if all(isinstance(one, str) for one in cells):
+        missing = [name for name in cells if name not in pool.actions]
         if missing:
             raise ParameterError(
                 f"plan: known must be among {', '.join(pool.actions[:6])}, got {missing[0]!r}; use a column name."
             )
-    else:
-        cells = np.asarray(known, bool)
-        if cells.shape != pool.losses.shape:
-            raise ParameterError(
-                f"plan: known must have the shape of the table, {pool.losses.shape}, got {cells.shape}; mark each cell."
-            )
+        cells = np.broadcast_to([name in cells for name in pool.actions], pool.losses.shape)
+    cells = np.asarray(cells, bool)
+    if cells.shape != pool.losses.shape:
+        raise ParameterError(
+            f"plan: known must have the shape of the table, {pool.losses.shape}, got {cells.shape}; mark each cell."
+        )
+    rows = [str(row) for row in range(pool.rows)]
     return SideInformation.of(pool.actions, rows, np.where(cells, pool.losses, np.nan), history)
 
 
 def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
-    order = draw_order("random", len(job.parts[0].table), RngStreams(seed).order())
-    rules = _play_parts(settings, job, order)
-    used = _used_cells(job, rules, order)
+    order = draw_order("random", len(job.table), RngStreams(seed).order())
+    parts = _play_parts(settings, job, order)
+    used = np.zeros(job.table.shape, bool)
+    for part in parts:
+        rows = np.where(part.rule.state.active > 0, part.rule.rows_seen, part.rule.state.drop_row)
+        used[part.position[order] >= 0] |= np.arange(part.rule.rows)[:, None] < rows
     called = used if job.unknown is None else used & job.unknown[order]
     calls, cost = int(np.count_nonzero(called)), 0.0
     if job.costs is not None:
@@ -290,33 +266,19 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
         cost = math.fsum(costs[:calls])
         if calls < costs.size:
             # The row of the first call that is too expensive is not counted.
-            rows = int(np.argwhere(called)[calls, 0])
-            rules = _play_parts(settings, job, order[:rows])
-            used = used[:rows]
-    answers = tuple(_answer(settings, rule, part.totals) for rule, part in zip(rules, job.parts, strict=True))
+            counted = int(np.argwhere(called)[calls, 0])
+            parts, used = _play_parts(settings, job, order[:counted]), used[:counted]
+    answers = tuple(_answer(settings, part.rule, job.table[part.members].sum(axis=0, dtype=float)) for part in parts)
     return _SimulatedRace(calls, int(np.count_nonzero(used.any(axis=1))), cost, answers)
 
 
-def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Elimination]:
-    shared = replace(settings, level=share_of_level(settings.level, len(job.parts) - 1))
-    rules = []
-    for part in job.parts:
-        rules.append(rule := shared.rule(len(part.table)))
-        places = part.position[order]
-        with job.workload.active():
-            player = rule if part.side is None else InformedRule(rule, part.side)
-            player.play(part.table, places[places >= 0].astype(np.uint32))
-    return rules
-
-
-def _used_cells(job: _Job, rules: list[Elimination], order: Order) -> NDArray[np.bool_]:
-    """Return the cells that a rule has used, shape (rows, k), in shuffled order."""
-    used = np.zeros(job.parts[0].table.shape, bool)
-    for rule, part in zip(rules, job.parts, strict=True):
-        members = part.position[order] >= 0
-        rows = np.where(rule.state.active > 0, rule.rows_seen, rule.state.drop_row)
-        used[members] |= np.arange(len(part.table))[:, None] < rows
-    return used
+def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Part]:
+    with job.workload.active():
+        parts = build_parts(settings, len(job.table), job.strata, job.side)
+        for part in parts:
+            places = part.position[order]
+            part.play(job.table[part.members], places[places >= 0].astype(np.uint32))
+    return parts
 
 
 def _affordable(costs: Floats, settings: RaceSettings) -> int:

@@ -13,7 +13,6 @@ known                  an answer on file is never asked; it counts when its row 
 
 import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from itertools import islice
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -29,7 +28,7 @@ from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.known import SideInformation, check_frame_kind
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.strata import Part, Strata, build_parts
-from tombola.racing.verdict import Result, rows_remaining, verdict_of
+from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, verdict_of
 from tombola.readers.to_pool import direction_text
 from tombola.readers.units import Units
 from tombola.rng import RngStreams
@@ -45,7 +44,7 @@ _WORST_LOSS = 1.0
 COST_ROUNDING = 1e-12
 
 
-class Race(ProcessBound):
+class Race(ProcessBound, Answers):
     """Race candidates on a list of rows, with few calls.
 
     The race asks for evaluations by `calls`, and takes the answers by `record`. It shuffles the rows, and drops
@@ -61,6 +60,18 @@ class Race(ProcessBound):
     strata      the group of every row. The question is then asked for each group, too, and `by_group` has the answers:
                 any of them, or the one for the whole list, is wrong with probability at most `level`. None: no groups
     options     level, question and limits: see `RaceSettings`
+
+    Attributes, beside `settings`, `candidates`, `rows` and `strata`, about the whole list:
+
+    answer         names that answer the question; while it is open, all that still may
+    active         names of the candidates not yet dropped
+    leader         name of the active candidate with the smallest mean loss; None before any row
+    mean_losses    mean loss, in [0, 1], by candidate, up to its drop; NaN without rows
+    rank_sets      first and last possible rank by candidate, with question="ranks"; else empty
+    rows_counted   number of rows used as evidence so far, in shuffled order
+    calls_on_file  number of cells (row, candidate) whose answers were known before the race
+    failures       number of failed calls so far; they are also in `calls_answered`
+    failed_call    the call that ended the race by its failure, with on_failure="stop"; else None
 
     >>> race = Race(["small", "large"], rows=1000, seed=1)
     >>> while not race.done:
@@ -119,19 +130,19 @@ class Race(ProcessBound):
     ) -> None:
         self._bind_to_process()
         self.settings = settings = settings.with_seed()
-        self.candidates = settings.candidates
         self.rows, self.side, self.strata = rows, side, strata
-        self._n_cells = len(self.rows) * len(self.candidates)
+        self._n_cells = len(rows) * len(self.candidates)
         self._parts = build_parts(settings, len(rows), strata, side)
         self.rule = self._parts[0].rule
         shuffle = RngStreams(settings.seed or 0).order()
-        self._order = draw_order("random", len(self.rows), shuffle).tolist()
+        self._order = draw_order("random", len(rows), shuffle).tolist()
         self._row = np.zeros(len(self.candidates))
-        self._is_known = ~np.isnan(side.known)
-        self._n_known = int(self._is_known.sum())
+        # Losses by row of the list and candidate, on file or recorded; NaN without an answer.
+        self._losses, self._is_known = side.known.copy(), ~np.isnan(side.known)
+        self.calls_on_file = int(self._is_known.sum())
         # Position in the shuffled order of the first row that is not counted, and the number of rows counted: rows
         # whose group and list are both decided are skipped.
-        self._cursor, self._n_counted = 0, 0
+        self._cursor, self.rows_counted = 0, 0
         # Wealth of the active candidates after each row counted: one number per answer used.
         self._wealth_rows: list[tuple[list[int], Floats]] = []
         # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled table, row by row.
@@ -139,8 +150,8 @@ class Race(ProcessBound):
         self._pending: dict[int, Call] = {}
         self._next_ticket = 1
         self._cost, self._cost_error, self._largest_cost = 0.0, 0.0, 0.0
-        self._failures = 0
-        self._failed_call: Call | None = None
+        self.failures = 0
+        self.failed_call: Call | None = None
         self._await_row()
         self._count_rows()
 
@@ -164,8 +175,7 @@ class Race(ProcessBound):
     def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
         """Record the answer of a call; return False if the same was recorded before.
 
-        ConflictError if another answer was recorded before; FeedbackError if the answer is malformed or the call was
-        not issued.
+        ConflictError if another one was; FeedbackError if the answer is malformed or the call was not issued.
 
         ticket: the call, or its number.
         loss: in [0, 1], lower is better, also with kind="scores"; None if the call failed.
@@ -234,7 +244,7 @@ class Race(ProcessBound):
     @property
     def done(self) -> bool:
         """Whether the race is answered, out of rows, or ended by a limit or failure."""
-        return self._decided or self._failed_call is not None or (self.limit_reached and not self.pending)
+        return self._decided or self.failed_call is not None or (self.limit_reached and not self.pending)
 
     @property
     def _decided(self) -> bool:
@@ -255,16 +265,11 @@ class Race(ProcessBound):
             return False
         if self.cost >= limits.max_cost:
             return True
-        if limits.max_call_cost is None and self._failures == len(self._answers):
+        if limits.max_call_cost is None and self.failures == len(self._answers):
             # No cost is known (a failed call need not report one), so nothing can be reserved: one call at a time.
             return bool(self._pending)
         reserve = max(limits.max_call_cost or 0.0, self._largest_cost)
         return self.cost + (len(self._pending) + 1) * reserve > limits.max_cost * (1.0 + COST_ROUNDING)
-
-    @property
-    def active(self) -> tuple[str, ...]:
-        """The names of the candidates not yet dropped in the race for the whole list."""
-        return self.whole.active
 
     @property
     def dropped(self) -> list[Dropped]:
@@ -277,11 +282,6 @@ class Race(ProcessBound):
         return [Dropped(self.candidates[a], row, against[a], float(state.wealth_at_drop[a])) for row, a in gone]
 
     @property
-    def rows_counted(self) -> int:
-        """The number of rows used as evidence so far, in shuffled order."""
-        return self._n_counted
-
-    @property
     def calls_made(self) -> int:
         """The number of calls issued, answered or not."""
         return len(self._answers) + len(self._pending)
@@ -289,12 +289,7 @@ class Race(ProcessBound):
     @property
     def calls_saved(self) -> int:
         """The number of cells (row, candidate) without a call or an answer on file."""
-        return self._n_cells - self._n_known - self.calls_made
-
-    @property
-    def calls_on_file(self) -> int:
-        """The number of cells (row, candidate) whose answers were known before the race."""
-        return self._n_known
+        return self._n_cells - self.calls_on_file - self.calls_made
 
     @property
     def calls_answered(self) -> int:
@@ -313,42 +308,13 @@ class Race(ProcessBound):
             return max((event.loss or 0.0 for event in self._answers.values()), default=0.0)
 
     @property
-    def failures(self) -> int:
-        """The number of failed calls so far; they are also in `calls_answered`."""
-        return self._failures
-
-    @property
-    def failed_call(self) -> Call | None:
-        """The call that ended the race by its failure, with on_failure="stop"; else None."""
-        return self._failed_call
-
-    @property
-    def leader(self) -> str | None:
-        """Name of the active candidate with the smallest mean loss; None before any row."""
-        return self.whole.leader
-
-    @property
-    def mean_losses(self) -> dict[str, float]:
-        """Mean loss, in [0, 1], by candidate, up to its drop; NaN without rows."""
-        return self.whole.mean_losses
-
-    @property
     def answers(self) -> Floats:
         """Losses of all answers, on file and recorded, shape (rows, k); NaN without one.
 
         Rows are in the order of the list, columns in that of the candidates. A failed call has loss 1.
-
-        >>> race = Race(["old", "new"], rows=["x", "y"], known={"old": [0.5, 0.1]}, seed=1)
-        >>> race.record(race.calls(1)[0], loss=0.3)
-        True
-        >>> [sorted(column[~np.isnan(column)].tolist()) for column in race.answers.T]
-        [[0.1, 0.5], [0.3]]
         """
-        losses = self.side.known.copy()
         with self._locked():
-            for ticket in self._answers:
-                losses[self._cell(ticket)] = self._recorded_loss(ticket)
-        return losses
+            return self._losses.copy()
 
     @property
     def wealth(self) -> Floats:
@@ -361,19 +327,6 @@ class Race(ProcessBound):
         for row, (active, values) in enumerate(self._wealth_rows):
             history[row, active] = values
         return history
-
-    @property
-    def rank_sets(self) -> dict[str, tuple[int, int]]:
-        """First and last possible rank by candidate, with question="ranks"; else empty.
-
-        With probability at least 1 - level all rank sets hold simultaneously, after every row.
-        """
-        return self.whole.rank_sets
-
-    @property
-    def answer(self) -> tuple[str, ...]:
-        """Names that answer the question for the list; while open, all possible ones."""
-        return self.whole.answer
 
     @property
     def by_group(self) -> dict[str, Result]:
@@ -396,7 +349,7 @@ class Race(ProcessBound):
         Only a race against a baseline can be refuted: a candidate is proved not to pass. With groups: True if all
         answers are proved, False if one is refuted.
         """
-        if self._failed_call is not None:
+        if self.failed_call is not None:
             return None
         found = {result.proved for result in (self.whole, *self.by_group.values())}
         return False if False in found else None if None in found else True
@@ -409,24 +362,27 @@ class Race(ProcessBound):
     @property
     def rows_remaining(self) -> int | None:
         """Estimated number of rows still needed, on average; None before the first one."""
-        return self._rows_needed("mean")
+        found = self._forecast()
+        return None if found is None else found.mean
 
     @property
     def rows_remaining_range(self) -> tuple[int, int] | None:
         """Ends of a 90 % range of the rows still needed; None before the first one."""
-        low, high = self._rows_needed("low"), self._rows_needed("high")
-        return None if low is None or high is None else (low, high)
+        found = self._forecast()
+        return None if found is None else (found.low, found.high)
 
-    def _rows_needed(self, end: Literal["mean", "low", "high"]) -> int | None:
+    def _forecast(self) -> Forecast | None:
         if self.strata is None:
-            forecast = rows_remaining(self.rule)
-            return None if forecast is None else getattr(forecast, end)
-        needed: set[int] = set()
+            return rows_remaining(self.rule)
+        if not self.rows_counted:
+            return None
+        needed: list[set[int]] = [set(), set(), set()]
         for part in self._parts:
-            forecast = rows_remaining(part.rule)
-            ahead = (at for at in range(self._cursor, len(self._order)) if part in self._parts_at(at))
-            needed.update(islice(ahead, part.rule.rows if forecast is None else getattr(forecast, end)))
-        return len(needed) if self._n_counted else None
+            forecast = rows_remaining(part.rule) or [part.rule.rows] * 3
+            ahead = [at for at in range(self._cursor, len(self._order)) if part in self._parts_at(at)]
+            for rows, count in zip(needed, forecast, strict=True):
+                rows.update(ahead[:count])
+        return Forecast(*map(len, needed))
 
     def __await__(self) -> Generator[Any, None, "Race"]:
         """Return the race itself, so that `await race(...)` works everywhere."""
@@ -440,11 +396,10 @@ class Race(ProcessBound):
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the evidence over rows, or the candidates left over calls, as a figure.
+        """Draw the "wealth" of the bets over rows, or the "survivors" over calls, as a figure.
 
-        `curve` is the "wealth" of the bet against each candidate after each row (large: evidence against it), or the
-        number of "survivors" after each call. The figure displays in notebooks, and `figure.save("x.pdf")` writes it.
-        `ax`: axes to draw on; None: a new figure. `size` is in inches. ParameterError if no row is counted yet.
+        Large wealth is evidence against a candidate. The figure displays in notebooks, and `figure.save("x.pdf")`
+        writes it. `ax`: axes to draw on; None: a new figure. `size` is in inches. ParameterError before the first row.
         """
         # The report is built on races.
         from tombola.racing.report import plot_race
@@ -475,7 +430,7 @@ class Race(ProcessBound):
 
     def _upcoming(self) -> Iterator[int]:
         """Yield the tickets to issue next, without those of dropped candidates."""
-        while self._next_ticket <= self._n_cells and not (self._decided or self._failed_call):
+        while self._next_ticket <= self._n_cells and not (self._decided or self.failed_call):
             ticket = self._next_ticket
             if self._is_useful(ticket) and not (self._is_issued(ticket) or self._is_on_file(ticket)):
                 yield self._next_ticket
@@ -511,65 +466,55 @@ class Race(ProcessBound):
             raise FeedbackError(
                 f"Race.record: expected a ticket that has been issued, got {ticket}; request it with calls()."
             )
-        if failed == (loss is not None):
-            given = "both" if failed else "neither"
+        is_loss = isinstance(loss, Real) and 0.0 <= float(loss) <= 1.0
+        if not (loss is None if failed else is_loss):
             raise FeedbackError(
-                f"Race.record: expected either a loss or failed=True for ticket {ticket}, got {given}; "
-                "write record(ticket, loss=...)."
-            )
-        if loss is not None and not (isinstance(loss, Real) and 0.0 <= float(loss) <= 1.0):
-            raise FeedbackError(
-                f"Race.record: expected a loss in [0, 1] for ticket {ticket}, got {loss!r}; "
-                "rescale it, and pass 1 - score if higher is better."
+                f"Race.record: expected either a loss in [0, 1] or failed=True for ticket {ticket}, got loss={loss!r} "
+                f"and failed={failed}; rescale the loss, and pass 1 - score if higher is better."
             )
         spent = _validate.real("Race.record", "cost", cost, least=0)
         return Event("answer", ticket, None if loss is None else float(loss), spent, bool(failed))
 
     def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
+        self._losses[self._cell(event.ticket)] = _WORST_LOSS if event.loss is None else event.loss
         call = self._pending.pop(event.ticket)
         # Neumaier summation: 250 calls of 0.1 cost exactly 25.
         total = self._cost + event.cost
         self._cost_error += (max(self._cost, event.cost) - total) + min(self._cost, event.cost)
         self._cost, self._largest_cost = total, max(self._largest_cost, event.cost)
-        self._failures += event.failed
+        self.failures += event.failed
         if event.failed and self.settings.on_failure == "stop":
-            self._failed_call = self._failed_call or call
+            self.failed_call = self.failed_call or call
         self._awaited.discard(event.ticket)
         self._count_rows()
 
     def _count_rows(self) -> None:
-        while not (self._awaited or self._decided or self._failed_call):
-            self._count_row()
-
-    def _count_row(self) -> None:
-        first, row = self._cursor * len(self.candidates) + 1, self._order[self._cursor]
-        for a in self._needed(self._cursor):
-            self._row[a] = self.side.known[row, a] if self._is_known[row, a] else self._recorded_loss(first + a)
-        counting = [part for part in self._parts_at(self._cursor) if not part.rule.done]
-        in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
-        for part in counting:
-            part.count(row, self._row)
-        if in_whole:
-            self._wealth_rows.append((in_whole, self.rule.state.current_wealth[in_whole]))
-        self._n_counted += bool(counting)
-        self._cursor += 1
-        self._await_row()
+        while not (self._awaited or self._decided or self.failed_call):
+            row, parts = self._order[self._cursor], self._parts_at(self._cursor)
+            needed = self._needed(self._cursor)
+            self._row[needed] = self._losses[row, needed]
+            counting = [part for part in parts if not part.rule.done]
+            in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
+            for part in counting:
+                part.count(row, self._row)
+            if in_whole:
+                self._wealth_rows.append((in_whole, self.rule.state.current_wealth[in_whole]))
+            self.rows_counted += bool(counting)
+            self._cursor += 1
+            self._await_row()
 
     def _needed(self, position: int) -> list[int]:
         """Return the candidates whose losses the row at a position needs."""
         parts = self._parts_at(position)
         return [a for a in range(len(self.candidates)) if any(part.active[a] for part in parts)]
 
-    def _recorded_loss(self, ticket: int) -> float:
-        loss = self._answers[ticket].loss
-        return _WORST_LOSS if loss is None else loss
-
     def _await_row(self) -> None:
         """Update the tickets that the next row still needs."""
-        first = self._cursor * len(self.candidates) + 1
-        needed = [first + a for a in self._needed(self._cursor)] if first <= self._n_cells else []
-        self._awaited = {one for one in needed if one not in self._answers and not self._is_on_file(one)}
+        self._awaited: set[int] = set()
+        if self._cursor < len(self._order):
+            first, losses = self._cursor * len(self.candidates) + 1, self._losses[self._order[self._cursor]]
+            self._awaited = {first + a for a in self._needed(self._cursor) if math.isnan(losses[a])}
 
 
 def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:

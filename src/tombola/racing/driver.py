@@ -9,12 +9,11 @@ import contextlib
 import fcntl
 import functools
 import inspect
-import math
 import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from pathlib import Path
@@ -83,10 +82,7 @@ def race(
     log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
                  answers to are not made again. None: in memory
     progress     show a progress line on a terminal or in a notebook
-    known        answers on file, with `kind` and `range` like those of `evaluate`: a table (rows, k) with NaN where
-                 unknown, a data frame or a mapping by candidate. They cost no call. None: nothing is known
-    history      table (rows, h) of numbers known of every row; None: no history
-    strata       the name of the group of every row; `Race.by_group` has the answers. None: no groups
+    known, history, strata   answers on file, other numbers known of every row, and groups of rows, as in `Race`
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
     Returns the finished `Race`. Ctrl-C raises `Interrupted`, which has the race so far and its log.
@@ -124,14 +120,11 @@ def race(
     if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004
         if _loop_is_running():
             # A thread with a loop of its own would break clients that belong to the running one.
-            pending: Any = _PendingRace(driver, ask, count)
-            return cast("Race", pending)
-        _run_to_end(driver, driver.drive(ask, count))
-    else:
-        with ThreadPoolExecutor(count) as pool:
-            work = driver.drive(lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count)
-            _run_to_end(driver, work)
-    return driver.race
+            return cast("Race", driver.drive(ask, count))
+        return _run_to_end(driver, driver.drive(ask, count))
+    with ThreadPoolExecutor(count) as pool:
+        work = driver.drive(lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count)
+        return _run_to_end(driver, work)
 
 
 def run_race_file(
@@ -192,35 +185,6 @@ def _direction(evaluate: _Evaluate, kind: Kind | None) -> Kind:
     return kind or cast("Kind", stated)
 
 
-class _PendingRace:
-    """Race that starts at `await`, on the running loop; attributes raise SessionError."""
-
-    def __init__(self, driver: "_Driver", ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        self._driver, self._ask, self._workers = driver, ask, workers
-
-    def __await__(self) -> Generator[Any, None, Race]:
-        return self._run().__await__()
-
-    async def _run(self) -> Race:
-        try:
-            await self._driver.drive(self._ask, self._workers)
-        except KeyboardInterrupt:
-            raise Interrupted(self._driver.race, self._driver.log) from None
-        return self._driver.race
-
-    def __repr__(self) -> str:
-        return "race: not started, because an event loop is running here; write await race(...)."
-
-    def __getattr__(self, name: str) -> Any:
-        # Protocols of IPython, copy and pickle ask for optional attributes.
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise SessionError(
-            f"race: expected await where an event loop is running, got .{name} of a race that has not started; "
-            "write await race(...)."
-        )
-
-
 def _loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
@@ -248,14 +212,13 @@ def _rows_by_position(rows: Any) -> tuple[list[str], Callable[[int], Any]]:
     return list(map(str, rows)) if texts else numbers, pick
 
 
-def _run_to_end(driver: "_Driver", work: Any) -> None:
+def _run_to_end(driver: "_Driver", work: Coroutine[Any, Any, Race]) -> Race:
     """Run a coroutine to its end, in a thread if an event loop is running here."""
     try:
-        if _loop_is_running():
-            with ThreadPoolExecutor(1) as other:
-                other.submit(asyncio.run, work).result()
-        else:
-            asyncio.run(work)
+        if not _loop_is_running():
+            return asyncio.run(work)
+        with ThreadPoolExecutor(1) as other:
+            return other.submit(asyncio.run, work).result()
     except KeyboardInterrupt:
         raise Interrupted(driver.race, driver.log) from None
 
@@ -277,8 +240,8 @@ class _Driver:
         self._held: list[Event] = []
         self._baseline_failures = 0
 
-    async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
-        """Make calls until the race is over, `workers` at a time.
+    async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> Race:
+        """Make calls until the race is over, `workers` at a time; return the race.
 
         `ask` returns a value, or value and cost. An exception is a failed call; only OutOfRangeError is raised.
         """
@@ -294,6 +257,9 @@ class _Driver:
             # Calls in flight are stopped. They may have cost something, so they count, here and when the log is read.
             for call in tasks.values():
                 self.log.append(Event("call", call.ticket))
+            return self.race
+        except KeyboardInterrupt:
+            raise Interrupted(self.race, self.log) from None
         finally:
             for task in tasks:
                 task.cancel()
@@ -350,15 +316,13 @@ class _Progress:
     """Progress of a race: one line updated in place, or a line per row to `log`."""
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
-        self._notebook = show and log is None and in_notebook()
-        self._live, self._log = show and (is_interactive() or self._notebook), log
-        self._status: Any = None
+        self._show, self._log, self._status = show, log, cast("Any", None)
         self._last_time, self._last_row = 0.0, 0
 
     def __enter__(self) -> "_Progress":
-        if self._notebook:
+        if self._show and self._log is None and in_notebook():
             self._status = NotebookLine()
-        elif self._live:
+        elif self._show and is_interactive():
             from rich.console import Console
 
             self._status = Console(stderr=True).status("the race starts")
@@ -433,19 +397,9 @@ def loss_and_cost(
             f"{call.row}; report it after the {units.quantity}, or state the largest one as max_call_cost."
         )
     parts = result if isinstance(result, tuple) else (result, default_cost)
-    if len(parts) != 2 or not all(isinstance(part, Real) for part in parts):
+    if len(parts) != 2 or not all(isinstance(part, Real) for part in parts) or not units.low <= parts[0] <= units.high:
         raise FeedbackError(
-            f"race: evaluate must return a {units.quantity}, or a {units.quantity} and a cost, got {result!r} for "
-            f"{call.candidate} on row {call.row}; return a number from {units.low:g} to {units.high:g}."
+            f"race: evaluate must return a {units.quantity} from {units.low:g} to {units.high:g}, or that and a cost, "
+            f"got {result!r} for {call.candidate} on row {call.row}; return such a number, or give the true range."
         )
-    value = float(parts[0])
-    if units != UNIT_LOSSES and not units.low <= value <= units.high:
-        from tombola.readers.to_pool import suggested_range
-
-        ends = [end for end in (units.low, units.high, value) if math.isfinite(end)]
-        wider = "({:g}, {:g})".format(*suggested_range(min(ends), max(ends)))
-        raise FeedbackError(
-            f"race: evaluate must return a {units.quantity} from {units.low:g} to {units.high:g}, got {value:g} for "
-            f"{call.candidate} on row {call.row}; give the true range, such as range={wider}."
-        )
-    return units.loss(value), float(parts[1])
+    return units.loss(float(parts[0])), float(parts[1])

@@ -48,13 +48,7 @@ class EventSink(Protocol):
 
 
 class MemoryLog:
-    """Event log of a race in memory; it is lost when the process ends.
-
-    >>> log = MemoryLog([Event("call", 3)])
-    >>> log.append(Event("answer", 3, loss=0.5))
-    >>> len(list(log.replay()))
-    2
-    """
+    """Event log of a race in memory; it is lost when the process ends."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._events = list(events)

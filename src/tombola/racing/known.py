@@ -40,10 +40,8 @@ class SideInformation:
     ) -> "SideInformation":
         """Return the side information of a race; ParameterError if it is malformed.
 
-        known: a table (rows, candidates) with NaN or None for unknown cells; a data frame, whose columns are matched by
-            name; or a mapping from candidates to their answers, each a sequence with one item per row or a mapping from
-            rows to answers. None: nothing is known.
-        history: a table (rows, columns) of finite numbers, or a mapping from names to columns. None: no history.
+        known, history: as in `Race`. Columns of a data frame are matched by name; the answers of a candidate in a
+            mapping are a sequence with one item per row, or a mapping from rows to answers.
         units: direction and range of the known answers.
 
         >>> SideInformation.of(["a", "b"], ["x", "y"], {"b": {"y": 0.5}}).known.tolist()

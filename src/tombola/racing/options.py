@@ -120,13 +120,8 @@ class RaceSettings:
         # NumPy scalars cannot be serialised as JSON.
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+        self._check_choices()
         self._check_question()
-        if self.max_call_cost is not None and self.max_cost is None:
-            _reject("max_call_cost", "given together with max_cost", "it alone", "for example max_cost=25 beside it")
-        if self.on_failure not in ("worst", "stop"):
-            _reject("on_failure", "'worst' or 'stop'", self.on_failure, "on_failure='worst'")
-        if self.population not in (None, math.inf):
-            _reject("population", "None (this list) or math.inf (rows like these)", self.population, "math.inf")
 
     @property
     def units(self) -> Units:
@@ -142,8 +137,6 @@ class RaceSettings:
         return 0.0 if self.max_cost is None else self.max_call_cost
 
     def _check_unit(self) -> None:
-        if self.kind not in ("losses", "scores"):
-            _reject("kind", "'losses' or 'scores'", self.kind, "kind='scores'")
         given: Any = self.range
         if not (isinstance(given, tuple | list) and len(given) == 2):
             _reject("range", "two numbers", self.range, "range=(0, 10)")
@@ -152,47 +145,47 @@ class RaceSettings:
         if not math.isfinite(high - low):
             _reject("range", "two numbers with a finite distance", self.range, "range=(0, 10)")
         object.__setattr__(self, "range", (low, high))
+
+    def _check_choices(self) -> None:
+        choices: dict[str, tuple[Any, ...]] = {
+            "kind": ("losses", "scores"), "on_failure": ("worst", "stop"), "question": ("best", "ranks"),
+            "blocks": (False, True), "population": (None, math.inf),
+            "baseline": (None, *self.candidates), "candidate": (None, *self.candidates),
+        }  # fmt: skip
+        for name, allowed in choices.items():
+            # 1 == True, but it is no choice of `blocks`.
+            if (value := getattr(self, name)) not in allowed or (name == "blocks" and not isinstance(value, bool)):
+                _reject(name, f"one of {', '.join(map(repr, allowed))}", value, f"{name}={allowed[-1]!r}")
         if not isinstance(self.unit, str):
             _reject("unit", "a word", self.unit, "unit='seconds'")
-        if not isinstance(self.blocks, bool):
-            _reject("blocks", "True or False", self.blocks, "blocks=True")
 
     def _check_question(self) -> None:
-        k = len(self.candidates)
-        if k == 1:
-            _reject("candidates", "at least two names", f"only {self.candidates[0]!r}", "a second name beside it")
-        if self.top > 1 and self.top >= k:
-            _reject("top", f"less than the number of candidates, {k}", self.top, f"top={max(k - 1, 1)}")
-        if self.top > 1 and (self.within > 0 or self.baseline is not None):
-            _reject("top", "used without within and baseline", "one of them too", f"Race(..., top={self.top})")
-        if self.baseline is not None and self.baseline not in self.candidates:
-            _reject("baseline", f"one of {', '.join(self.candidates)}", self.baseline, f"{self.candidates[0]!r}")
-        if self.question not in ("best", "ranks"):
-            _reject("question", "'best' or 'ranks'", self.question, "question='ranks'")
-        if self.question == "ranks" and (self.within > 0 or self.baseline is not None):
-            _reject("question", "'best' with within or baseline", self.question, "Race(..., question='ranks') alone")
-        if self.candidate is not None and (self.question != "ranks" or self.top > 1):
-            given = f"question={self.question!r} and top={self.top}"
-            _reject("candidate", "used with question='ranks' and without top", given, "question='ranks' beside it")
-        if self.candidate is not None and self.candidate not in self.candidates:
-            _reject("candidate", f"one of {', '.join(self.candidates)}", self.candidate, f"{self.candidates[0]!r}")
-        if self.blocks and (self.question != "ranks" or self.candidate is not None):
-            _reject("blocks", "used with question='ranks' and without candidate", "another question", "blocks=False")
+        k, ranks = len(self.candidates), self.question == "ranks"
+        has_margin = self.within > 0 or self.baseline is not None
+        # (option, whether it does not fit the others, the condition on it, the fix)
+        for name, wrong, expected, remedy in (
+            ("candidates", k == 1, "at least two names", "a second name beside it"),
+            ("top", 1 < self.top >= k, f"less than the number of candidates, {k}", f"top={max(k - 1, 1)}"),
+            ("top", self.top > 1 and has_margin, "used without within and baseline", f"Race(..., top={self.top})"),
+            ("question", ranks and has_margin, "'best' with within or baseline", "Race(..., question='ranks') alone"),
+            ("candidate", self.candidate is not None and not (ranks and self.top == 1),
+             "used with question='ranks' and without top", "question='ranks' beside it"),
+            ("blocks", self.blocks and not (ranks and self.candidate is None),
+             "used with question='ranks' and without candidate", "blocks=False"),
+            ("max_call_cost", self.max_call_cost is not None and self.max_cost is None,
+             "given together with max_cost", "for example max_cost=25 beside it"),
+        ):  # fmt: skip
+            if wrong:
+                _reject(name, expected, getattr(self, name), remedy)
 
     def with_seed(self) -> "RaceSettings":
         """Return these settings if they have a seed, else a copy with a random seed."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
     def with_limits(self, max_calls: int | None = None, max_cost: float | None = None) -> "RaceSettings":
-        """Return a copy of the settings with higher limits.
-
-        ParameterError if a new limit is lower than the present one, or if there is no present one. None keeps it.
-
-        >>> RaceSettings(("a", "b"), max_cost=25).with_limits(max_cost=50).max_cost
-        50.0
-        """
-        limits: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
-        limits = {name: new for name, new in limits.items() if new is not None}
+        """Return a copy of the settings with higher limits; parameters and errors as of `Race.raise_limits`."""
+        given: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
+        limits = {name: new for name, new in given.items() if new is not None}
         for name, new in limits.items():
             before = getattr(self, name)
             if before is None or new < before:

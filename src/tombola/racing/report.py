@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__
-from tombola._formatting import HtmlTable, html_block
+from tombola._formatting import HtmlTable, html_block, join_names
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
 from tombola.racing.options import hash_of_rows
-from tombola.racing.verdict import Result, is_exact, is_within_only, rank_text
+from tombola.racing.verdict import is_exact, is_within_only, rank_text
 from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart
@@ -64,12 +64,8 @@ class _Standing(NamedTuple):
 class RaceReport:
     """Data of the report of a race: standings, curves and origin of the answers.
 
-    standings         one named tuple (name, mean_loss, rows, active, against, wealth, ranks, drop_row) per candidate,
-                      with the meaning of the keys of `to_json`: active ones first, by mean loss, then dropped ones, the
-                      last drop first; with question="ranks" they are sorted by rank set
-    wealth            as `Race.wealth`
-    survivors, calls  shape (rows counted + 1,): number of active candidates, and of answers used, before the first
-                      row and after each row
+    standings         the candidates: active ones first, by mean loss, then dropped ones, the last drop first; with
+                      question="ranks" they are sorted by rank set
     name              name of the race file; "" for a race in memory
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`); None if unknown
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
@@ -77,9 +73,6 @@ class RaceReport:
 
     race: Race
     standings: tuple[_Standing, ...]
-    wealth: Floats
-    survivors: Floats
-    calls: Floats
     name: str = ""
     evaluator_config: dict[str, Any] | None = None
     earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
@@ -87,12 +80,7 @@ class RaceReport:
     @classmethod
     def from_race(cls, race: Race) -> "RaceReport":
         """Return the report of a race in memory, finished or not."""
-        wealth = race.wealth
-        evaluated = (~np.isnan(wealth)).sum(axis=1).astype(float)
-        drops = np.bincount([one.row for one in race.dropped], minlength=len(wealth) + 1)
-        survivors = len(race.candidates) - np.cumsum(drops).astype(float)
-        calls = np.concatenate([[0.0], np.cumsum(evaluated)])
-        return cls(race, _standings(race), wealth, survivors, calls)
+        return cls(race, _standings(race))
 
     @classmethod
     def from_file(cls, file: "RaceFile", race: Race | None = None) -> "RaceReport":
@@ -152,8 +140,8 @@ class RaceReport:
         """Return a dict of texts per group: name, rows, answer, leader and its mean."""
         units, cells = self.race.settings.units, []
         for name, result in self.race.by_group.items():
-            means = {one: mean for one, mean in _group_means(self.race, name, result).items() if one in result.active}
-            leader = min((one for one in means if not math.isnan(means[one])), key=means.__getitem__, default=None)
+            means = {one: mean for one, (mean, n) in _means(self.race, name).items() if n and one in result.active}
+            leader = min(means, key=means.__getitem__, default=None)
             cells.append(
                 {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
                  "leader": leader or "–", "mean": "–" if leader is None else f"{units.number(means[leader]):.4g}"}
@@ -162,27 +150,30 @@ class RaceReport:
 
     def to_html(self) -> str:
         """Return the report as text of a self-contained HTML page; no file is written."""
-        charts = []
-        if len(self.wealth) >= _MIN_CHART_ROWS:
+        race, units, charts = self.race, self.race.settings.units, []
+        if len(race.wealth) >= _MIN_CHART_ROWS:
             # Ranks have one wealth per pair: no curve per candidate.
-            charts = [*([] if self.race.rank_sets else [_wealth_chart(self)]), _survivor_chart(self)]
-        units = self.race.settings.units
+            charts = [*([] if race.rank_sets else [_wealth_chart(self)]), _survivor_chart(self)]
         return render(
             "race.html",
-            title=_title(self.race),
-            lead=f"{self.race.verdict}.",
+            title=_title(race),
+            lead=f"{race.verdict}.",
             report=self,
-            race=self.race,
+            race=race,
             cards=_cards(self),
-            lines=[_table_row(one, self.race) for one in self.standings],
+            lines=[_table_row(one, race) for one in self.standings],
             shown=_MAX_TABLE_ROWS,
             groups=self.group_cells(),
-            means_note=MEANS_NOTE if self.race.calls_on_file else "",
-            quantity=self.race.settings.units.quantity,
-            ended="dropped" if self.race.settings.baseline is None else "decided",
-            ranks=[_rank_bar(self.race, one) for one in self.standings if one.ranks],
+            means_note=MEANS_NOTE if race.calls_on_file else "",
+            quantity=units.quantity,
+            ended="dropped" if race.settings.baseline is None else "decided",
+            ranks=[
+                rank_bar(one.name, one.ranks, len(race.candidates), units.number(one.mean_loss))
+                for one in self.standings
+                if one.ranks
+            ],
             ranks_shown=_MAX_RANK_BARS,
-            means=_mean_bars(self) if self.race.calls_on_file else [],
+            means=_mean_bars(self) if race.calls_on_file else [],
             limits=(f"{units.low:g}", f"{units.high:g}"),
             drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
         )
@@ -225,26 +216,21 @@ def _standings(race: Race) -> tuple[_Standing, ...]:
     return tuple(one._replace(wealth=math.nan) for one in ranked)
 
 
-def _means(race: Race) -> dict[str, tuple[float, int]]:
-    """Return the mean loss of each candidate and the number of rows it is over."""
-    if race.calls_on_file:
-        return _means_of_answers(race, race.answers)
-    counted = dict.fromkeys(race.active, race.whole.rows_counted) | {one.candidate: one.row for one in race.dropped}
-    return {name: (mean, counted[name]) for name, mean in race.mean_losses.items()}
+def _means(race: Race, group: str | None = None) -> dict[str, tuple[float, int]]:
+    """Return mean loss and number of its rows by candidate, on the list or in a group.
 
-
-def _means_of_answers(race: Race, answers: Floats) -> dict[str, tuple[float, int]]:
-    """Return mean and number of the answers (rows, k) by name; NaN and 0 without any."""
+    With answers on file they are over all answers, else over the rows counted; NaN and 0 without any.
+    """
+    result = race.whole if group is None else race.by_group[group]
+    if not race.calls_on_file:
+        state = result.rule.state
+        counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row).astype(int).tolist()
+        return dict(zip(race.candidates, zip(result.mean_losses.values(), counts, strict=True), strict=True))
+    answers = race.answers
+    if race.strata is not None and group is not None:
+        answers = answers[np.array(race.strata.of_row) == race.strata.names.index(group)]
     columns = {name: column[~np.isnan(column)] for name, column in zip(race.candidates, answers.T, strict=True)}
     return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
-
-
-def _group_means(race: Race, name: str, result: Result) -> dict[str, float]:
-    """Return each candidate's mean loss in a group, over the answers of `_means`."""
-    if not race.calls_on_file or race.strata is None:
-        return result.mean_losses
-    rows = race.strata.rows_of(race.strata.names.index(name))
-    return {one: mean for one, (mean, _) in _means_of_answers(race, race.answers[rows]).items()}
 
 
 def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
@@ -268,20 +254,19 @@ def _groups_json(race: Race) -> dict[str, Any]:
         name: {
             "proved": result.proved, "answer": list(result.answer), "rows": result.rule.rows,
             "rows_counted": result.rows_counted,
-            "means": {one: _known_mean(mean, units) for one, mean in _group_means(race, name, result).items()},
+            "means": {one: _known_mean(mean, units) for one, (mean, _) in _means(race, name).items()},
         }
         for name, result in race.by_group.items()
     }  # fmt: skip
 
 
-def _rank_bar(race: Race, one: _Standing) -> dict[str, str | float | bool]:
-    """Return the bar of a rank set; positions in percent of the width."""
-    first, last = one.ranks or (1, len(race.candidates))
+def rank_bar(name: str, ranks: tuple[int, int], k: int, mean: float) -> dict[str, Any]:
+    """Return the bar of a rank set among k candidates; positions in percent of the width."""
+    first, last = ranks
     # A contradiction (Place.is_contradictory) leaves no rank; the verdict reports it.
-    k, width = len(race.candidates), max(last - first + 1, 0)
+    width = max(last - first + 1, 0)
     return {
-        "name": one.name, "ranks": rank_text((first, last)), "sure": first == last, "new_group": False,
-        "mean": f"{race.settings.units.number(one.mean_loss):.4g}",
+        "name": name, "ranks": rank_text(ranks), "sure": first == last, "new_group": False, "mean": f"{mean:.4g}",
         "left": round(100 * (first - 1) / k, 2), "width": round(100 * width / k, 2),
     }  # fmt: skip
 
@@ -308,24 +293,20 @@ def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]
 
 
 def _title(race: Race) -> str:
-    if race.failed_call is not None or (race.proved is None and race.whole.proved is None):
+    """Return the final answer for the whole list, or the state of the race, as a heading."""
+    settings, whole = race.settings, race.whole
+    if race.failed_call is not None or (race.proved is None and whole.proved is None):
         return "Undecided" if race.done else "Race in progress"
-    # The answer for the list is final, also while those for groups are open.
-    groups = "" if race.proved is not None else f"; groups {'undecided' if race.done else 'in progress'}"
-    return f"{_claim(race)}{groups}"
-
-
-def _claim(race: Race) -> str:
-    """Return the final answer for the whole list as a heading."""
-    settings, answer = race.settings, race.answer
     if settings.baseline is not None:
         # A gate that fails in one group is not passed.
-        return "The gate is not passed" if False in (race.proved, race.whole.proved) else "The gate is passed"
-    if settings.candidate is not None:
-        return f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
-    claim = f"Within {settings.within:g} of the best" if is_within_only(race.whole) else "The best"
-    claim = "In order" if race.rank_sets else claim
-    return f"{claim}: {', '.join(answer[:3])}{f' and {len(answer) - 3} more' if len(answer) > 3 else ''}"
+        claim = "The gate is not passed" if False in (race.proved, whole.proved) else "The gate is passed"
+    elif settings.candidate is not None:
+        claim = f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
+    else:
+        best = f"Within {settings.within:g} of the best" if is_within_only(whole) else "The best"
+        claim = f"{'In order' if race.rank_sets else best}: {join_names(race.answer, limit=3)}"
+    # The answer for the list is final, also while those for groups are open.
+    return claim if race.proved is not None else f"{claim}; groups {'undecided' if race.done else 'in progress'}"
 
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
@@ -357,11 +338,10 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
 def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
     """Return ("calls" or "cost", present limit, earlier limits) of each limit set."""
     found: list[tuple[str, float, list[float]]] = []
-    settings = report.race.settings
-    for at, (word, now) in enumerate((("calls", settings.max_calls), ("cost", settings.max_cost))):
-        if now is not None:
-            before = [one[at] for one in report.earlier_limits]
-            found.append((word, now, [one for one in dict.fromkeys(before) if one is not None and one != now]))
+    for at, name in enumerate(("max_calls", "max_cost")):
+        if (now := getattr(report.race.settings, name)) is not None:
+            before = dict.fromkeys(one[at] for one in report.earlier_limits)
+            found.append((name.removeprefix("max_"), now, [one for one in before if one not in (None, now)]))
     return found
 
 
@@ -385,10 +365,10 @@ def _table_row(one: _Standing, race: "Race") -> dict[str, str | bool]:
 
 
 def _wealth_chart(report: RaceReport) -> Chart:
-    race, threshold = report.race, float(report.race.rule.state.threshold)
+    race, wealth, threshold = report.race, report.race.wealth, float(report.race.rule.state.threshold)
     bands = []
     for name in [one.name for one in report.standings[:_MAX_CURVES]]:
-        values = report.wealth[:, race.candidates.index(name)]
+        values = wealth[:, race.candidates.index(name)]
         rows = np.flatnonzero(~np.isnan(values))
         if not rows.size:
             # Answers on file dropped it before the first row.
@@ -406,12 +386,17 @@ def _wealth_chart(report: RaceReport) -> Chart:
 
 
 def _survivor_chart(report: RaceReport) -> Chart:
-    drops = np.flatnonzero(np.diff(report.survivors)) + 1
+    race = report.race
+    # Answers used, and candidates left, before the first row and after each row.
+    answers = np.concatenate([[0.0], np.cumsum((~np.isnan(race.wealth)).sum(axis=1).astype(float))])
+    drops = np.bincount([one.row for one in race.dropped], minlength=len(answers))
+    left = len(race.candidates) - np.cumsum(drops).astype(float)
+    rows = np.flatnonzero(np.diff(left)) + 1
     # Two points per drop draw a step function.
-    x = np.concatenate([[0.0], np.repeat(report.calls[drops], 2), report.calls[-1:]])
-    y = np.repeat(np.concatenate([report.survivors[:1], report.survivors[drops]]), 2)
+    x = np.concatenate([[0.0], np.repeat(answers[rows], 2), answers[-1:]])
+    y = np.repeat(np.concatenate([left[:1], left[rows]]), 2)
     # Answers on file are counted when their rows come up, without a call.
-    effort = "answers" if report.race.calls_on_file else "calls"
+    effort = "answers" if race.calls_on_file else "calls"
     words = f"Candidates in the race over the number of {effort}"
     band = Band("in the race", x, y, y, y)
     return Chart(
@@ -441,21 +426,14 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
     `cap` is the time limit of a call in seconds; `events` are those of the race. The losses of the race must be seconds
     / `cap`, and the costs seconds. The candidates of a race answer different rows, so compare PAR10 only of those that
     ran to the end.
-
-    >>> race = Race(["a", "b"], rows=2, seed=1)
-    >>> events = [Event("answer", 1, 0.5, 30.0), Event("answer", 2, 1.0, 60.0)]
-    >>> [(one.seconds, one.timeouts, one.par10) for one in run_times(race, events, 60.0)]
-    [(30.0, 0, 30.0), (60.0, 1, 600.0)]
     """
-    answers: dict[str, list[Event]] = {name: [] for name in race.candidates}
-    for event in events:
-        if event.kind == "answer":
-            answers[race.call(event.ticket).candidate].append(event)
     found = []
-    for name, events_ in answers.items():
-        timeouts = sum(not one.failed and one.loss == 1.0 for one in events_)
-        failures = sum(one.failed for one in events_)
-        solved = sum(one.cost for one in events_ if not one.failed and one.loss != 1.0)
-        par10 = (solved + _PENALTY_FACTOR * cap * (timeouts + failures)) / len(events_) if events_ else math.nan
-        found.append(RunTimes(name, len(events_), sum(one.cost for one in events_), timeouts, failures, par10))
+    answers = [(race.call(event.ticket).candidate, event) for event in events if event.kind == "answer"]
+    for name in race.candidates:
+        own = [event for candidate, event in answers if candidate == name]
+        failures = sum(one.failed for one in own)
+        solved = [one.cost for one in own if not one.failed and one.loss != 1.0]
+        unsolved = len(own) - len(solved)
+        par10 = (sum(solved) + _PENALTY_FACTOR * cap * unsolved) / len(own) if own else math.nan
+        found.append(RunTimes(name, len(own), sum(one.cost for one in own), unsolved - failures, failures, par10))
     return found

@@ -6,7 +6,7 @@ level / (g + 1); by the union bound any of them is wrong with probability at mos
 section 10).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola import _validate
-from tombola._types import Floats, Order
+from tombola._types import Floats, Order, Rows
 from tombola.errors import ParameterError
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
@@ -59,16 +59,14 @@ class Strata(NamedTuple):
         """Number of rows of each group, in the order of `names`."""
         return tuple(np.bincount(self.of_row, minlength=len(self.names)).tolist())
 
-    def rows_of(self, group: int) -> Order:
-        """Return the indices of the rows of a group, in the order of the list."""
-        return np.flatnonzero(np.array(self.of_row) == group).astype(np.uint32)
-
     def groups(self) -> "Iterator[tuple[Order, NDArray[np.int64]]]":
         """Yield (rows of the group, index of every row of the list in it) per group.
 
         The index is -1 for rows outside of the group.
         """
-        for members in map(self.rows_of, range(len(self.names))):
+        of_row = np.array(self.of_row)
+        for group in range(len(self.names)):
+            members = np.flatnonzero(of_row == group).astype(np.uint32)
             position = np.full(len(self.of_row), -1)
             position[members] = np.arange(members.size)
             yield members, position
@@ -88,14 +86,16 @@ class Strata(NamedTuple):
 class Part:
     """One rule of a race with its rows: those of the whole list, or of one group.
 
-    `position` is the index of each row of the list within the part; arbitrary for rows outside of it. `side` has the
-    answers on file and history of the rows of the part. `active` has one bool per candidate, True while the part still
-    needs its answers: all are False once the rule is done.
+    `members` selects its rows, and `position` is the index of each row of the list within the part, -1 outside of it.
+    `side` has the answers on file and history of its rows. `active` has one bool per candidate, True while the part
+    still needs its answers: all are False once the rule is done.
     """
 
-    def __init__(self, rule: Elimination, position: Sequence[int], side: SideInformation) -> None:
-        self.rule, self.position = rule, position
-        self._informed = None if side.is_empty else InformedRule(rule, side)
+    def __init__(
+        self, rule: Elimination, members: Order | slice, position: "NDArray[np.int64]", side: SideInformation | None
+    ) -> None:
+        self.rule, self.members, self.position = rule, members, position
+        self._informed = None if side is None or side.is_empty else InformedRule(rule, side)
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
@@ -106,28 +106,30 @@ class Part:
         if self._informed is None:
             self.rule.update(losses)
         else:
-            self._informed.update(self.position[row], losses)
+            self._informed.update(int(self.position[row]), losses)
         self.active = self._active()
+
+    def play(self, table: Rows, order: Order) -> None:
+        """Run a whole race on the rows of the part; parameters as of `Elimination.play`."""
+        (self.rule if self._informed is None else self._informed).play(table, order)
 
     def _active(self) -> list[bool]:
         return [bool(one) and not self.rule.done for one in self.rule.state.active > 0]
 
 
 def share_of_level(level: float, groups: int) -> float:
-    """Return the level of each rule: one for the whole list, and one per group.
-
-    It is level / (groups + 1), so that by the union bound any is wrong with probability at most `level`.
-    """
+    """Return the level of each rule: one for the whole list, and one per group."""
     return level / (groups + 1)
 
 
-def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation) -> list[Part]:
+def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation | None) -> list[Part]:
     """Return the rules of a race with their rows: whole list first, then groups.
 
     `rows` is the length of the list, and `side` has all its rows.
     """
     shared = replace(settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names)))
-    parts = [Part(shared.rule(rows), range(rows), side)]
+    parts = [Part(shared.rule(rows), slice(None), np.arange(rows), side)]
     for members, position in () if strata is None else strata.groups():
-        parts.append(Part(shared.rule(members.size), position.tolist(), side.of_rows(members)))
+        own = None if side is None else side.of_rows(members)
+        parts.append(Part(shared.rule(members.size), members, position, own))
     return parts

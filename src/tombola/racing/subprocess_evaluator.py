@@ -8,6 +8,7 @@ import shlex
 import shutil
 import signal
 import time
+from asyncio.subprocess import DEVNULL, PIPE
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -159,45 +160,39 @@ class SubprocessEvaluator:
         `log` receives a line per failed attempt, and `counts` counts the call.
         """
         counts = CallCounts() if counts is None else counts
-        for attempt in range(self.retries + 1):
+        for left in range(self.retries, -1, -1):
             try:
                 answer = await self._run_once(call)
             except _CommandError as error:
-                more = "trying again" if attempt < self.retries else "counted as failed"
                 if log is not None:
-                    log(f"{call.candidate} on {call.row}: {error}; {more}")
-                last = error
+                    log(f"{call.candidate} on {call.row}: {error}; {'trying again' if left else 'counted as failed'}")
+                if not left:
+                    counts.add(call.candidate, error)
+                    raise
             else:
-                counts.add(call.candidate)
-                return answer
-        counts.add(call.candidate, last)
-        raise last
+                break
+        counts.add(call.candidate)
+        return answer
 
     async def _run_once(self, call: Call) -> Answer:
-        limit_seconds = min(self.cap or math.inf, self.timeout or math.inf)
-        started = time.perf_counter()
+        limit = min(filter(None, (self.cap, self.timeout)), default=None)
+        words, started = self._command_line(self.commands[call.candidate], call.row), time.perf_counter()
         try:
-            status, output, errors = await _run(
-                self._command_line(self.commands[call.candidate], call.row),
-                limit_seconds if math.isfinite(limit_seconds) else None,
-            )
+            status, output, errors = await _run(words, limit)
         except TimeoutError:
-            if self.cap is not None and limit_seconds == self.cap:
+            if self.cap is not None and limit == self.cap:
                 return 1.0, self.cap
-            raise _CommandError(f"took longer than {limit_seconds:g} seconds") from None
+            raise _CommandError(f"took longer than {limit:g} seconds") from None
         except OSError as error:
             raise _CommandError(f"could not be started ({error.strerror})") from None
         seconds = time.perf_counter() - started
-        return self._result(call, status, output, errors, seconds)
-
-    def _result(self, call: Call, status: int, output: str, errors: str, seconds: float) -> Answer:
         # Statuses above 125 mean that the shell could not run the command or that a signal ended it.
         if self.loss == "exit" and 0 <= status <= 125:
             return float(status != 0)
         if status != 0:
             raise _CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
-        if self.loss == "seconds":
-            return min(1.0, seconds / (self.cap or 1.0)), seconds
+        if self.cap is not None:
+            return min(1.0, seconds / self.cap), seconds
         return _parse_output(call, output, self.units)
 
     def hint(self, race: "Race") -> str:
@@ -285,15 +280,8 @@ async def _run(words: list[str], limit_seconds: float | None) -> tuple[int, str,
 
     It runs in its own session, so that its children can be killed with it.
     """
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *words,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=pipe,
-        stderr=pipe,
-        start_new_session=True,
-        limit=_MAX_LINE_BYTES,
-    )
+    streams: Any = {"stdin": DEVNULL, "stdout": PIPE, "stderr": PIPE, "limit": _MAX_LINE_BYTES}
+    process = await asyncio.create_subprocess_exec(*words, start_new_session=True, **streams)
     try:
         output, errors = await asyncio.wait_for(process.communicate(), limit_seconds)
     finally:

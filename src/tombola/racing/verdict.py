@@ -1,11 +1,13 @@
 """Answers of an elimination rule, their correctness, and the verdict sentence."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import plural
+from tombola._formatting import join_names, plural
 from tombola._types import Floats
 from tombola.racing.options import RaceSettings
 from tombola.racing.rules.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
@@ -20,9 +22,7 @@ if TYPE_CHECKING:
     from tombola.racing._race import Race
 
 # Names that a sentence spells out at most; the rest is counted. More make it hard to read.
-_MAX_NAMES = 6
-# The same for an order, where more names are useful: the first ranks are the answer.
-_MAX_RANKED = 10
+_MAX_NAMES = 10
 # Groups that a sentence spells out at most; the rest is counted.
 _MAX_GROUPS = 12
 # Medians of the fifths of a normal law: equally likely errors of an edge, in standard errors.
@@ -32,18 +32,11 @@ _LIKELY_EDGES = (-1.28, -0.52, 0.0, 0.52, 1.28)
 _RANGE_EDGE = 1.3
 
 
-class Result(NamedTuple):
-    """Answer of a race, for the whole list or for one group of rows.
-
-    `rule` has the evidence of the list or group; `over`: no more of its rows will be counted.
-    """
+class Answers:
+    """Names of the answer of an elimination rule; base of `Race` and `Result`."""
 
     rule: Elimination
     settings: RaceSettings
-    over: bool
-
-    def __repr__(self) -> str:
-        return f"Result({self.text!r})"
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -56,14 +49,6 @@ class Result(NamedTuple):
         return tuple(self.candidates[a] for a in answer_of(self.rule))
 
     @property
-    def proved(self) -> bool | None:
-        """True if the answer is proved, None while open.
-
-        False if a candidate is proved not to pass the comparison with the baseline.
-        """
-        return is_proved(self.rule)
-
-    @property
     def active(self) -> tuple[str, ...]:
         """Names of the candidates that were not dropped."""
         return tuple(self.candidates[a] for a in self.rule.active)
@@ -72,11 +57,6 @@ class Result(NamedTuple):
     def leader(self) -> str | None:
         """Name of the active candidate with the smallest mean loss; None before any row."""
         return self.candidates[self.rule.leader] if self.rule.rows_seen else None
-
-    @property
-    def rows_counted(self) -> int:
-        """Number of rows of the list or group that were used as evidence so far."""
-        return self.rule.rows_seen
 
     @property
     def mean_losses(self) -> dict[str, float]:
@@ -90,11 +70,39 @@ class Result(NamedTuple):
 
     @property
     def rank_sets(self) -> dict[str, tuple[int, int]]:
-        """First and last possible rank, from 1, by name; empty without question="ranks"."""
+        """First and last possible rank, from 1, by name; empty without question="ranks".
+
+        With probability at least 1 - level all rank sets hold simultaneously, after every row.
+        """
         if isinstance(self.rule, Ranks):
             sets = zip(self.candidates, self.rule.rank_sets(), strict=True)
             return {name: (int(low), int(high)) for name, (low, high) in sets}
         return {self.candidates[self.rule.candidate]: self.rule.rank_set()} if isinstance(self.rule, Place) else {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Answers):
+    """Answer of a race, for the whole list or for one group of rows.
+
+    `rule` has the evidence of the list or group; `over`: no more of its rows will be counted.
+    """
+
+    rule: Elimination
+    settings: RaceSettings
+    over: bool
+
+    def __repr__(self) -> str:
+        return f"Result({self.text!r})"
+
+    @property
+    def proved(self) -> bool | None:
+        """True if the answer is proved, None while open, False if a candidate fails the gate."""
+        return is_proved(self.rule)
+
+    @property
+    def rows_counted(self) -> int:
+        """Number of rows of the list or group that were used as evidence so far."""
+        return self.rule.rows_seen
 
     @property
     def text(self) -> str:
@@ -111,13 +119,10 @@ class Result(NamedTuple):
         if isinstance(self.rule, Place):
             return f"rank {rank_text(self.rule.rank_set())}"
         if self.proved:
-            return _join(self.answer, _MAX_RANKED)
+            return _join(self.answer)
         if self.rule.rows_seen == self.rule.population and not isinstance(self.rule, Ranks):
             return f"tie: {_join(self.answer)}"
-        left = _join(self.answer, last=" or ")
-        if len(self.answer) > _MAX_NAMES:
-            left = f"{len(self.answer)} of {len(self.candidates)} left"
-        return f"{'undecided' if self.over else 'open'}: {left}"
+        return f"{'undecided' if self.over else 'open'}: {_join(self.answer, ' or ')}"
 
 
 def answer_of(rule: Elimination) -> list[int]:
@@ -194,8 +199,9 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
         )
     slack = ROUNDING_SLACK * rule.rows
     if isinstance(rule, Place | Ranks):
-        # The order that the rank sets cover: by total loss, ties in file order.
-        ahead = _true_order(totals, slack)
+        # The order that the rank sets cover, shape (k, k): by total loss, ties in file order.
+        lead = totals[None, :] - totals[:, None]
+        ahead = (lead > slack) | ((np.abs(lead) <= slack) & np.triu(np.ones(lead.shape, bool), 1))
         if isinstance(rule, Ranks):
             return bool((rule.before & ~ahead).any())
         first, last = rule.rank_set()
@@ -209,14 +215,6 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
     if is_proved(rule):
         return any(totals[a] > best + allowed + slack for a in answer_of(rule))
     return bool(min(totals[a] for a in answer_of(rule)) > best + allowed + slack)
-
-
-def _true_order(totals: Floats, slack: float) -> "np.typing.NDArray[np.bool_]":
-    """Return where a comes before b by total loss, ties in file order, shape (k, k)."""
-    k = len(totals)
-    difference = totals[:, None] - totals[None, :]
-    in_file = np.arange(k)[:, None] < np.arange(k)[None, :]
-    return np.asarray((difference < -slack) | ((np.abs(difference) <= slack) & in_file))
 
 
 class Forecast(NamedTuple):
@@ -241,30 +239,22 @@ def rows_remaining(rule: Elimination) -> Forecast | None:
     if rule.rows_seen == 0:
         return None
     questions = rule.open_questions()
-    left, likely = rule.rows - rule.rows_seen, [_rows_at(rule, questions, z) for z in _LIKELY_EDGES]
-    low, high = (_rows_at(rule, questions, z) for z in (_RANGE_EDGE, -_RANGE_EDGE))
-    return Forecast(*(min(count, left) for count in (math.ceil(sum(likely) / len(likely)), low, high)))
+    mean = math.ceil(sum(_rows_at(rule, questions, z) for z in _LIKELY_EDGES) / len(_LIKELY_EDGES))
+    return Forecast(mean, *(_rows_at(rule, questions, z) for z in (_RANGE_EDGE, -_RANGE_EDGE)))
 
 
 def _rows_at(rule: Elimination, questions: list[OpenQuestion], z: float) -> int:
-    """Return the rows that all questions need.
-
-    Every edge is taken as z standard errors above its estimate.
-    """
-    n, shrunk = rule.rows_seen, 1.0 - rule.rows_seen / rule.population
-    return max(
-        [1, *(_rows_for(rule, edge + z * math.sqrt(v / n * shrunk), v, threshold) for edge, v, threshold in questions)]
-    )
-
-
-def _rows_for(rule: Elimination, edge: float, variance: float, threshold: float) -> int:
-    if edge <= 0.0:
-        return rule.rows - rule.rows_seen
-    by_noise = 2.0 * max(variance, edge * edge) * math.log(threshold) / (edge * edge)
-    by_growth, N = math.log(threshold) / math.log1p(MAX_LOSS_SHARE * edge), rule.population
-    lower = by_growth if N == math.inf else -N * math.expm1(-by_growth / N)
-    needed = math.ceil(max(by_noise / (1.0 + by_noise / N), lower)) - rule.rows_seen
-    return min(needed, rule.rows - rule.rows_seen)
+    """Return the rows that all questions need, if every edge is z standard errors above its estimate."""
+    n, N, left, needed = rule.rows_seen, rule.population, rule.rows - rule.rows_seen, 1
+    for estimate, variance, threshold in questions:
+        edge = estimate + z * math.sqrt(variance / n * (1.0 - n / N))
+        if edge <= 0.0:
+            return left
+        by_noise = 2.0 * max(variance, edge * edge) * math.log(threshold) / (edge * edge)
+        by_growth = math.log(threshold) / math.log1p(MAX_LOSS_SHARE * edge)
+        lower = by_growth if N == math.inf else -N * math.expm1(-by_growth / N)
+        needed = max(needed, min(math.ceil(max(by_noise / (1.0 + by_noise / N), lower)) - n, left))
+    return needed
 
 
 def is_exact(rule: Elimination) -> bool:
@@ -273,20 +263,15 @@ def is_exact(rule: Elimination) -> bool:
     It is certain if all rows were counted and no candidate was dropped before the last one, or if no outcome of the
     other rows could change any drop.
     """
-    early = any(0 < row < rule.population for row in rule.state.drop_row)
-    if _is_settled(rule):
-        return True
-    # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
-    if rule.rows_seen == rule.population and isinstance(rule, Place | Ranks):
-        return not early and not is_wrong(rule, rule.state.total_loss)
-    return rule.rows_seen == rule.population and not early and not isinstance(rule, Gate)
-
-
-def _is_settled(rule: Elimination) -> bool:
-    """Return whether the answer is proved by drops that are certain alone."""
     dropped = rule.state.active == 0.0
     single = isinstance(rule, Gate) or dropped.sum() == rule.candidates - (rule.top if isinstance(rule, Top) else 1)
-    return bool(rule.done and single and np.isinf(rule.state.wealth_at_drop[dropped]).all())
+    if rule.done and single and np.isinf(rule.state.wealth_at_drop[dropped]).all():
+        return True
+    early = any(0 < row < rule.population for row in rule.state.drop_row)
+    if rule.rows_seen < rule.population or early or isinstance(rule, Gate):
+        return False
+    # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
+    return not isinstance(rule, Place | Ranks) or not is_wrong(rule, rule.state.total_loss)
 
 
 def is_within_only(result: Result) -> bool:
@@ -304,13 +289,22 @@ def verdict_of(race: "Race") -> str:
 
 def _result_text(result: Result) -> str:
     """Return the answer for the list or one group as a clause with its confidence."""
-    if isinstance(result.rule, Gate):
-        return _gate_text(result, result.rule)
-    if isinstance(result.rule, Place):
-        return _place_text(result, result.rule)
-    if isinstance(result.rule, Ranks):
-        return _ranks_text(result, result.rule)
-    return _proved_text(result) if result.proved else _open_text(result)
+    rule, settings, names = result.rule, result.settings, _join(result.answer)
+    if isinstance(rule, Gate):
+        return _gate_text(result, rule)
+    field = f"{plural(len(result.candidates), 'candidate')}{_scope(result)}"
+    if isinstance(rule, Place):
+        return _place_text(result, rule, field)
+    if isinstance(rule, Ranks):
+        return _ranks_text(result, rule, field)
+    if not result.proved:
+        return _open_text(result, field)
+    claim = f"{names} is the best of {field}"
+    if settings.top > 1:
+        claim = f"{names} are the best {settings.top} of {field}"
+    elif is_within_only(result):
+        claim = f"{names} is within {settings.within:g} of the best of {field}"
+    return f"{claim}{_confidence(result)}{_lead(result)}"
 
 
 def _groups_text(race: "Race") -> str:
@@ -319,11 +313,10 @@ def _groups_text(race: "Race") -> str:
     found = race.by_group
     texts = [f"{name}: {result.text}" for name, result in list(found.items())[:_MAX_GROUPS]]
     more = [f"{len(found) - _MAX_GROUPS} more"] if len(found) > _MAX_GROUPS else []
-    exact = all(is_exact(result.rule) for result in (race.whole, *found.values()))
-    sure = ", for certain" if exact else f", all with probability {1 - race.settings.level:.4g} or more"
-    if not any(_has_proof(result) for result in found.values()):
-        sure = ""
-    return f"by {race.strata.title}{sure}: {'; '.join([*texts, *more])}"
+    sure = f", all with probability {1 - race.settings.level:.4g} or more"
+    if all(is_exact(result.rule) for result in (race.whole, *found.values())):
+        sure = ", for certain"
+    return f"by {race.strata.title}{sure if any(map(_has_proof, found.values())) else ''}: {'; '.join([*texts, *more])}"
 
 
 def _has_proof(result: Result) -> bool:
@@ -333,50 +326,37 @@ def _has_proof(result: Result) -> bool:
     return result.proved is not None or len(result.active) < len(result.candidates)
 
 
-def _proved_text(result: Result) -> str:
-    names, settings = _join(result.answer), result.settings
-    if settings.top > 1:
-        claim = f"{names} are the best {settings.top} of {_candidates(result)}"
-    elif is_within_only(result):
-        claim = f"{names} is within {settings.within:g} of the best of {_candidates(result)}"
-    else:
-        claim = f"{names} is the best of {_candidates(result)}"
-    return f"{claim}{_confidence(result)}{_lead(result)}"
-
-
-def _open_text(result: Result) -> str:
-    if result.rows_counted == result.rule.rows and math.isfinite(result.rule.population):
+def _open_text(result: Result, field: str) -> str:
+    if result.rows_counted == result.rule.population:
         means = result.mean_losses
         last = max(means[name] for name in result.answer)
-        ahead = tuple(name for name in result.answer if means[name] < last - ROUNDING_SLACK)
-        tied = tuple(name for name in result.answer if name not in ahead)
-        behind = f", behind {_join(ahead)}" if ahead else ""
-        tie = f"{_join(tied)} have the same mean {result.settings.units.quantity} on all rows"
-        return f"not separable on this list: {tie}{behind}{_confidence(result)}"
-    prefix = "not separable on this list" if result.rows_counted == result.rule.rows else _open_prefix(result)
-    names = _candidates(result)
-    if len(result.active) == len(result.candidates):
-        return f"{prefix}: nothing is proved{_yet(result)}, each of {names} may be the best{_lead(result)}"
-    target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
-    return f"{prefix}: {target} of {names} is among {_join(result.active)}{_confidence(result)}{_lead(result)}"
+        ahead = [name for name in result.answer if means[name] < last - ROUNDING_SLACK]
+        tied = _join([name for name in result.answer if name not in ahead])
+        tie = f"{tied} have the same mean {result.settings.units.quantity} on all rows"
+        return f"{_open_prefix(result)}: {tie}{f', behind {_join(ahead)}' if ahead else ''}{_confidence(result)}"
+    text = f"nothing is proved{_yet(result)}, each of {field} may be the best"
+    if len(result.active) < len(result.candidates):
+        target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
+        text = f"{target} of {field} is among {_join(result.active)}{_confidence(result)}"
+    return f"{_open_prefix(result)}: {text}{_lead(result)}"
 
 
-def _ranks_text(result: Result, rule: Ranks) -> str:
+def _ranks_text(result: Result, rule: Ranks, field: str) -> str:
     if result.proved:
         scope = "the order" if rule.top == rule.candidates else f"the first {rule.top} in order"
-        return f"{scope} of {_candidates(result)}: {_join(result.answer, _MAX_RANKED)}{_confidence(result)}"
+        return f"{scope} of {field}: {_join(result.answer)}{_confidence(result)}"
     if not _has_proof(result) and not is_exact(rule):
-        return f"{_open_prefix(result)}: no rank of {_candidates(result)} is proved{_yet(result)}"
+        return f"{_open_prefix(result)}: no rank of {field} is proved{_yet(result)}"
     sets = result.rank_sets
-    texts = tuple(f"{rank_text(sets[name])} {name}" for name in result.answer)
+    texts = [f"{rank_text(sets[name])} {name}" for name in result.answer]
     open_ranks = sum(first != last for first, last in sets.values())
     return (
         f"{_open_prefix(result)}: {open_ranks} of {plural(len(sets), 'rank')} are not settled{_scope(result)}; ranks "
-        f"still possible: {_join(texts, _MAX_RANKED)}{_confidence(result)}"
+        f"still possible: {_join(texts)}{_confidence(result)}"
     )
 
 
-def _place_text(result: Result, rule: Place) -> str:
+def _place_text(result: Result, rule: Place, field: str) -> str:
     name, ranks = result.candidates[rule.candidate], rule.rank_set()
     if rule.is_contradictory:
         return (
@@ -384,10 +364,10 @@ def _place_text(result: Result, rule: Place) -> str:
             f"happens with probability {result.settings.level:g} or less; start again with another seed"
         )
     if result.proved:
-        return f"{name} has rank {ranks[0]} of {_candidates(result)}{_confidence(result)}"
-    text = f"nothing is proved{_yet(result)} of the rank of {name} among {_candidates(result)}"
+        return f"{name} has rank {ranks[0]} of {field}{_confidence(result)}"
+    text = f"nothing is proved{_yet(result)} of the rank of {name} among {field}"
     if _has_proof(result) or is_exact(rule):
-        text = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {_candidates(result)}{_confidence(result)}"
+        text = f"{name} has a rank from {ranks[0]} to {ranks[1]} of {field}{_confidence(result)}"
     return f"{_open_prefix(result)}: {text}"
 
 
@@ -416,23 +396,19 @@ def _gate_text(result: Result, gate: Gate) -> str:
     true = f"not worse than {base} by more than {within:g}" if within else f"better than {base}"
     false = f"worse than {base} by more than {within:g}" if within else f"not better than {base}"
     proved: list[str] = []
-    open_: list[str] = []
+    undecided: list[str] = []
     for c, name in enumerate(result.candidates):
         if name != base:
-            decision = gate.decisions.get(c)
-            words = f"{name} is {true if decision else false}" if decision is not None else name
-            (open_ if decision is None else proved).append(f"{words} ({_difference(gate, c, result.settings.units)})")
-    known = f"{', '.join(proved)}{_scope(result)}{_confidence(result)}" if proved else ""
-    return "; ".join(filter(None, [known, _undecided_text(result, open_, true)]))
-
-
-def _undecided_text(result: Result, names: list[str], statement: str) -> str:
-    """Return a sentence on candidates that a gate has not decided; "" for none."""
-    if not names:
-        return ""
-    scope = "" if len(names) < len(result.candidates) - 1 else _scope(result)
-    prefix = f"{_open_prefix(result)}{scope}"
-    return f"{prefix}: nothing is proved{_yet(result)} on whether {_join(tuple(names), last=' or ')} is {statement}"
+            decision, difference = gate.decisions.get(c), _difference(gate, c, result.settings.units)
+            if decision is None:
+                undecided.append(f"{name} ({difference})")
+            else:
+                proved.append(f"{name} is {true if decision else false} ({difference})")
+    parts = [f"{', '.join(proved)}{_scope(result)}{_confidence(result)}"] if proved else []
+    if undecided:
+        prefix = f"{_open_prefix(result)}{'' if proved else _scope(result)}"
+        parts.append(f"{prefix}: nothing is proved{_yet(result)} on whether {_join(undecided, ' or ')} is {true}")
+    return "; ".join(parts)
 
 
 def _difference(gate: Gate, candidate: int, units: Units) -> str:
@@ -453,15 +429,11 @@ def _lead(result: Result) -> str:
     totals = sorted(losses.values())
     lead = (totals[1] - totals[0]) / result.rows_counted
     if lead <= ROUNDING_SLACK:
-        level = [a for a, total in losses.items() if total <= totals[0] + ROUNDING_SLACK * result.rows_counted]
-        return f", where {_join(tuple(result.candidates[a] for a in level))} are level"
+        level = [result.candidates[a] for a, total in losses.items() if total <= totals[0] + ROUNDING_SLACK]
+        return f", where {_join(level)} are level"
     exact = "exactly " if result.rows_counted == result.rule.population else ""
     units = result.settings.units
     return f", where {result.leader} leads by {exact}{units.gap(lead):.3g} in mean {units.quantity}"
-
-
-def _candidates(result: Result) -> str:
-    return f"{plural(len(result.candidates), 'candidate')}{_scope(result)}"
 
 
 def _scope(result: Result) -> str:
@@ -507,7 +479,5 @@ def _effort(race: "Race") -> str:
     return f"{plural(race.rows_counted, 'row')}, {made}{failed}{spent}{on_file}{rest}"
 
 
-def _join(names: tuple[str, ...], most: int = _MAX_NAMES, last: str = " and ") -> str:
-    if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-    return last.join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"
+def _join(names: Sequence[str], last: str = " and ") -> str:
+    return join_names(names, limit=_MAX_NAMES, last=last) or "none"

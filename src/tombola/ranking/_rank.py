@@ -86,11 +86,7 @@ def rank(
         raise ParameterError(
             "rank: expected one kind and one range for one table, got a mapping; give a mapping of tables too."
         )
-    if isinstance(table, Table) and range not in (None, table.range):
-        raise ParameterError(
-            f"rank: expected range={table.range} as in the table, got {range}; leave it out, or give it to read_table."
-        )
-    values, labels, kind = _values(table, names, kind)
+    losses, labels, kind, limits = _read(table, names, kind, range)
     _, word = direction_of(labels)
     contrary = contrary_names(labels, kind)
     # A pool has losses, whatever its names were made from.
@@ -101,39 +97,31 @@ def rank(
             TombolaWarning,
             stacklevel=2,
         )
-    if isinstance(table, Table):
-        # Its values are losses in [0, 1] already.
-        (low, high), losses, unit = table.range, values, table.unit if unit is None else unit
-    else:
-        low, high = range or (0.0, 1.0)
-        losses = _losses(values, labels, kind, low, high)
+    if unit is None:
+        unit = table.unit if isinstance(table, Table) else word
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
         raise ParameterError(
             f"rank: expected one of {choices}, got {missing!r}; write {option_text('missing', 'keep')}."
         )
     n_worst = int(np.isnan(losses).sum()) if missing == "worst" else 0
-    n_dropped = 0
-    if missing == "worst":
-        losses = np.nan_to_num(losses, nan=1.0)
-    elif missing == "drop":
-        complete = np.asarray(~np.isnan(losses).any(axis=1))
+    losses = np.nan_to_num(losses, nan=1.0) if n_worst else losses
+    complete = np.asarray(~np.isnan(losses).any(axis=1))
+    n_dropped = int((~complete).sum()) if missing == "drop" else 0
+    if n_dropped:
         if clusters is not None and len(clusters) == len(complete):
             clusters = list(itertools.compress(clusters, complete))
-        losses = losses[complete]
-        n_dropped = len(complete) - len(losses)
-    population = losses.shape[0]
+        losses, complete = losses[complete], complete[complete]
     units, scale = _units(losses, clusters, in_order=in_order)
     readings = tuple(
         replace(_in_row_units(one, scale), n_worst=n_worst, n_dropped=n_dropped)
         for one in _readings(units, reading, level, seed, in_order=in_order)
     )
-    answered, n_clusters = losses[~np.isnan(losses).any(axis=1)], 0 if clusters is None else len(units)
     # Losses in [0, 1] are called that, as by `compare`, whatever they count.
-    plain = kind == "losses" and (low, high) == (0.0, 1.0)
-    word = "" if plain else word if unit is None else unit
-    n_incomplete, means = population - len(answered), answered.mean(axis=0)
-    ranking = Ranking(labels, kind, population, means, readings, n_clusters, (low, high), n_incomplete, word)
+    unit = "" if kind == "losses" and limits == (0.0, 1.0) else unit
+    n_clusters, n_incomplete = 0 if clusters is None else len(units), int((~complete).sum())
+    means = losses[complete].mean(axis=0)
+    ranking = Ranking(labels, kind, len(losses), means, readings, n_clusters, limits, n_incomplete, unit)
     return ranking.without(table.other_units) if isinstance(table, Table) else ranking
 
 
@@ -145,22 +133,19 @@ def _rank_metrics(
     options: dict[str, Any],
 ) -> MetricsRanking:
     """Rank by each metric at an equal share of the level (a union over metrics)."""
+    if not tables:
+        raise ParameterError("rank: expected tables of one metric or more, got none; give {'accuracy': table}.")
+    by_metric: dict[str, Any] = {}
     for what, given in (("kind", kind), ("range", limits)):
-        unknown = [name for name in given if name not in tables] if isinstance(given, Mapping) else []
-        if unknown:
+        by_metric[what] = given if isinstance(given, Mapping) else dict.fromkeys(tables, given)
+        if unknown := [name for name in by_metric[what] if name not in tables]:
             raise ParameterError(
                 f"rank: expected {what} of the metrics {', '.join(map(str, tables))}, got {unknown[0]!r}; "
                 "write one of them."
             )
-    if not tables:
-        raise ParameterError("rank: expected tables of one metric or more, got none; give {'accuracy': table}.")
     found = {
         str(name): rank(
-            one,
-            kind=kind.get(name) if isinstance(kind, Mapping) else kind,
-            range=limits.get(name) if isinstance(limits, Mapping) else limits,
-            level=level / len(tables),
-            **options,
+            one, level=level / len(tables), **{what: given.get(name) for what, given in by_metric.items()}, **options
         )
         for name, one in tables.items()
     }
@@ -174,48 +159,55 @@ def _rank_metrics(
     return MetricsRanking(found, level)
 
 
-def _values(table: Any, names: Sequence[str] | None, kind: Kind | None) -> tuple[Floats, tuple[str, ...], Kind]:
-    """Return numbers, names of the candidates and direction of any table."""
-    if isinstance(table, Table):
-        if kind not in (None, table.kind):
-            raise ParameterError(
-                f"rank: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out, or give it to "
-                "read_table."
-            )
-        return np.asarray(table.pool.losses, np.float64), tuple(map(str, names or table.pool.actions)), table.kind
-    if isinstance(table, Pool):
-        if kind == "scores":
-            raise ParameterError("rank: expected kind='losses' for a Pool, got 'scores'; a Pool has losses.")
-        return np.asarray(table.losses, np.float64), tuple(map(str, names or table.actions)), "losses"
+def _read(
+    table: Any, names: Sequence[str] | None, kind: Kind | None, limits: Limits | None
+) -> tuple[Floats, tuple[str, ...], Kind, Limits]:
+    """Return losses in [0, 1], names of the candidates, direction and range of any table."""
+    columns: Sequence[Any] | None
     if isinstance(table, str | Path):
         raise ParameterError(
             f"rank: expected a table, got the path {str(table)!r}; write rank(read_table({str(table)!r}))."
         )
-    if kind not in ("losses", "scores"):
-        raise ParameterError(
-            f"rank: expected kind='losses' (lower is better) or kind='scores' (higher is better), got {kind!r}; "
-            "write one of them."
-        )
-    # Arrow has the columns themselves in `columns`.
-    columns = names if names is not None else getattr(table, "column_names", getattr(table, "columns", None))
-    try:
-        values = np.asarray(table, np.float64)
-    except (TypeError, ValueError) as error:
-        # Also for timeouts, which `read_table` refuses without their limit: they are no random part of the list.
-        raise ParameterError(
-            f"rank: expected a table of numbers, got {type(table).__name__} ({error}); write rank(read_table(...)), "
-            "which finds the columns of numbers, and explains timeouts."
-        ) from None
+    if isinstance(table, Table | Pool):
+        pool, own = (table, "losses") if isinstance(table, Pool) else (table.pool, table.kind)
+        own_limits = limits if isinstance(table, Pool) else table.range
+        if kind not in (None, own) or limits not in (None, own_limits):
+            raise ParameterError(
+                f"rank: expected kind={own!r} and range={own_limits} as in the table, got {kind!r} and {limits}; leave "
+                "them out, or give them to read_table."
+            )
+        kind = "scores" if own == "scores" else "losses"
+        values, columns = np.asarray(pool.losses, np.float64), names or pool.actions
+    else:
+        if kind not in ("losses", "scores"):
+            raise ParameterError(
+                f"rank: expected kind='losses' (lower is better) or kind='scores' (higher is better), got {kind!r}; "
+                "write one of them."
+            )
+        # Arrow has the columns themselves in `columns`.
+        columns = names if names is not None else getattr(table, "column_names", getattr(table, "columns", None))
+        try:
+            values = np.asarray(table, np.float64)
+        except (TypeError, ValueError) as error:
+            # Also for timeouts, which `read_table` refuses without their limit: they are no random part of the list.
+            raise ParameterError(
+                f"rank: expected a table of numbers, got {type(table).__name__} ({error}); write "
+                "rank(read_table(...)), which finds the columns of numbers, and explains timeouts."
+            ) from None
     if values.ndim != 2 or values.shape[0] == 0 or values.shape[1] < 2:
         raise ParameterError(
             f"rank: expected rows x candidates with 2 candidates or more, got shape {values.shape}; give such a table."
         )
-    labels = tuple(map(str, columns)) if columns is not None else tuple(str(a) for a in range(values.shape[1]))
+    labels = tuple(map(str, range(values.shape[1]) if columns is None else columns))
     if len(labels) != values.shape[1] or len(set(labels)) != len(labels):
         raise ParameterError(
             f"rank: expected {values.shape[1]} different names, got {len(set(labels))}; name each once."
         )
-    return values, labels, kind
+    if isinstance(table, Table):
+        # Its values are losses in [0, 1] already.
+        return values, labels, kind, table.range
+    low, high = limits or (0.0, 1.0)
+    return _losses(values, labels, kind, low, high), labels, kind, (low, high)
 
 
 def _losses(values: Floats, labels: tuple[str, ...], kind: Kind, low: float, high: float) -> Floats:
@@ -289,12 +281,10 @@ def _readings(
         raise ParameterError(f"rank: expected rows with answers {where}, got none; fill some rows first.")
     order = np.arange(n) if in_order else np.random.default_rng(seed).permutation(n)
     found: list[Reading] = []
-    if wanted in (None, "this list"):
-        found.append(
-            _exact(units, level)
-            if full
-            else _running(answered[order], population, level, population, every_look=in_order)
-        )
+    if wanted in (None, "this list") and full:
+        found.append(_exact(units, level))
+    elif wanted in (None, "this list"):
+        found.append(_running(answered[order], population, level, population, every_look=in_order))
     if wanted == "beyond this list" or (wanted is None and full):
         if in_order:
             found.append(_running(answered, math.inf, level, population, every_look=True))

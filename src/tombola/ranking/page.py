@@ -1,18 +1,15 @@
 """Page of a ranking: the rank sets as bars, candidates down and ranks across."""
 
 import math
-from html import escape
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tombola._formatting import plural
-from tombola.racing.verdict import rank_text
+from tombola.racing.report import rank_bar
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.page import render
-
-_MAX_NOTEBOOK_ROWS = 30  # candidates in a notebook table, best first: about one screen; the page has all
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
@@ -41,11 +38,16 @@ def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
     share = "all" if one.separated >= 1.0 else f"{math.floor(1000 * one.separated) / 10:g} % of the"
     pairs = f"{share} pairs are separated."
     where = "on this list" if one.name == "this list" else one.name
+    rows = []
+    for a in ranking.order():
+        (first, last), (low, high), name = map(int, one.ranks[a]), ranking.interval(a, one.name), ranking.names[a]
+        bar = rank_bar(name, (first, last), len(ranking.names), ranking.value(float(ranking.means[a])))
+        rows.append({**bar, "new_group": name in starts, "interval": f"{low:.4g} to {high:.4g}"})
     return {
         "title": f"{metric}, {where}" if metric else where.capitalize(),
         "sentence": one.sentence(),
         "summary": f"{plural(len(groups), 'group')}; {pairs}" if len(groups) > 1 else f"One group; {pairs}",
-        "rows": [_row(ranking, one, a, starts) for a in ranking.order()],
+        "rows": rows,
         "pairs": _pair_runs(one, ranking.order()),
     }
 
@@ -62,42 +64,3 @@ def _pair_runs(one: Reading, order: list[int]) -> list[dict[str, Any]]:
         for (row, start), (_, end) in zip(np.argwhere(edges == 1), np.argwhere(edges == -1), strict=True):
             runs.append({"kind": kind, "x": int(start), "y": int(row), "width": int(end - start)})
     return runs
-
-
-def _row(ranking: Ranking, one: Reading, a: int, starts: set[str]) -> dict[str, Any]:
-    first, last = (int(r) for r in one.ranks[a])
-    k = len(ranking.names)
-    low, high = ranking.interval(a, one.name)
-    return {
-        "name": ranking.names[a],
-        "ranks": rank_text((first, last)),
-        "sure": first == last,
-        "new_group": ranking.names[a] in starts,
-        "mean": f"{ranking.value(float(ranking.means[a])):.4g}",
-        "interval": f"{low:.4g} to {high:.4g}",
-        "left": round(100 * (first - 1) / k, 2),
-        "width": round(100 * (last - first + 1) / k, 2),
-    }
-
-
-def table_html(ranking: Ranking) -> str:
-    """Return a ranking as HTML for a notebook: a table of the best 30 per reading."""
-    parts = [f"<p>{escape(text)}</p>" for text in (ranking.direction, ranking.missing_text) if text]
-    for one in ranking.readings:
-        rows = [_row(ranking, one, a, set()) for a in ranking.order()[:_MAX_NOTEBOOK_ROWS]]
-        body = "".join(
-            f"<tr><td>{row['ranks']}</td><td style='text-align:left'>{escape(row['name'])}</td>"
-            f"<td>{row['mean']}</td><td>{row['interval']}</td></tr>"
-            for row in rows
-        )
-        more = len(ranking.names) - len(rows)
-        rest = f"<p>and {more} more</p>" if more else ""
-        head = "<tr><th>ranks</th><th style='text-align:left'>candidate</th><th>mean</th><th>interval</th></tr>"
-        parts.append(f"<p>{escape(one.sentence())}</p><table>{head}{body}</table>{rest}")
-    return "".join(parts)
-
-
-def metrics_html(ranking: MetricsRanking) -> str:
-    """Return Pareto front and rank sets of all metrics, as HTML for a notebook."""
-    front = "".join(f"<p>{escape(sentence)}</p>" for sentence in ranking.front_sentences())
-    return front + "".join(f"<h4>{escape(name)}</h4>{table_html(one)}" for name, one in ranking.metrics.items())

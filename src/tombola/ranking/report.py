@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tombola._formatting import join_names, option_text, plural
+from tombola._formatting import HtmlTable, html_block, join_names, option_text, plural, truncate
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing.verdict import rank_text
@@ -68,23 +68,21 @@ class Reading:
     def sentence(self) -> str:
         """Return a sentence for users: the rows that the ranks refer to, and the level."""
         filled = f"with {plural(self.n_worst, 'missing answer')} counted as the worst value" if self.n_worst else ""
-        rows = [f"the {plural(self.n_dropped, 'row')} left out"] if self.n_dropped else []
-        without = " and ".join([*([join_names(self.left_out)] if self.left_out else []), *rows])
-        without = f"without {without}" if without else ""
-        if self.name == "this list" and self.exact:
-            answered = "the others" if self.n_dropped else "every row"
-            claim = f"the ranks are exact, {filled or f'because every candidate has answered {answered}'}"
+        missing = [join_names(self.left_out), f"the {plural(self.n_dropped, 'row')} left out" if self.n_dropped else ""]
+        without = f"without {' and '.join(filter(None, missing))}" if any(missing) else ""
+        held = f"all rank sets hold simultaneously with probability {1 - self.level:g}"
+        held += ", however often you look" if self.every_look else ""
+        if self.name == "beyond this list":
+            conditions = ", ".join(filter(None, [filled, without]))
+            return f"Beyond this list, for rows like these{f' ({conditions})' if conditions else ''}: {held}."
+        claim = f"from {plural(self.rows, 'row')} in random order; {held}"
+        if self.exact:
+            answered = "answered the others" if self.n_dropped else "answered every row"
+            claim = f"the ranks are exact, {filled or f'because every candidate has {answered}'}"
             if self.left_out:
                 claim = f"the ranks are among the other {plural(len(self.ranks), 'candidate')} only, "
-                claim += filled or f"which have answered {answered}"
-            return f"{', '.join(filter(None, ['On this list', without]))}: {claim}."
-        looks = ", however often you look" if self.every_look else ""
-        held = f"all rank sets hold simultaneously with probability {1 - self.level:g}{looks}"
-        if self.name == "this list":
-            where = ", ".join(filter(None, ["On this list", without]))
-            return f"{where}: from {plural(self.rows, 'row')} in random order; {held}."
-        conditions = ", ".join(filter(None, [filled, without]))
-        return f"Beyond this list, for rows like these{f' ({conditions})' if conditions else ''}: {held}."
+                claim += filled or f"which have {answered}"
+        return f"{', '.join(filter(None, ['On this list', without]))}: {claim}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +136,8 @@ class Ranking:
         if self.n_dropped:
             verbs = ("has", "was") if self.n_dropped == 1 else ("have", "were")
             rows = f"{self.n_dropped:,} of {plural(self.n_dropped + self.population, 'row')}"
-            return (
-                f"{rows} {verbs[0]} a missing answer and {verbs[1]} left out; the ranks are about the other "
-                f"{self.population:,}."
-            )
+            left = f"the ranks are about the other {self.population:,}"
+            return f"{rows} {verbs[0]} a missing answer and {verbs[1]} left out; {left}."
         if not self.n_incomplete:
             return ""
         return (
@@ -159,10 +155,7 @@ class Ranking:
         raise ParameterError(f"Ranking: expected the reading {known}, got {name!r}; write one of them.")
 
     def rank_set(self, candidate: str, reading: str | None = None) -> tuple[int, int]:
-        """Return the first and the last rank, from 1, of a candidate under a reading.
-
-        reading: its name; None: the first one.
-        """
+        """Return the first and the last rank, from 1, of a candidate under a reading."""
         first, last = self.reading(reading).ranks[self._index(candidate)]
         return int(first), int(last)
 
@@ -174,8 +167,6 @@ class Ranking:
         """Return the names of the candidates in groups, the best group first.
 
         Every member of one group is proved to be better than every member of the next. The order in a group is by mean.
-
-        reading: name of one of `readings`, the populations of the ranks; None: the first.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -220,26 +211,20 @@ class Ranking:
         return self.units.number(loss)
 
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
-        """Return the interval (low, high) of a mean, in the unit of the table.
+        """Return the interval (low, high) of the mean of candidate number 0, 1, ..., in the unit of the table.
 
         With probability 1 - level it contains the mean of this candidate. It is not simultaneous for several ones.
-
-        candidate: its number, from 0.
-        reading: name of one of `readings`, the populations of the ranks; None: the first, which is "this list" for a
-            full table.
         """
         one = self.reading(reading)
-        ends = sorted((self.value(float(one.low[candidate])), self.value(float(one.high[candidate]))))
-        return ends[0], ends[1]
+        return self.units.interval(float(one.low[candidate]), float(one.high[candidate]))
 
     def plot(
         self, reading: str | None = None, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None
     ) -> "Figure":
-        """Draw the rank set of every candidate as a bar; return the figure.
+        """Draw the rank set of every candidate as a bar, the best mean first; return the figure.
 
-        `reading` is a name; None: the first one. The best mean comes first. The dot is the rank by mean. The figure
-        displays in notebooks, and `figure.save("x.pdf")` writes it. `ax`: axes to draw on; None: a new figure. `size`
-        is in inches; None grows with the number of candidates.
+        The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `ax`: axes
+        to draw on; None: a new figure. `size` is in inches; None grows with the number of candidates.
         """
         from tombola.report.figures import draw_intervals
 
@@ -301,19 +286,26 @@ class Ranking:
 
         `max_candidates` limits the candidates listed; a last line counts the others. None: all.
         """
-        one, shown = reading, self.order()[:max_candidates]
-        width = min(32, max(len("candidate"), *(len(self.names[a]) for a in shown)))
+        shown = self._cells(reading)[:max_candidates]
+        width = min(32, max(len("candidate"), *(len(name) for _, name, _, _ in shown)))
         header = f"mean {self.units.quantity}"
         digits = max(10, len(header))
         found = [f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}"]
-        for a in shown:
-            ranks, (low, high) = rank_text(one.ranks[a]), self.interval(a, one.name)
-            name = self.names[a] if len(self.names[a]) <= width else self.names[a][: width - 3] + "..."
-            mean = self.value(float(self.means[a]))
-            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>{digits}.4g}  {f'{low:.4g} to {high:.4g}':>19}")
+        for ranks, name, mean, interval in shown:
+            found.append(f"{ranks:>9}  {truncate(name, width):<{width}}  {mean:>{digits}}  {interval:>19}")
         if len(shown) < len(self.names):
             found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
         return found
+
+    def _cells(self, one: Reading) -> list[tuple[str, str, str, str]]:
+        """Return ranks, name, mean and interval of every candidate as texts, best first."""
+        return [
+            (
+                rank_text(one.ranks[a]), self.names[a], f"{self.value(float(self.means[a])):.4g}",
+                "{:.4g} to {:.4g}".format(*self.interval(a, one.name)),
+            )
+            for a in self.order()
+        ]  # fmt: skip
 
     @property
     def direction(self) -> str:
@@ -330,9 +322,13 @@ class Ranking:
         return f"Ranking({len(self.names)} candidates, {self.population} rows, {[one.name for one in self.readings]})"
 
     def _repr_html_(self) -> str:
-        from tombola.ranking.page import table_html
+        return self.to_html_block(self.direction)
 
-        return table_html(self)
+    def to_html_block(self, title: str) -> str:
+        """Return an HTML fragment for notebooks: a table per reading."""
+        columns = ("ranks", "candidate", f"mean {self.units.quantity}", "interval")
+        tables = [HtmlTable(columns, self._cells(one), one.sentence()) for one in self.readings]
+        return html_block(title, (), tables, [self.missing_text])
 
     def _index(self, candidate: str) -> int:
         if candidate not in self.names:
@@ -375,7 +371,6 @@ class MetricsRanking:
 
         A candidate is excluded when another one is proved to be at least as good in every metric and better in one.
         Only exact ranks prove ties. All statements hold simultaneously with probability at least 1 - level.
-        reading: its name; None: the first one of each metric.
         """
         found = [one.reading(reading) for one in self.metrics.values()]
         as_good = np.logical_and.reduce([~one.before.T if one.exact else one.before for one in found])
@@ -389,10 +384,8 @@ class MetricsRanking:
         found = []
         for reading in self.readings:
             front = self.front(reading)
-            names = ", ".join(front[:_MAX_SHOWN]) + (
-                f" and {len(front) - _MAX_SHOWN} more" if len(front) > _MAX_SHOWN else ""
-            )
             where = "On this list" if reading == "this list" else reading.capitalize()
+            names = join_names(front, limit=_MAX_SHOWN)
             found.append(f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto front: {names}.")
         return found
 
@@ -421,6 +414,5 @@ class MetricsRanking:
         return f"MetricsRanking({', '.join(self.metrics)}, level {self.level:g})"
 
     def _repr_html_(self) -> str:
-        from tombola.ranking.page import metrics_html
-
-        return metrics_html(self)
+        front = html_block(f"{plural(len(self.metrics), 'metric')}", notes=self.front_sentences())
+        return front + "".join(one.to_html_block(name) for name, one in self.metrics.items())

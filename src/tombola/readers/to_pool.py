@@ -155,9 +155,12 @@ def source_name(source: object) -> str:
 
 
 def check_timeouts(parsed: ParsedTable, *, missing: str) -> None:
-    """Raise TableError if cells with timeouts are kept: they are not a random part of the list."""
+    """Raise TableError if missing cells are timeouts, unless they count as the worst.
+
+    A row that a candidate cannot solve in time is not a random part of the list; dropping it would favour it.
+    """
     without_value, without_cost = incomplete_rows(parsed)
-    if missing == "keep" and parsed.has_timeouts and without_value.any():
+    if missing != "worst" and parsed.has_timeouts and without_value.any():
         raise _missing_error(parsed, without_value, without_cost)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from race_cases import BITS, THIRDS, all_pools
+from race_cases import BITS, THIRDS, all_pools, by_one_row, error_rate
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.elimination import Elimination
 from tombola.racing.rules.gate import Gate
@@ -45,26 +45,19 @@ def worst_answer(rule: Elimination, tables: Any) -> float:
 @pytest.mark.parametrize(("N", "k"), [(1, 2), (2, 3), (3, 3), (4, 2)])
 @pytest.mark.usefixtures("short_work")
 def test_theorems_2_to_4_exactly(N: int, k: int) -> None:
-    for level in (0.2, 0.6):
-        for rule in rules(N, k, level):
-            assert worst_answer(rule, all_pools(BITS, N, k)) <= level, (rule, N, k, level)
+    check_all_rules(BITS, N, k, (0.2, 0.6))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("values", "N", "k"), [(BITS, 4, 3), (BITS, 6, 2), (THIRDS, 4, 2), (BITS, 3, 4)])
 def test_theorems_2_to_4_exactly_larger_pools(values: Any, N: int, k: int) -> None:
-    for level in (0.05, 0.2, 0.6, 0.9):
+    check_all_rules(values, N, k, (0.05, 0.2, 0.6, 0.9))
+
+
+def check_all_rules(values: Any, N: int, k: int, levels: tuple[float, ...]) -> None:
+    for level in levels:
         for rule in rules(N, k, level):
             assert worst_answer(rule, all_pools(values, N, k)) <= level, (rule, N, k, level)
-
-
-def by_one_row(N: int, share: float) -> Any:
-    """Two candidates that disagree on a share of the rows; candidate 1 is best by one row."""
-    wins = int(N * share / 2)
-    table = np.zeros((N, 2))
-    table[: wins + 1, 0] = 1.0
-    table[wins + 1 : 2 * wins + 1, 1] = 1.0
-    return table
 
 
 def clones(N: int, k: int) -> Any:
@@ -82,39 +75,23 @@ def independent(N: int, k: int) -> Any:
     return table
 
 
-def error_rate(rule: Elimination, table: Any, repetitions: int) -> float:
-    rng, totals, wrong = np.random.default_rng(7), table.sum(axis=0), 0
-    for _ in range(repetitions):
-        rule.play(table, rng.permutation(len(table)).astype(np.uint32))
-        wrong += is_wrong(rule, totals)
-    return wrong / repetitions
-
-
 def max_error_rate(level: float, repetitions: int) -> float:
     return level + 5 * math.sqrt(level * (1 - level) / repetitions)
 
 
 @pytest.mark.parametrize(
-    "table",
-    [by_one_row(50, 0.5), by_one_row(1000, 0.1), clones(300, 10), independent(300, 10)],
-    ids=["short", "rare", "clones", "independent"],
-)
-def test_best_by_one_row_error_rate(table: Any) -> None:
+    ("table", "repetitions"),
+    [
+        (by_one_row(50, 0.5), 400), (by_one_row(1000, 0.1), 400), (clones(300, 10), 400), (independent(300, 10), 400),
+        *(pytest.param(table, 4000, marks=pytest.mark.full)
+          for table in (by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10))),
+    ],
+)  # fmt: skip
+def test_best_by_one_row_error_rate(table: Any, repetitions: int) -> None:
     N, k = table.shape
     for level in (0.05, 0.2):
         rule = Best(candidates=k, rows=N, population=N, level=level)
-        assert error_rate(rule, table, 400) <= max_error_rate(level, 400)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "table", [by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10)], ids=["long", "clones", "independent"]
-)
-def test_best_by_one_row_error_rate_long_lists(table: Any) -> None:
-    N, k = table.shape
-    for level in (0.05, 0.2):
-        rule = Best(candidates=k, rows=N, population=N, level=level)
-        assert error_rate(rule, table, 4000) <= max_error_rate(level, 4000)
+        assert error_rate(rule, table, repetitions) <= max_error_rate(level, repetitions)
 
 
 def just_outside_tolerance(N: int, k: int, within: float) -> Any:

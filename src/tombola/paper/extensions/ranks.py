@@ -86,13 +86,13 @@ class _Tree:
         if len(sequence) == self.length:
             yield sequence, self.rule.before
             return
-        state = self.rule.snapshot()
+        state = self.rule.memory.copy()
         for branch, rows in enumerate(self.steps):
             for row in rows:
                 if not self.rule.done:
                     self.rule.update(row)
             yield from self._visit((*sequence, branch))
-            self.rule.restore(state)
+            self.rule.memory[:] = state
 
     def worst_pool(self) -> tuple[float, int]:
         """Return the largest P(wrong claim) over the orders of a pool, and pools."""

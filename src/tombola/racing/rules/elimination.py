@@ -201,14 +201,6 @@ class Elimination(ABC):
         """Set the state back to the one before the first row; nothing is returned."""
         self.memory[:] = self._initial
 
-    def snapshot(self) -> Floats:
-        """Return a copy of the state as a flat vector, for `restore`."""
-        return self.memory.copy()
-
-    def restore(self, snapshot: Floats) -> None:
-        """Set the state back to the time of a snapshot."""
-        self.memory[:] = snapshot
-
     def play(self, table: Rows, order: Order) -> int:
         """Run a whole race on a table, from the start; return the number of losses read.
 
