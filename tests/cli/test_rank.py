@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from conftest import Run
 from tombola._formatting import cli_style
 from tombola.cli.app import app
-from tombola.errors import ParameterError, TableError
+from tombola.errors import ParameterError, TableError, TombolaError
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -31,11 +31,6 @@ def run(*words: object) -> str:
     if done.exception:
         raise done.exception
     return done.output
-
-
-def test_direction_is_asked_for_with_both_answers(table: Path) -> None:
-    with pytest.raises(TableError, match=r"scores.* if higher is better, .*losses.* if lower"):
-        run(table, "--clusters", "talk")
 
 
 def test_scores_rank_the_best_first(table: Path) -> None:
@@ -63,11 +58,6 @@ def test_partly_filled_table_is_ranked(table: Path) -> None:
     output = run(table, "--scores", "--ignore", "talk")
     assert "On this list: from 60 rows in random order" in output
     assert "Beyond" not in output
-
-
-def test_pair_needs_two_names(table: Path) -> None:
-    with pytest.raises(ParameterError, match="--pair A,B"):
-        run(table, "--scores", "--ignore", "talk", "--pair", "small")
 
 
 EVALUATION = """
@@ -201,7 +191,7 @@ def test_several_scores_of_long_tables_are_metrics(tmp_path: Path) -> None:
     }
 
 
-def test_results_of_promptfoo_and_lm_eval_are_ranked(tmp_path: Path) -> None:
+def test_results_of_promptfoo_are_ranked(tmp_path: Path) -> None:
     entries = [
         {"provider": f"p:{name}", "promptIdx": 0, "testIdx": i, "score": score}
         for name, score in (("weak", 0.25), ("strong", 1))
@@ -211,12 +201,6 @@ def test_results_of_promptfoo_and_lm_eval_are_ranked(tmp_path: Path) -> None:
     assert "p:strong is before p:weak (beyond this list)." in run(
         tmp_path / "results.json", "--pair", "p:weak,p:strong"
     )
-    for name, score in (("weak", 0.0), ("strong", 1.0)):
-        (tmp_path / name).mkdir()
-        samples = [json.dumps({"doc_id": i, "metrics": ["acc"], "acc": score}) for i in range(30)]
-        (tmp_path / name / "samples_task.jsonl").write_text("\n".join(samples))
-    output = run(*sorted(tmp_path.glob("*/samples_*.jsonl")), "--pair", "weak,strong")
-    assert "strong is before weak (this list)." in output
 
 
 @pytest.mark.parametrize("command", [["rank"], ["compare"], ["race", "plan"], ["describe"]])
@@ -235,104 +219,70 @@ def test_percent_column_beside_scores_is_refused(command: list[str], limits: lis
     assert "tombola" not in found.output
 
 
-def test_flag_against_the_names_is_noted_below_the_direction(tmp_path: Path) -> None:
-    path = tmp_path / "acc.csv"
-    path.write_text("id,a_accuracy,b_accuracy\n" + "".join(f"q{i},1,{i % 2}\n" for i in range(20)))
-    with cli_style():
-        output = " ".join(run(path, "--losses", "--this-list").split())
-    assert output.startswith(
-        "Read as losses (accuracy): lower is better. Note: the names say higher is better (a_accuracy, b_accuracy), "
-        "but --losses was given."
-    )
-    assert "Note" not in run(path, "--scores", "--this-list")
-
-
-def test_name_of_the_file_is_named_as_the_reason(tmp_path: Path) -> None:
-    text = "id,a,b\n" + "".join(f"q{i},1,{i % 2}\n" for i in range(20))
-    (tmp_path / "losses.csv").write_text(text)
-    assert run(tmp_path / "losses.csv").startswith("Read as losses by the name of the file: lower is better.")
-    (tmp_path / "error_analysis.csv").write_text(text)
-    with pytest.raises(TableError, match="which can be either"):
-        run(tmp_path / "error_analysis.csv")
-
-
-def test_missing_cells_that_count_as_worst_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("id,a,b\n" + "".join(f"q{i},{i % 10},{'' if i % 2 else 3}\n" for i in range(20)))
-    output = run(path, "--scores", "--range", "0,10", "--missing", "worst")
-    assert "10 of 40 cells (25%) are missing and count as score 0: the answer depends" in " ".join(output.split())
+TABLES = {
+    "plain.csv": ["id,a,b", *(f"q{i},1,{i % 2}" for i in range(20))],
+    "losses.csv": ["id,a,b", *(f"q{i},1,{i % 2}" for i in range(20))],
+    "accuracies.csv": ["id,a_accuracy,b_accuracy", *(f"q{i},1,{i % 2}" for i in range(20))],
+    "both.csv": ["id,gpt_loss,llama_score", *(f"q{i},{i % 2},{i % 3 / 2}" for i in range(20))],
+    "blanks.csv": ["id,a,b", *(f"q{i},{i % 10},{'' if i % 2 else 3}" for i in range(20))],
+    "solvers.csv": [
+        "instance,a_seconds,b_seconds",
+        *(f"i{i},{20 + i},{'timeout' if i % 4 == 0 else 15}" for i in range(40)),
+    ],
+    # Scores in [0, 1] of two candidates, and in percent of a third.
+    "percent.csv": ["id,gpt,claude,llama", *(f"q{i},{i % 10 / 10},{60 + i % 40},{i % 7 / 7:.3f}" for i in range(60))],
+}
+NAMED = "--actions gpt,claude,llama"
 
 
 @pytest.fixture
-def solvers(tmp_path: Path) -> Path:
-    """Run times of three solvers; the last one has timeouts."""
-    rows = [f"i{i},{20 + i},{90 - i},{'timeout' if i % 4 == 0 else 15}" for i in range(40)]
-    path = tmp_path / "solvers.csv"
-    path.write_text("\n".join(["instance,a_seconds,b_seconds,c_seconds", *rows]) + "\n")
-    return path
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in TABLES.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("options", [[], ["--range", "0,300"], ["--range", "0,300", "--missing", "drop"]])
-def test_timeouts_are_refused_as_unanswered_rows(solvers: Path, options: list[str]) -> None:
-    """A row that a candidate cannot solve is no random part of the list; dropping it would put c before a."""
-    with pytest.raises(TableError, match=r"got 'timeout', .* with timeouts write .*worst.* and the time limit"):
-        run(solvers, *options)
-
-
-def test_timeouts_are_refused_in_a_table_of_a_metric(solvers: Path) -> None:
-    with pytest.raises(TableError, match="with timeouts write"):
-        run(f"time={solvers}", f"other={solvers}", "--losses")
-
-
-def test_timeouts_as_worst_need_the_time_limit(solvers: Path) -> None:
-    with pytest.raises(TableError, match=r"write the time limit, such as range=\(0, LIMIT\)"):
-        run(solvers, "--missing", "worst")
-    assert "10 missing answers counted as the worst value" in " ".join(
-        run(solvers, "--missing", "worst", "--range", "0,300").split()
-    )
-
-
-@pytest.fixture
-def percent(tmp_path: Path) -> Path:
-    """Scores in [0, 1] of two candidates, and in percent of a third."""
-    rows = [f"q{i},{i % 10 / 10},{60 + i % 40},{i % 7 / 7:.3f}" for i in range(60)]
-    path = tmp_path / "percent.csv"
-    path.write_text("\n".join(["id,gpt,claude,llama", *rows]) + "\n")
-    return path
-
-
-@pytest.mark.parametrize("actions", ["gpt,claude,llama", "gpt,claude"])
-def test_candidate_in_percent_is_named_without_a_range(percent: Path, actions: str) -> None:
-    with cli_style(), pytest.raises(TableError, match="outside only in claude") as refused:
-        run(percent, "--scores", "--actions", actions)
-    assert "in percent? divide it by 100, or leave it out with --ignore claude" in str(refused.value)
-    assert "--range" not in str(refused.value)
-    assert "--rescale" not in str(refused.value)
-
-
-def test_range_over_two_units_has_a_note(percent: Path) -> None:
-    output = " ".join(run(percent, "--scores", "--actions", "gpt,claude,llama", "--range", "0,100").split())
-    assert "Note: only claude is above 1: in percent?" in output
-
-
-def test_ignored_candidate_is_not_ranked(percent: Path) -> None:
-    """The advice of the message works on the command that it is about."""
-    output = run(percent, "--scores", "--actions", "gpt,claude,llama", "--ignore", "claude")
-    assert "claude" not in output
-    with pytest.raises(TableError, match="got only columns that"):
-        run(percent, "--scores", "--actions", "claude", "--ignore", "claude")
-
-
-def test_direction_is_asked_for_with_the_names_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "both.csv"
-    path.write_text("id,gpt_loss_score,claude_loss_score\n" + "".join(f"q{i},{i % 2},{i % 3 / 2}\n" for i in range(20)))
-    with pytest.raises(TableError, match="got columns named gpt_loss_score, claude_loss_score, which can be either"):
-        run(path)
-
-
-def test_a_loss_beside_a_score_has_a_note(tmp_path: Path) -> None:
-    path = tmp_path / "mixed.csv"
-    path.write_text("id,gpt_loss,claude_score\n" + "".join(f"q{i},{i % 2},{i % 3 / 2}\n" for i in range(20)))
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("losses.csv", "Read as losses by the name of the file: lower is better."),
+        ("accuracies.csv --losses", "lower is better. Note: the names say higher is better (a_accuracy, b_"),
+        (
+            "both.csv --actions gpt_loss,llama_score --scores",
+            "Note: the names say lower is better (gpt_loss), but",
+        ),
+        ("blanks.csv --scores --range 0,10 --missing worst", "10 of 40 cells (25%) are missing and count as score 0"),
+        ("solvers.csv --missing worst --range 0,300", "10 missing answers counted as the worst value"),
+        (f"percent.csv --scores {NAMED} --range 0,100", "Note: only claude is above 1: in percent?"),
+        (f"percent.csv --scores {NAMED} --ignore claude", "Read as scores: higher is better."),
+    ],
+)
+def test_remarks_on_a_table(command: str, text: str) -> None:
     with cli_style():
-        output = " ".join(run(path, "--actions", "gpt_loss,claude_score", "--scores").split())
-    assert "Note: the names say lower is better (gpt_loss), but --scores was given" in output
+        output = " ".join(run(*command.split()).split())
+    assert text in output
+    assert ("claude" in output) is ("claude" in text), "an ignored candidate is not ranked"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("plain.csv", r"scores.* if higher is better, .*losses.* if lower"),
+        ("both.csv --actions gpt_loss,llama_score", "got columns named gpt_loss, llama_score, which can be either"),
+        # A row that a candidate cannot solve is no random part of the list.
+        ("solvers.csv", r"got 'timeout', .* with timeouts write .*worst.* and the time limit"),
+        ("solvers.csv --range 0,300", "with timeouts write"),
+        ("solvers.csv --range 0,300 --missing drop", "with timeouts write"),
+        ("time=solvers.csv other=solvers.csv --losses", "with timeouts write"),
+        ("solvers.csv --missing worst", "write the time limit, such as --range 0,LIMIT"),
+        (f"percent.csv --scores {NAMED}", "outside only in claude.* divide it by 100, or .* with --ignore claude"),
+        ("percent.csv --scores --actions gpt,claude", "outside only in claude"),
+        ("percent.csv --scores --actions claude --ignore claude", "got only columns that"),
+        ("plain.csv --scores --pair a", "--pair A,B"),
+    ],
+)
+def test_refused_tables(command: str, message: str) -> None:
+    with cli_style(), pytest.raises(TombolaError, match=message):
+        run(*command.split())

@@ -8,6 +8,15 @@ from tombola.cli.app import app
 from tombola.errors import ParameterError
 
 
+def test_learners_and_claims_are_listed() -> None:
+    text = CliRunner().invoke(app, ["learners"]).output
+    assert text.splitlines().count("  UCB2(alpha=0.5)  [regret bound proved]") == 1
+    entries = json.loads(CliRunner().invoke(app, ["learners", "--json"]).output)
+    assert {"name", "feedback", "parameters", "proved", "summary"} == set(entries[0])
+    assert "birthday  (" in CliRunner().invoke(app, ["claims"]).output
+    assert "birthday" in [entry["name"] for entry in json.loads(CliRunner().invoke(app, ["claims", "--json"]).output)]
+
+
 def test_cite_prints_theorem_and_bibtex() -> None:
     text = CliRunner().invoke(app, ["cite", "Simulation"]).output
     assert "Theorem 3 (1)" in text.splitlines()[0]

@@ -90,6 +90,7 @@ def test_status_over_http_equals_status_of_the_file(served: tuple[Server, Path])
         else:
             table = [line for line in here if any(one in line for one in ("mean loss", "low", "middle", "high"))]
             assert set(table) <= set(there)
+            assert " ".join(there).count("lower is better") == 1
         assert json.loads(run(kind, "status", name, "--url", server.url, "--json"))["pending"]
 
 
@@ -104,11 +105,6 @@ def test_unknown_name_is_answered_with_the_known_ones(
         with pytest.raises(TombolaError) as refused:
             run(kind, "status", given, "--url", server.url)
         assert f"expected the name of a {kind} ({name}), got {given!r}; write {fix}." in str(refused.value)
-
-
-def test_race_status_over_http_states_the_direction_once(served: tuple[Server, Path]) -> None:
-    printed = " ".join(run("race", "status", "models", "--url", served[0].url).split())
-    assert printed.count("lower is better") == 1
 
 
 def test_token_comes_from_the_environment(tmp_path: Path) -> None:

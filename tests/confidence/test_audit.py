@@ -120,6 +120,11 @@ def test_audit_needs_few_rows() -> None:
     assert 0 < first.rows < 60
     assert "wrong with probability" in str(first)
     assert first.mean == pytest.approx(0.8, abs=0.05)
+    # Six ones of ten rows make a mean of 0.6 or more certain.
+    known = Audit([parse_statement("mean(a) > 0.4")], 10, 1e-9)
+    known.extend({"a": [1.0] * 6})
+    assert (known.results()[0].outcome, known.results()[0].p_value) == ("proved", 0.0)
+    assert str(known.results()[0]).endswith("rows; certain")
 
 
 def test_strata_mean_and_coverage() -> None:

@@ -24,6 +24,11 @@ def test_certificate_arithmetic() -> None:
     nearer = certificate_with([0.1, 0.3, 0.5], [0.35, 0.4, 0.9], paired=np.array([0.01, np.inf, np.inf]))
     assert (nearer.best, nearer.within(0), nearer.method) == (0, 0.01, "paired")
     assert nearer.to_json()["method"] == "paired"
+    # Where one action never fails and others do, intervals can be the sooner.
+    tiny = certificate_with([0.0, 0.2], [0.01, 0.3], paired=np.array([0.3, np.inf]))
+    assert (tiny.method, tiny.within(0)) == ("unpaired", 0.0)
+    assert certificate_with([0.2], [0.9]).within(0) == certificate_with([0.2], [0.9]).forecast(within=0.0) == 0
+    assert certificate_with([0.2, 0.2], [0.4, 0.4]).best == 0, "the lowest index among equals"
 
 
 def test_certificate_with_pending_rounds() -> None:
@@ -32,15 +37,6 @@ def test_certificate_with_pending_rounds() -> None:
     assert certificate.worst_regret == pytest.approx(2.0 + 4 - 10 * 0.1)
     assert str(certificate).endswith("the regret so far is at most 1.4, 5 if all 4 pending fail")
     assert "pending" not in str(certificate_with([0.1, 0.3], [0.35, 0.4]))
-
-
-def test_certificate_of_single_action() -> None:
-    assert certificate_with([0.2], [0.9]).within(0) == 0.0
-    assert certificate_with([0.2], [0.9]).forecast(within=0.0) == 0
-
-
-def test_certificate_best_breaks_ties_by_index() -> None:
-    assert certificate_with([0.2, 0.2], [0.4, 0.4]).best == 0
 
 
 def test_forecast_under_constant_play() -> None:
@@ -54,14 +50,10 @@ def test_forecast_under_constant_play() -> None:
     assert certify_trace(trace, pool, rounds=needed).forecast(within=0.02) == 0
 
 
-def test_forecast_with_infinite_population() -> None:
-    record = certify([0, 1] * 20, [0.4, 0.6] * 20, actions=2, population=math.inf)
-    more = record.forecast(within=0.05)
-    assert more is not None
-    assert more > 0
-
-
 def test_forecast_is_none_for_small_pool() -> None:
+    endless = certify([0, 1] * 20, [0.4, 0.6] * 20, actions=2, population=math.inf).forecast(within=0.05)
+    assert endless is not None
+    assert endless > 0
     record = certify([0] * 30 + [1], [0.5] * 31, actions=2, population=40)
     assert record.forecast(within=0.001) is None
     assert certify([], [], actions=2, population=40).forecast(within=0.1) is None

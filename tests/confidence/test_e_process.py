@@ -1,12 +1,11 @@
 """E-processes: against the naive twin; exact mean wealth over all orders and stopping times."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
 
-from confidence_cases import Values, degenerate_values
+from confidence_cases import Values, degenerate_values, sequences
 from naive import confidence as naive
 from tombola.confidence import EProcess
 from tombola.confidence.betting import N_STRATEGIES, STRATEGY_WEIGHTS
@@ -28,7 +27,7 @@ def test_e_process_equals_naive_twin(mean: float) -> None:
 
 
 def paths_of(N: int) -> Values:
-    return np.array(list(product([0.0, 1.0], repeat=N)))
+    return sequences((0.0, 1.0), N)
 
 
 def best_stop(wealth: Values, ones: int) -> float:

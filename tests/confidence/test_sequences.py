@@ -33,10 +33,6 @@ def test_closed_forms_equal_naive_twins(method: type[Confidence], twin: Callable
                 assert found == pytest.approx(expected, abs=1e-9)
 
 
-def paths_of(N: int) -> Values:
-    return np.array(list(product([0.0, 1.0], repeat=N)))
-
-
 @each
 def test_sequences_are_nested_and_end_exact(method: type[Confidence]) -> None:
     for values in degenerate_values():
@@ -51,7 +47,7 @@ def test_sequences_are_nested_and_end_exact(method: type[Confidence]) -> None:
 
 def worst_miss(method: type[Confidence], N: int, level: float, shrink: float = 1.0, population: float = 0) -> float:
     """Return the largest share of the orders of a list of 0 and 1 in which its mean is ever missed."""
-    paths = paths_of(N)
+    paths = sequences((0.0, 1.0), N)
     seen = method(population=population or N, level=level, actions=len(paths))
     means, missed = paths.mean(axis=1), np.zeros(len(paths), bool)
     for column in paths.T:

@@ -144,7 +144,7 @@ def test_null_action_is_not_counted_as_first_action() -> None:
         (["--worst", "1"], "--worst: expected a budget"),
         (["--budget", "5", "--worst", "gpt=1"], "the most that one play of small can cost"),
         (["--budget", "5", "--worst", "gpt=x,small=1"], "expected a cost of 0 or more, got 'x'"),
-        (["--budget", "5", "--worst", "gtp=1"], "expected the name of an action, got 'gtp'"),
+        (["--budget", "5", "--worst", "gtp=1"], "expected one of gpt, small, got 'gtp'"),
         (["--budget", "5", "--worst", "1", "--worst", "2"], "one for each of the 1 amounts"),
         (["--budget", "5", "--worst", "1", "--null", "none"], "--null: expected one of gpt, small"),
         (["--budget", "5", "--worst", "1", "--learner", "UCB2"], "a learner for budgets"),

@@ -96,9 +96,6 @@ def main() -> None:
     except (TombolaError, TombolaWarning, OSError) as error:
         if not isinstance(error, BrokenPipeError):  # the reader has closed the pipe, as `| head -1` does
             print_error(f"tombola: {_without_class(str(error))}")
-            # Notes are commands to run instead.
-            for note in getattr(error, "__notes__", ()):
-                print_error(f"  {note}")
         _discard_output()
         sys.exit(2)
     except MemoryError:

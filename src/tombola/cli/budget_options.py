@@ -52,16 +52,9 @@ def parse_budget(
             f"--worst: expected the most that one play of {name} can cost, got nothing; write --worst {name}=0.03, or "
             f"--prices {name}=0.03 if it always costs that."
         )
-    prices_known = None if np.isnan(listed).all() else _plain(listed)
-    return Budget(list(amounts), known.tolist(), _null(names, null), prices_known, target)
-
-
-def _null(names: Sequence[str], null: str) -> int | Literal["add"]:
-    if not null:
-        return "add"
-    if null not in names:
-        raise ParameterError(f"--null: expected one of {', '.join(names)}, got {null!r}; write its name.")
-    return list(names).index(null)
+    fixed = [[None if math.isnan(price) else price for price in row] for row in listed.tolist()]
+    place: int | Literal["add"] = _index("--null", names, null) if null else "add"
+    return Budget(list(amounts), known.tolist(), place, None if np.isnan(listed).all() else fixed, target)
 
 
 def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: int) -> Floats:
@@ -89,9 +82,7 @@ def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: i
 
 def _index(option: str, names: Sequence[str], name: str) -> int:
     if name not in names:
-        raise ParameterError(
-            f"{option}: expected the name of an action, got {name!r}; write one of {', '.join(names)}."
-        )
+        raise ParameterError(f"{option}: expected one of {', '.join(names)}, got {name!r}; write its name.")
     return list(names).index(name)
 
 
@@ -105,7 +96,3 @@ def _number(option: str, text: str) -> float:
             f"{option}: expected a cost of 0 or more, got {text.strip()!r}; write for example {option} gpt=0.03."
         )
     return number
-
-
-def _plain(prices: Floats) -> list[list[float | None]]:
-    return [[None if math.isnan(price) else price for price in row] for row in prices.tolist()]

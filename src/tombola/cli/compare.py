@@ -11,7 +11,7 @@ import typer
 
 from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
-from tombola.cli.printing import new_table, show, show_groups
+from tombola.cli.printing import new_table, show, show_cells, show_groups
 from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
 from tombola.errors import ParameterError
 
@@ -64,7 +64,8 @@ def compare(
     Plays each learner --repetitions times. Prints the advice, and mean loss and regret of the learners; --out writes a
     page.
     """
-    from tombola.advice import CompareRequest, Conditions, run_comparison
+    from tombola._files import write_atomic
+    from tombola.advice import CompareRequest, Conditions, compare_page, run_comparison
     from tombola.advice.learner_list import split_learners
     from tombola.persistence.result_cache import default_cache_dir
     from tombola.readers import read_table
@@ -81,7 +82,7 @@ def compare(
         cache_dir = None if fresh else default_cache_dir("compare")
         report = run_comparison(read, request, name=name, workers=workers, cache_dir=cache_dir)
     if out is not None:
-        _write_page(report, out)
+        write_atomic(out, compare_page(report, command=shlex.join(["tombola", *sys.argv[1:]])))
     if as_json:
         typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         return
@@ -168,16 +169,8 @@ def _show_rankings(report: "CompareReport") -> None:
 def _show_routing(routing: "Routing") -> None:
     """Print the means of routing by features and of its references."""
     costs = ("costs",) if routing.rows[0].spent is not None else ()
-    table = new_table("routing by features", f"mean\n{routing.units.quantity}", *costs, right=range(1, 2 + len(costs)))
-    for row in routing.rows:
-        spent = () if row.spent is None else (f"{row.spent.value:,.4g}",)
-        table.add_row(escape_control(row.name), f"{routing.mean(row).value:.4f}", *spent)
-    show(table)
-
-
-def _write_page(report: "CompareReport", out: Path) -> None:
-    """Write the HTML page of a report, with the command line of this process."""
-    from tombola._files import write_atomic
-    from tombola.advice import compare_page
-
-    write_atomic(out, compare_page(report, command=shlex.join(["tombola", *sys.argv[1:]])))
+    rows = [
+        (row.name, f"{routing.mean(row).value:.4f}", *(() if row.spent is None else (f"{row.spent.value:,.4g}",)))
+        for row in routing.rows
+    ]
+    show_cells(("routing by features", f"mean\n{routing.units.quantity}", *costs), rows, right=(1, 2))

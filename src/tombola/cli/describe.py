@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tombola._formatting import escape_control
 from tombola.cli.options import By, Json
-from tombola.cli.printing import new_table, show, show_groups
+from tombola.cli.printing import new_table, show, show_cells, show_groups
 from tombola.cli.reading import TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def describe(
     from tombola.readers.costs import AS_REQUESTED
     from tombola.readers.options import ReadOptions
     from tombola.readers.summary import summarise_table
+    from tombola.readers.table import parse_table
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
     summary = summarise_table(table, ReadOptions(**options, by=by or None))
@@ -36,7 +37,8 @@ def describe(
     if found is not None and table != "-":
         # A column of groups was detected: show the results by it, as --by would.
         by = by or found
-        summary = summary._replace(parsed=summary.parsed._replace(strata=_labels(table, options, by)))
+        strata = parse_table(table, ReadOptions(**{**options, "by": by})).strata
+        summary = summary._replace(parsed=parsed._replace(strata=strata))
     # The commands of races have no option --sheet.
     source = f"{table}::{options['sheet']}" if options.get("sheet") else table
     steps, races = (
@@ -81,17 +83,7 @@ def _print_summary(table: str, summary: "TableSummary") -> None:
         headings.add(heading)
     show(facts)
     header, rows = summary.sample()
-    sample = new_table(*map(escape_control, header))
-    for row in rows:
-        sample.add_row(*map(escape_control, row))
-    show(sample)
-
-
-def _labels(table: str, options: dict[str, Any], by: str) -> tuple[str, ...] | None:
-    from tombola.readers.options import ReadOptions
-    from tombola.readers.table import parse_table
-
-    return parse_table(table, ReadOptions(**{**options, "by": by})).strata
+    show_cells([escape_control(name) for name in header], rows)
 
 
 def _given_arguments(table: str) -> list[str]:

@@ -10,13 +10,13 @@ import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tombola._formatting import nan_to_none, plural
+from tombola._formatting import join_names, nan_to_none, plural
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
-from tombola.cli.printing import new_table, show, show_lines
+from tombola.cli.printing import show, show_cells, show_lines
 from tombola.cli.reading import require_kind
 from tombola.cli.row_source import Rows, RowSource, Sample
 from tombola.errors import ParameterError, TableError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tombola._types import Floats
     from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
     from tombola.readers.units import Units
-    from tombola.report.evidence_page import CaptionedChart, TextTable
+    from tombola.report.evidence_page import CaptionedChart
 
 # Exit codes: a statement is refuted; it is undecided, so that more rows are needed.
 _EXIT_REFUTED, _EXIT_UNDECIDED = 1, 3
@@ -90,7 +90,7 @@ def certify(
     if history is not None:
         # The interval of a mean is the same for losses and scores.
         units = Units(*parse_range(span), scores)
-        _certify_mean(source, _PastRows(history, source, rows), within, level, units, seed, out, as_json=as_json)
+        _certify_mean(source, _PastRows(history, source), rows, within, level, units, seed, out, as_json=as_json)
     ids = [name for name in source.header if is_id_name(name)]
     for pattern in split_commas(ignore):
         found = matching(source.header, pattern)
@@ -128,33 +128,31 @@ def certify(
             break
     sample.check_row_count("certify", certificate.rounds, sample.population)
     proved = certificate.certified(max_distance)
-    more = None if proved else certificate.forecast(max_distance)
     facts = {
         "outcome": "proved" if proved else "undecided", "requested_within": within, "table": source.source,
-        **_certificate_facts(certificate, units), "forecast": more,
+        **_certificate_facts(certificate, units), "forecast": None if proved else certificate.forecast(max_distance),
     }  # fmt: skip
-    if out is not None:
-        _write_certificate(out, facts, certificate, units, path)
-    _print_result(facts, source, lambda: _show_certificate(facts, more, ids, remarks), notes, as_json=as_json)
-    sample.raise_error()
-    raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
+    page = _certificate_page(facts, units, path) if out is not None else {}
+    notes = [*notes, *([f"columns read as ids, by name: {', '.join(ids)}"] if ids else [])]
+    _finish(
+        facts, lambda: _show_certificate(facts, remarks), [*source.notes, *notes], sample, out, page,
+        0 if proved else _EXIT_UNDECIDED, as_json=as_json,
+    )  # fmt: skip
 
 
 class _PastRows:
     """History of a list, and the place of every row of a table in it.
 
     The history has numbers known of every row before, such as losses of earlier candidates; they predict the new ones.
-
-    rows: size of the whole list, which the history must have; None if the table holds all of it.
     """
 
-    def __init__(self, path: Path, source: RowSource, rows: int | None) -> None:
+    def __init__(self, path: Path, source: RowSource) -> None:
         from tombola.readers.cells import read_history
         from tombola.readers.names import is_id_name
 
         ids, self.table, notes = read_history(path)
         source.notes = (*source.notes, *(f"{path}: {note}" for note in notes))
-        self._path, self._source, self.rows = path, source, rows
+        self._path, self._source = path, source
         self._places = {name: place for place, name in enumerate(ids)}
         columns = [place for place, name in enumerate(source.header) if is_id_name(name)]
         if len(columns) != 1:
@@ -162,38 +160,34 @@ class _PastRows:
                 f"--history: expected one column of row ids in {source.source}, got {len(columns)}; call it id."
             )
         self.id_column = columns[0]
-        if rows is not None and rows != len(ids):
-            raise ParameterError(
-                f"--history: expected all {plural(rows, 'row')} in {path}, got {len(ids):,}; add the others."
-            )
-
-    def check(self, batch: Rows) -> None:
-        """Raise TableError for the first row that is not in the history."""
-        for line, cells in batch:
-            if cells[self.id_column].strip() not in self._places:
-                raise TableError(
-                    f"{self._source.source}: line {line}: expected a row of {self._path}, got "
-                    f"{cells[self.id_column].strip()!r}; add it to the history."
-                )
 
     def places(self, batch: Rows) -> list[int]:
-        """Return the positions of rows in the history, from 0."""
-        return [self._places[cells[self.id_column].strip()] for _, cells in batch]
+        """Return the positions of rows in the history, from 0; TableError if one is not in it."""
+        found = []
+        for line, cells in batch:
+            name = cells[self.id_column].strip()
+            if name not in self._places:
+                raise TableError(
+                    f"{self._source.source}: line {line}: expected a row of {self._path}, got {name!r}; add it to the "
+                    "history."
+                )
+            found.append(self._places[name])
+        return found
 
     def check_complete(self, sample: Sample) -> None:
-        """Raise ParameterError if a table without --rows does not hold the whole list."""
-        if not sample.is_partial and sample.population != len(self.table):
+        """Raise ParameterError if the history does not have as many rows as the list."""
+        if sample.population != len(self.table):
             raise ParameterError(
-                f"--history: expected {plural(len(self.table), 'row')} in {self._source.source}, as in {self._path}, "
-                f"got {sample.population:,}; write --rows {len(self.table)} if they are a random sample in random "
-                "order."
+                f"--history: expected the history of all {plural(sample.population, 'row')} of the list, got "
+                f"{len(self.table):,} in {self._path}; add the others, or write --rows {len(self.table)} if "
+                f"{self._source.source} is a random sample in random order."
             )
 
 
 def _certify_mean(
-    source: RowSource, past: _PastRows, within: float, level: float, units: "Units", seed: int, out: Path | None, *,
-    as_json: bool,
-) -> None:  # fmt: skip
+    source: RowSource, past: _PastRows, rows: int | None, within: float, level: float, units: "Units", seed: int,
+    out: Path | None, *, as_json: bool,
+) -> NoReturn:  # fmt: skip
     """Find the mean of one column with predictions from history, and exit."""
     from tombola.confidence import PredictedMean
 
@@ -204,17 +198,17 @@ def _certify_mean(
         )
     name = source.header[columns[0]]
 
-    def losses(batch: Rows) -> list[float]:
-        past.check(batch)
-        return [units.parse_loss(source.source, line, name, cells[columns[0]]) for line, cells in batch]
+    def places_and_losses(batch: Rows) -> list[tuple[int, float]]:
+        losses = [units.parse_loss(source.source, line, name, cells[columns[0]]) for line, cells in batch]
+        return list(zip(past.places(batch), losses, strict=True))
 
-    sample = Sample(source, losses, past.rows, seed, [f"column {name}"])
+    sample = Sample(source, places_and_losses, rows, seed, [f"column {name}"])
     past.check_complete(sample)
     sequence, proved = PredictedMean(past.table, level), False
     for batch in sample:
-        values = losses(batch)
-        sample.test_order([[value] for value in values])
-        for place, value in zip(past.places(batch), values, strict=True):
+        values = places_and_losses(batch)
+        sample.test_order([[value] for _, value in values])
+        for place, value in values:
             sequence.update(place, value)
             proved = units.gap(sequence.interval().width) <= 2.0 * within
             if proved:
@@ -234,18 +228,13 @@ def _certify_mean(
         f"the mean of {name} over all {plural(sequence.population, 'row')} is in [{low:.4g}, {high:.4g}], with "
         f"{past.table.shape[1]} columns of history."
     )
-    if out is not None:
-        cards = (
-            ("mean", f"{facts['mean']:.4g}"), ("rows read", f"{sequence.count:,}"),
-            ("rows of the list", f"{sequence.population:,}"), ("level", f"{level:g}"),
-        )  # fmt: skip
-        _write_page(
-            out, f"Mean of {name}", "Rows were read in random order, until the mean was known.", sentence,
-            "good" if proved else "fair", cards, [], [],
-        )  # fmt: skip
-    _print_result(facts, source, lambda: show(sentence), as_json=as_json)
-    sample.raise_error()
-    raise typer.Exit(0 if proved else _EXIT_UNDECIDED)
+    page = {
+        "title": f"Mean of {name}", "lead": "Rows were read in random order, until the mean was known.",
+        "verdict": sentence, "tone": "good" if proved else "fair",
+        "facts": (("mean", f"{facts['mean']:.4g}"), *_size_cards(sequence.count, sequence.population, level)),
+    }  # fmt: skip
+    _finish(facts, lambda: show(sentence), source.notes, sample, out, page, 0 if proved else _EXIT_UNDECIDED,
+            as_json=as_json)  # fmt: skip
 
 
 def check_order(
@@ -275,12 +264,11 @@ def check_order(
         "row": verdict.values if verdict.refuted else None, "p_value": verdict.p_value, "level": level,
         "rows": len(values), "columns": names, "ignored": list(ignored),
     }  # fmt: skip
-    if out is not None:
-        _write_order(out, sentence, facts, path, Path(source.source).name)
+    page = _order_page(sentence, facts, path, Path(source.source).name) if out is not None else {}
     lines = [sentence, f"{plural(len(values), 'row')}; columns: {_join(names)}"]
     lines += [f"note: ignored columns: {_ignored_text(ignored)}"] if ignored else []
-    _print_result(facts, source, lambda: show_lines(lines), as_json=as_json)
-    raise typer.Exit(_EXIT_REFUTED if verdict.refuted else 0)
+    _finish(facts, lambda: show_lines(lines), source.notes, None, out, page, _EXIT_REFUTED if verdict.refuted else 0,
+            as_json=as_json)  # fmt: skip
 
 
 def audit(
@@ -311,7 +299,7 @@ def audit(
             "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
         )
     source = RowSource(table, sheet, follow=follow)
-    past = None if history is None else _PastRows(history, source, rows)
+    past = None if history is None else _PastRows(history, source)
     if past is not None and strata:
         raise ParameterError("audit: expected --strata or --history, got both; leave one out.")
     parsed = [parse_statement(statement, span=parse_range(span)) for statement in statements]
@@ -323,7 +311,7 @@ def audit(
     def check(batch: Rows) -> None:
         _check_cells(source, parsed, strata, stratum_sizes, batch)
         if past is not None:
-            past.check(batch)
+            past.places(batch)
 
     sample = Sample(source, check, list_size, seed, () if stratum_sizes else statements)
     if past is not None:
@@ -345,27 +333,30 @@ def audit(
         if all(result.outcome != "undecided" for result in tested.results()):
             break
     sample.check_row_count("audit", n_rows, int(tested.population))
-    results = tested.results()
-    expected = [
-        _expected_rows(result, population, level / len(results), statement, seed)
-        for result, statement in zip(results, parsed, strict=True)
-    ]
-    if out is not None:
-        facts = (
-            ("rows read", f"{n_rows:,}"),
-            ("rows of the list", f"{tested.population:,.0f}"),
-            ("level", f"{level:g}"),
-        )
-        _write_audit(out, results, facts, running, level / len(results), Path(source.source).name)
-    printed = new_table(*_AUDIT_HEADINGS)
-    items = []
-    for result, count in zip(results, expected, strict=True):
-        items.append({**nan_to_none(result._asdict()), "expected_rows": count})
-        printed.add_row(*_result_cells(result, f" (about {count:,} in all)" if count is not None else ""))
-    _print_result({"rows": n_rows, "level": level, "results": items}, source, lambda: show(printed), as_json=as_json)
-    sample.raise_error()
-    outcomes = {one.outcome for one in results}
-    raise typer.Exit(_EXIT_REFUTED if "refuted" in outcomes else _EXIT_UNDECIDED if "undecided" in outcomes else 0)
+    results, items, cells = tested.results(), [], []
+    for result, statement in zip(results, parsed, strict=True):
+        expected = _expected_rows(result, population, level / len(results), statement, seed)
+        items.append({**nan_to_none(result._asdict()), "expected_rows": expected})
+        cells.append(_result_cells(result, expected))
+    counts = {outcome: sum(one.outcome == outcome for one in results) for outcome in ("proved", "refuted", "undecided")}
+    page = {
+        "title": f"Audit of {Path(source.source).name}",
+        "lead": "Statements about a whole list, tested on rows in random order.",
+        "verdict": ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".",
+        "tone": "bad" if counts["refuted"] else "fair" if counts["undecided"] else "good",
+        "facts": _size_cards(n_rows, tested.population, level),
+        "tables": [("Results", _AUDIT_HEADINGS, tuple(cells))],
+        "figures": [
+            _running_mean_figure(one, result, level / len(results))
+            for one, result in zip(running, results, strict=False)
+            if one.points
+        ],
+    }
+    status = _EXIT_REFUTED if counts["refuted"] else _EXIT_UNDECIDED if counts["undecided"] else 0
+    _finish(
+        {"rows": n_rows, "level": level, "results": items}, lambda: show_cells(_AUDIT_HEADINGS, cells), source.notes,
+        sample, out, page, status, as_json=as_json,
+    )  # fmt: skip
 
 
 def _check_options(
@@ -378,34 +369,60 @@ def _check_options(
     check_page(out, table)
 
 
-def _print_result(
-    facts: dict[str, Any], source: RowSource, show_text: "Callable[[], None]", notes: "Sequence[str]" = (), *,
-    as_json: bool,
-) -> None:  # fmt: skip
-    """Print a result, and remarks on how the table was read, such as its encoding.
+def _finish(
+    facts: dict[str, Any], show_text: "Callable[[], None]", notes: "Sequence[str]", sample: Sample | None,
+    out: Path | None, page: dict[str, Any], status: int, *, as_json: bool,
+) -> NoReturn:  # fmt: skip
+    """Write the page, print the result, raise the error of an invalid row, and exit.
 
-    notes: further remarks.
+    notes: remarks on how the table was read, such as its encoding.
+    page: fields of `EvidencePage`; its tables and figures are tuples of fields.
     """
-    notes = [*source.notes, *notes]
+    if out is not None:
+        from tombola._files import write_atomic
+        from tombola.report.evidence_page import EvidencePage, TextTable, render_evidence
+
+        tables = tuple(TextTable(*one) for one in page.pop("tables", ()))
+        figures, command = tuple(page.pop("figures", ())), shlex.join(["tombola", *sys.argv[1:]])
+        write_atomic(out, render_evidence(EvidencePage(**page, tables=tables, figures=figures, command=command)))
     if as_json:
-        typer.echo(json.dumps({**facts, "notes": notes}, allow_nan=False))
+        typer.echo(json.dumps({**facts, "notes": list(notes)}, allow_nan=False))
     else:
         show_text()
         show_lines(f"note: {note}" for note in notes)
+    if sample is not None:
+        sample.raise_error()
+    raise typer.Exit(status)
 
 
-def _write_page(out: Path, title: str, lead: str, verdict: str, tone: str, facts: "Sequence[tuple[str, str]]",
-                tables: "Sequence[TextTable]", figures: "Sequence[CaptionedChart]") -> None:  # fmt: skip
-    from tombola._files import write_atomic
-    from tombola.report.evidence_page import EvidencePage, render_evidence
-
-    command = shlex.join(["tombola", *sys.argv[1:]])
-    page = EvidencePage(title, lead, verdict, tone, tuple(facts), tuple(tables), tuple(figures), command)
-    write_atomic(out, render_evidence(page))
+def _size_cards(rows: int, population: float, level: float) -> tuple[tuple[str, str], ...]:
+    """Return the facts that every page about a sample has."""
+    return ("rows read", f"{rows:,}"), ("rows of the list", f"{population:,.0f}"), ("level", f"{level:g}")
 
 
-def _join(names: list[str]) -> str:
-    return ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else "")
+def _figure(
+    heading: str, caption: str, y_label: str, curves: dict[str, "Sequence[Floats]"], thresholds: dict[str, float], *,
+    alt: str, log_y: bool = False,
+) -> "CaptionedChart":  # fmt: skip
+    """Return a chart of curves over rows: by name, rows, means, lows and highs.
+
+    thresholds: heights of the dashed lines, by name.
+    """
+    import numpy as np
+
+    from tombola.report.chart import Band, Chart, Line
+    from tombola.report.evidence_page import CaptionedChart
+
+    bands = tuple(Band(name, *curve) for name, curve in curves.items())
+    ends = bands[0].x[[0, -1]]
+    lines = tuple(Line(name, ends, np.full(2, height)) for name, height in thresholds.items())
+    return CaptionedChart(
+        heading, caption, Chart(heading, "rows", y_label, bands, lines, log_x=False, log_y=log_y, alt=alt)
+    )
+
+
+def _join(names: "Sequence[str]") -> str:
+    return join_names(names, limit=_MAX_NAMES, length=120)
 
 
 # certify
@@ -454,68 +471,59 @@ def _certificate_sentence(facts: dict[str, Any]) -> str:
     )
 
 
-def _show_certificate(facts: dict[str, Any], more: int | None, ids: list[str], remarks: list[str]) -> None:
-    show(_certificate_sentence(facts))
-    for remark in remarks:
-        show(remark)
+def _show_certificate(facts: dict[str, Any], remarks: list[str]) -> None:
+    show_lines([_certificate_sentence(facts), *remarks])
     if facts["outcome"] == "undecided":
+        more = facts["forecast"]
         rest = f"about {plural(more, 'more row')}" if more is not None else "more rows than the list has"
         show(f"Forecast for {facts['requested_within']:g}: {rest}.")
-    table = new_table("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows")
-    for one in facts["actions"]:
-        table.add_row(one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
-    show(table)
-    if ids:
-        show(f"note: columns read as ids, by name: {', '.join(ids)}")
+    show_cells(("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows"), _action_cells(facts))
 
 
-def _write_certificate(
-    out: Path, facts: dict[str, Any], certificate: "Certificate", units: "Units", path: list[tuple[int, float]]
-) -> None:
+def _action_cells(facts: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
+        for one in facts["actions"]
+    ]
+
+
+def _certificate_page(facts: dict[str, Any], units: "Units", path: list[tuple[int, float]]) -> dict[str, Any]:
     import numpy as np
 
-    from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import CaptionedChart, TextTable
-
     x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
-    ends, within = np.array([x[0], x[-1]]), facts["requested_within"]
+    within = facts["requested_within"]
     side, kind = ("below", "mean") if units.scores else ("above", "mean loss")
-    chart = Chart(
-        "Distance of the leading action from the best, at most", "rows read", f"{kind} {side} the best, at most",
-        (Band("certified", x, y, y, y),), (Line(f"requested: {within:g}", ends, np.full(2, within)),),
-        log_x=False, log_y=within > 0 and bool(y.min() > 0),
-        alt=f"The certified distance falls to {y[-1]:.3g} after {plural(int(x[-1]), 'row')}",
-    )  # fmt: skip
-    caption = (
+    figure = _figure(
+        "Distance from the best, at most",
         f"Upper bound on the distance of the leading action from the best one ({kind} {side} it), valid at all times "
-        "simultaneously with the stated probability."
-    )
-    table = TextTable(
-        f"{kind.capitalize()} of every action, the best first",
-        ("action", "rows", "sample mean", "low", "high"),
-        tuple(
-            (one["name"], f"{one['rows']:,}", *(f"{one[key]:.4g}" for key in ("mean", "low", "high")))
-            for one in facts["actions"]
+        "simultaneously with the stated probability.",
+        f"{kind} {side} the best, at most", {"certified": (x, y, y, y)}, {f"requested: {within:g}": within},
+        alt=f"The certified distance falls to {y[-1]:.3g} after {plural(int(x[-1]), 'row')}",
+        log_y=within > 0 and bool(y.min() > 0),
+    )  # fmt: skip
+    headings = ("action", "rows", "sample mean", "interval")
+    return {
+        "title": f"Best column of {Path(facts['table']).name}",
+        "lead": "Rows were read in random order, until the best column was known.",
+        "verdict": _certificate_sentence(facts),
+        "tone": "good" if facts["outcome"] == "proved" else "fair",
+        "facts": (
+            ("best", facts["best"]), ("within", f"{facts['within']:.4g}"), ("evidence", facts["method"]),
+            *_size_cards(facts["rows"], facts["population"], facts["level"]),
         ),
-    )
-    cards = (
-        ("best", facts["best"]), ("within", f"{facts['within']:.4g}"), ("rows read", f"{certificate.rounds:,}"),
-        ("rows of the list", f"{certificate.population:,.0f}"), ("evidence", certificate.method),
-        ("level", f"{certificate.level:g}"),
-    )  # fmt: skip
-    _write_page(
-        out, f"Best column of {Path(facts['table']).name}",
-        "Rows were read in random order, until the best column was known.",
-        _certificate_sentence(facts), "good" if facts["outcome"] == "proved" else "fair",
-        cards, [table], [CaptionedChart("Distance from the best, at most", caption, chart)],
-    )  # fmt: skip
+        "tables": [(f"{kind.capitalize()} of every action, the best first", headings, tuple(_action_cells(facts)))],
+        "figures": [figure],
+    }  # fmt: skip
 
 
 # check-order
 
 
 def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list[str], "Floats", dict[str, str]]:
-    """Return names and ranks of the number columns, and why others are ignored."""
+    """Return names and ranks of the number columns, and why others are ignored.
+
+    Ranks are dense and scaled to [0, 1]; the order test uses no more.
+    """
     import numpy as np
 
     from tombola.readers.columns import parse_number
@@ -526,20 +534,22 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
         raise TableError(f"{source.source}: expected a header and at least one row, got no row; add rows.")
     source.check_columns(requested)
     columns, ignored = {}, {}
-    parsed = source.parsed
     for name, cells in source.columns(rows).items():
         if requested and name not in requested:
             continue
         numbers = np.array([parse_number(cell) for cell in cells])
         invalid = np.flatnonzero(np.isnan(numbers))
+        # Ids given after a shuffle count the rows.
+        is_row_number = len(rows) > 1 and bool((np.diff(numbers) == 1.0).all())
         if invalid.size:
             ignored[name] = f"line {rows[invalid[0]][0]} has {cells[invalid[0]]!r}"
-        elif not requested and len(source.header) > 1 and _is_row_number(numbers):
+        elif not requested and len(source.header) > 1 and is_row_number:
             ignored[name] = "row numbers"
         else:
-            columns[name] = _ranks(numbers)
-    if parsed is not None and not requested:
-        summaries = summary_columns([parsed.by_name[name] for name in columns])[0]
+            places = np.unique(numbers, return_inverse=True)[1]
+            columns[name] = places / max(int(places.max()), 1)
+    if source.parsed is not None and not requested:
+        summaries = summary_columns([source.parsed.by_name[name] for name in columns])[0]
         columns = {name: ranks for name, ranks in columns.items() if name not in summaries}
         ignored |= summaries
     if not columns or (requested and ignored):
@@ -552,19 +562,6 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
 
 def _ignored_text(ignored: dict[str, str]) -> str:
     return _join([f"{name} ({reason})" for name, reason in ignored.items()])
-
-
-def _ranks(numbers: "Floats") -> "Floats":
-    """Return dense ranks of numbers, scaled to [0, 1]; the order test uses no more."""
-    import numpy as np
-
-    places = np.unique(numbers, return_inverse=True)[1]
-    return places / max(int(places.max()), 1)
-
-
-def _is_row_number(numbers: "Floats") -> bool:
-    """Return whether a column counts the rows, like ids given after a shuffle."""
-    return len(numbers) > 1 and bool((numbers[1:] - numbers[:-1] == 1.0).all())
 
 
 def _evidence_path(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
@@ -589,41 +586,38 @@ def _order_sentence(verdict: "OrderVerdict", names: list[str], rows: int, level:
     )
 
 
-def _write_order(out: Path, sentence: str, facts: dict[str, Any], path: list[tuple[int, "Floats"]], name: str) -> None:
+def _order_page(sentence: str, facts: dict[str, Any], path: list[tuple[int, "Floats"]], name: str) -> dict[str, Any]:
     import numpy as np
 
     from tombola.confidence.order_test import MARTINGALE_SHARE
-    from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import CaptionedChart
 
+    columns = facts["columns"]
     x = np.array([row for row, _ in path], np.float64)
     evidence = np.minimum(np.array([found for _, found in path]), 300.0)
     # The column of the alarm first, then by evidence.
-    first = [facts["columns"].index(facts["column"])] if facts["column"] else []
+    first = [columns.index(facts["column"])] if facts["column"] else []
     others = (int(j) for j in np.argsort(-evidence.max(axis=0), kind="stable") if j not in first)
-    threshold = np.log10(len(facts["columns"]) / (MARTINGALE_SHARE * facts["level"]))
-    bands = tuple(
-        Band(facts["columns"][j], x, evidence[:, j], evidence[:, j], evidence[:, j])
-        for j in [*first, *others][:_MAX_FIGURES]
-    )
-    line = Line("alarm", np.array([x[0], x[-1]]), np.full(2, threshold))
-    chart = Chart("Evidence", "row", "evidence, in powers of ten", bands, (line,), log_x=False, log_y=False,
-                  alt=f"Evidence against random order by row. {sentence}")  # fmt: skip
-    caption = (
+    figure = _figure(
+        "Evidence against random order",
         f"Largest wealth of the test martingale so far, for at most {_MAX_FIGURES} columns. In random order it ever "
         "reaches the dashed line with at most half of the stated probability. The permutation test of the whole list "
-        "is not drawn."
+        "is not drawn.",
+        "evidence, in powers of ten",
+        {columns[j]: (x, *[evidence[:, j]] * 3) for j in [*first, *others][:_MAX_FIGURES]},
+        {"alarm": float(np.log10(len(columns) / (MARTINGALE_SHARE * facts["level"])))},
+        alt=f"Evidence against random order by row. {sentence}",
     )
     alarm = () if facts["random"] else (("column", facts["column"]), ("alarm at row", f"{facts['row']:,}"))
-    cards = (*alarm, ("rows", f"{facts['rows']:,}"), ("columns", str(len(facts["columns"]))),
-             ("level", f"{facts['level']:g}"))  # fmt: skip
-    lead = (
-        "A test martingale bets on the rank of each value among its predecessors. At the end the list is compared with "
-        "its shuffles. Each of the two raises a false alarm with at most half of the stated probability."
-    )
-    tone = "good" if facts["random"] else "bad"
-    _write_page(out, f"Order of {name}", lead, sentence, tone, cards, [],
-                [CaptionedChart("Evidence against random order", caption, chart)])  # fmt: skip
+    return {
+        "title": f"Order of {name}",
+        "lead": "A test martingale bets on the rank of each value among its predecessors. At the end the list is "
+        "compared with its shuffles. Each of the two raises a false alarm with at most half of the stated probability.",
+        "verdict": sentence,
+        "tone": "good" if facts["random"] else "bad",
+        "facts": (*alarm, ("rows", f"{facts['rows']:,}"), ("columns", str(len(columns))),
+                  ("level", f"{facts['level']:g}")),
+        "figures": [figure],
+    }  # fmt: skip
 
 
 # audit
@@ -680,50 +674,29 @@ def _expected_rows(
     return max(result.rows, *medians)
 
 
-def _result_cells(result: "AuditResult", forecast: str = "") -> tuple[str, ...]:
+def _result_cells(result: "AuditResult", expected: int | None) -> tuple[str, ...]:
+    """Return the line of a result; `expected` rows in all, if it is undecided."""
+    rows = f"{result.rows:,}" + (f" (about {expected:,} in all)" if expected is not None else "")
     error = "-" if result.outcome == "undecided" else "0" if result.p_value == 0 else f"at most {result.p_value:.2g}"
     mean = "-" if math.isnan(result.mean) else f"{result.mean:.5g}"
-    return result.statement, result.outcome, f"{result.rows:,}{forecast}", error, mean
+    return result.statement, result.outcome, rows, error, mean
 
 
 def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: float) -> "CaptionedChart":
     """Return the chart of a running mean around the decisive row."""
     import numpy as np
 
-    from tombola.report.chart import Band, Chart, Line
-    from tombola.report.evidence_page import CaptionedChart
-
     near = [point for point in running.points if result.rows / 20 <= point.rows <= 2 * result.rows]
     drawn = np.unique(np.linspace(0, len(near) - 1, _MAX_POINTS).round().astype(int))
     x, mean, low, high = np.array(near, np.float64)[drawn].T
     mean = np.where(np.isnan(mean), (low + high) / 2, mean)
-    lines = tuple(Line(f"threshold {at:g}", x[[0, -1]], np.full(2, at)) for at in running.thresholds)
+    kind = "difference" if running.statement.is_difference else "mean"
     known = f"the mean after {plural(int(x[-1]), 'row')} is {mean[-1]:.3g}"
-    alt = f"{result}; {known}, interval {low[-1]:.3g} to {high[-1]:.3g}"
-    kind, text = "difference" if running.statement.is_difference else "mean", running.statement.text
-    chart = Chart(text, "rows read", kind, (Band(kind, x, mean, low, high),), lines,
-                  log_x=False, log_y=False, alt=alt)  # fmt: skip
-    caption = (
+    return _figure(
+        running.statement.text,
         f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains the {kind} of the whole "
         f"list at all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is "
-        "one-sided, so it may come a little before the band leaves the line."
-    )
-    return CaptionedChart(text, caption, chart)
-
-
-def _write_audit(
-    out: Path, results: "list[AuditResult]", facts: "Sequence[tuple[str, str]]", running: "list[RunningMean]",
-    level: float, name: str,
-) -> None:  # fmt: skip
-    from tombola.report.evidence_page import TextTable
-
-    counts = {outcome: sum(one.outcome == outcome for one in results) for outcome in ("proved", "refuted", "undecided")}
-    tone = "bad" if counts["refuted"] else "fair" if counts["undecided"] else "good"
-    figures = [
-        _running_mean_figure(one, result, level) for one, result in zip(running, results, strict=False) if one.points
-    ]
-    _write_page(
-        out, f"Audit of {name}", "Statements about a whole list, tested on rows in random order.",
-        ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".", tone, facts,
-        [TextTable("Results", _AUDIT_HEADINGS, tuple(map(_result_cells, results)))], figures,
+        "one-sided, so it may come a little before the band leaves the line.",
+        kind, {kind: (x, mean, low, high)}, {f"threshold {at:g}": at for at in running.thresholds},
+        alt=f"{result}; {known}, interval {low[-1]:.3g} to {high[-1]:.3g}",
     )  # fmt: skip

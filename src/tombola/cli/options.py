@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from importlib import import_module
 from inspect import signature
@@ -60,66 +60,84 @@ def check_page(out: Path | None, *inputs: str) -> None:
 
 
 def check_output(
-    out: Path | None, *inputs: str | Path, columns: Iterable[str] = (), keys: Iterable[Sequence[Any]] = ()
+    out: Path | None,
+    *inputs: str | Path,
+    columns: Collection[str] = (),
+    keys: Iterable[Sequence[Any]] = (),
+    n_keys: int | None = None,
 ) -> None:
     """Raise FileError unless `out` can be written and no other file is lost by it.
 
-    An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table with the same
-    columns whose row keys are all among `keys`. Nothing is written.
+    An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table whose columns and
+    row keys are all in the new one. Nothing is written.
 
     inputs: files that the command reads, which `out` must not replace.
     columns: header of the table to write; empty for a page or report.
     keys: first cells of each row to write, which identify it, such as ticket and id; read only if `out` exists.
+    n_keys: number of the first columns of the old table that identify its rows; None: as many as `keys` have.
     """
     from tombola._files import check_output_path
 
     check_output_path(out, *inputs)
-    if out is not None and out.exists() and out.stat().st_size and not _is_earlier_output(out, list(columns), keys):
-        like = (
-            "an earlier table with the same columns and no other rows"
-            if columns
-            else "an earlier page or report of tombola"
-        )
+    if out is None or not out.exists() or not out.stat().st_size:
+        return
+    if not (_has_all_rows(_read_table(out), columns, list(keys), n_keys) if columns else _is_page(out)):
+        like = "table with no other columns and no other rows" if columns else "page or report of tombola"
         raise FileError(
-            f"--out: expected a new file, or {like}, got {out}, which holds something else; name another file, or "
-            "delete it first."
+            f"--out: expected a new file, or an earlier {like}, got {out}, which holds something else; name another "
+            "file, or delete it first."
         )
 
 
-def _is_earlier_output(out: Path, columns: list[str], keys: Iterable[Sequence[Any]]) -> bool:
+def _is_page(out: Path) -> bool:
+    from tombola._files import read_bytes
+
+    # The version in a report, and the footer of every page.
+    mark = b'"tombola": "' if out.suffix.lower() == ".json" else b"<code>tombola cite"
+    return mark in read_bytes(out)
+
+
+def _read_table(out: Path) -> list[list[str]]:
+    """Return header and rows of a CSV or Parquet file as text; [] if it is neither."""
     from tombola._files import read_bytes
     from tombola._formatting import csv_text
 
-    content = read_bytes(out)
-    if content.startswith(b"PAR1"):
+    text = read_bytes(out).decode(errors="replace")
+    if text.startswith("PAR1"):
         try:
             old = import_module("pyarrow.parquet").read_table(out)
         except (ImportError, OSError, ValueError):  # cut off, or not Parquet at all
-            return False
-        rows = zip(*old.to_pydict().values(), strict=True)
-        return old.column_names == columns and _has_all_rows(csv_text(rows), keys)
-    if columns:
-        header = csv_text([columns]).encode(errors="backslashreplace")
-        return content.startswith(header) and _has_all_rows(content[len(header) :].decode(errors="replace"), keys)
-    # The footer of every page, and the version in a report.
-    return (b'"tombola": "' if out.suffix.lower() == ".json" else b"<code>tombola cite") in content
+            return []
+        text = csv_text([old.column_names, *zip(*old.to_pydict().values(), strict=True)])
+    return _csv_rows(text)
 
 
-def _has_all_rows(old: str, keys: Iterable[Sequence[Any]]) -> bool:
-    r"""Return whether the first cells of every row of a CSV text are among `keys`.
+def _csv_rows(text: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    except csv.Error:  # such as a cell that is too long: no table of tombola
+        return []
 
-    >>> _has_all_rows("1,x,0.5\n", [(1, "x"), (2, "y")]), _has_all_rows("1,z,0.5\n", [(1, "x")])
-    (True, False)
+
+def _has_all_rows(
+    old: list[list[str]], columns: Collection[str], keys: list[Sequence[Any]], n_keys: int | None = None
+) -> bool:
+    """Return whether a new table has all columns and row keys of an old one.
+
+    >>> old = [["id", "b"], ["x", "0.5"]]
+    >>> [_has_all_rows(old, ["id", "a", "b"], [(row, 0.1, 0.5)], 2) for row in "xy"]
+    [True, False]
     """
     from tombola._formatting import csv_text
 
-    new = csv_text(keys).encode(errors="backslashreplace").decode()
-    try:
-        known = {tuple(row) for row in csv.reader(io.StringIO(new, newline=""))}
-        size = len(next(iter(known), ()))
-        return all(tuple(row[:size]) in known for row in csv.reader(io.StringIO(old, newline="")) if row)
-    except csv.Error:  # such as a cell that is too long: no table of tombola
+    # As they would be read back from a file.
+    header, *new = _csv_rows(csv_text([columns, *keys]).encode(errors="backslashreplace").decode()) or [[]]
+    if not old or not set(old[0]) <= set(header):
         return False
+    compared = old[0][: n_keys or len(new[0] if new else header)]
+    places = [header.index(name) for name in compared]
+    known = {tuple(row[place] for place in places) for row in new if len(row) > max(places)}
+    return all(tuple(row[: len(compared)]) in known for row in old[1:])
 
 
 def split_commas(text: str) -> tuple[str, ...]:

@@ -36,6 +36,14 @@ def new_table(*columns: str, right: Container[int] = ()) -> "Table":
     return table
 
 
+def show_cells(headings: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int] = ()) -> None:
+    """Print a table of cells below headings; control characters in cells are escaped."""
+    table = new_table(*headings, right=right)
+    for row in rows:
+        table.add_row(*map(escape_control, row))
+    show(table)
+
+
 def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None:
     """Print text or a table to standard output.
 
@@ -124,12 +132,11 @@ def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked:
     ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
     """
     first, second = ("best", "next") if ranked else ("highest", "lowest")
-    table = new_table(by, "rows", first, quantity, second, quantity, right=(1, 3, 5))
+    rows = []
     for one in groups:
-        best, other = (escape_control(name) or "–" for name in (one.best, one.second))
-        means = ("–" if mean != mean else f"{mean:.4g}" for mean in (one.best_mean, one.second_mean))
-        table.add_row(escape_control(one.name), f"{one.rows:,}", best, next(means), other, next(means))
-    show(table)
+        best, other = ("–" if mean != mean else f"{mean:.4g}" for mean in (one.best_mean, one.second_mean))
+        rows.append((one.name, f"{one.rows:,}", one.best or "–", best, one.second or "–", other))
+    show_cells((by, "rows", first, quantity, second, quantity), rows, right=(1, 3, 5))
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tombola._formatting import escape_control, join_names, nan_to_none, plural
+from tombola._formatting import join_names, nan_to_none, plural
 from tombola.cli.options import (
     CORES,
     REPLACED,
@@ -39,12 +39,12 @@ from tombola.cli.options import (
 )
 from tombola.cli.printing import (
     OpenTicket,
-    new_table,
     open_text,
     open_ticket_lines,
     print_error,
     recorded_text,
     show,
+    show_cells,
     show_lines,
     show_result,
 )
@@ -58,12 +58,13 @@ from tombola.cli.reading import (
     with_table_options,
 )
 from tombola.cli.session import ID_HELP, LIST_HELP, check_direction
-from tombola.errors import FeedbackError, ParameterError, SessionError, TableError
+from tombola.errors import FeedbackError, ParameterError, SessionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rich.table import Table
+    import numpy as np
+    from numpy.typing import NDArray
 
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import Call, Plan, Race, RaceSettings, SubprocessEvaluator
@@ -149,66 +150,35 @@ def plan_(
     Each simulated race shuffles the rows anew. Prints a line per --level; no call is made, and no file is written.
     """
     from tombola.racing import plan
+    from tombola.racing.strata import Strata
     from tombola.readers import read_table
+    from tombola.readers.cells import read_history
 
     name = "standard input" if table == "-" else Path(table).name
-    try:
-        read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
-    except TableError as error:
-        if missing == "error" and table != "-":
-            _note_instead_of_blanks(error, table, table_options)
-        raise
-    pool, notes = read.pool, read.notes
+    read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
+    pool, ids = read.pool, read.pool.ids or tuple(str(row) for row in range(read.pool.rows))
+    on_file, known_notes = _known_cells(known, read, ids, table_options.get("ids", ""))
+    notes = [*read.notes, *known_notes]
     asked: Any = {"question": question, "candidate": rank_of or None}
-    options: Any = dict(
-        seed=seed, levels=_levels(level), top=top, baseline=baseline or None, **asked, shuffles=shuffles,
-        workers=workers, known=_known_cells(known, read, table_options.get("ids")), max_cost=max_cost,
-        max_call_cost=max_call_cost,
-        strata=_strata(read.strata, pool.rows, by),
-        history=_history(history, pool.ids or tuple(str(row) for row in range(pool.rows))),
+    plans = plan(
+        pool, within=_to_loss(within, *read.range), seed=seed, levels=_levels(level), top=top,
+        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=on_file, max_cost=max_cost,
+        max_call_cost=max_call_cost, history=None if history is None else read_history(history, ids)[1],
+        strata=None if read.strata is None else Strata.of(read.strata, pool.rows, by),
     )  # fmt: skip
-    plans = plan(pool, within=_to_loss(within, *read.range), **options)
-    # A gate with a tolerance asks another question, so only the race for the best is compared with one without.
-    exact = plan(pool, **options) if within and not baseline else []
     if as_json:
         facts = {
             "table": name, "rows": pool.rows, "candidates": list(pool.actions), "total_calls": pool.losses.size,
-            "notes": notes, "within": within, "max_cost": max_cost,
-            "calls_without_within": [one.calls for one in exact] or None,
+            "notes": notes, "within": within, "max_cost": max_cost, "shuffles": shuffles, "seed": seed,
         }  # fmt: skip
-        typer.echo(json.dumps({**facts, "shuffles": shuffles, "seed": seed, "races": [one.to_json() for one in plans]}))
-    else:
-        heading = f"{', '.join(filter(None, [name, read.without]))}: {read.direction}"
-        _show_plans("\n".join([heading, *read.remarks]), plans)
-        if options["known"] is not None:
-            on_file = int(options["known"].sum())
-            show(f"{plural(on_file, 'answer')} on file cost no call; the column of all counts them in the whole table.")
-        for one, other in zip(plans if exact else [], exact, strict=True):
-            show(_within_text(within, one, other))
-        for note in notes[1:]:
-            show(f"note: {note}")
-
-
-def _note_instead_of_blanks(error: Exception, table: str, table_options: "TableOptions") -> None:
-    """Add the command for a table with blank cells to an error about them."""
-    from tombola._formatting import command_text
-    from tombola.readers.options import ReadOptions
-    from tombola.readers.summary import summarise_table
-
-    given = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
-    try:
-        summary = summarise_table(table, ReadOptions(**given))
-    except TableError:
-        # The table cannot be read at all, which the first error explains.
+        typer.echo(json.dumps({**facts, "races": [one.to_json() for one in plans]}))
         return
-    if summary.parsed.kind is None or not summary.n_missing or summary.parsed.has_timeouts:
-        return
-    source = f"{table}::{given['sheet']}" if given.get("sheet") else table
-    races = [command for _, command in summary.race_steps(source, table_options.get("range"))]
-    if not summary.is_unfinished:
-        races.insert(0, command_text("missing", "drop"))
-    for command in races:
-        error.add_note(command)
+    heading = f"{', '.join(filter(None, [name, read.without]))}: {read.direction}"
+    _show_plans("\n".join([heading, *read.remarks]), plans)
+    if on_file is not None:
+        count = plural(int(on_file.sum()), "answer")
+        show(f"{count} on file cost no call; the column of all counts them in the whole table.")
+    show_lines(f"note: {note}" for note in notes[1:])
 
 
 @app.command()
@@ -243,8 +213,7 @@ def start(
         {"file": str(file), "rows": count, "race": chosen.to_json()},
         f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
-        *(f"Note: {note}." for note in row_list.notes),
-        *_known_remarks(known, chosen, column, by),
+        *_list_remarks(row_list, known, chosen, column, by),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
         as_json=as_json,
@@ -343,7 +312,12 @@ def record(
         if csv is not None:
             answers = read_answers(csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row"))
         else:
-            paid = _cost(cost, settings, failed=failed)
+            paid = cost if cost is not None else 0.0 if failed else settings.default_cost
+            if paid is None:
+                raise FeedbackError(
+                    "race record: expected the cost of the call, because the race has --max-cost, got none; write for "
+                    "example --cost 0.02."
+                )
             answers = [Event("answer", ticket or 0, _loss(loss, score, settings), paid, failed)]
             if not url and (ticket or 0) > 0 and ticket not in _issued_calls(opened)[0].values():
                 raise FeedbackError(
@@ -376,10 +350,13 @@ def status(
 
     Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted, and 3 if it is undecided.
     """
-    from tombola.racing.report import RaceReport
+    from tombola.racing.report import RaceReport, run_times
 
     with _open(file, url, token) as opened:
-        report, times = (None, []) if url else (RaceReport.from_file(opened), _run_times(opened))
+        report = None if url else RaceReport.from_file(opened)
+        # Only a race on seconds has a cap.
+        cap = None if url else opened.evaluator_config.get("cap")
+        times = [] if cap is None else run_times(opened.race, opened.replay(), float(cap))
         facts = opened.status() if report is None else report.to_json()
         waiting = _open_calls(opened)
     if as_json:
@@ -477,16 +454,12 @@ def run(
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     # Run times: --within and all numbers are in seconds.
     seconds: dict[str, Any] = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
+    of_race = {"--file": file, "--id": column, "--known": known, "--history": history}
     continues = not url and not commands and is_race_file(rows)
     if continues:
         limits = settings(("a", "b"), "losses")
-        _check_not_given(
-            replace(limits, max_calls=None, max_cost=None),
-            {"--file": file, "--id": column, "--known": known, "--history": history, "--by": by},
-            "--max-calls, --max-cost and options of the run with a race file",
-            "other options of the race",
-            "the file has them already",
-        )
+        others = replace(limits, max_calls=None, max_cost=None)
+        _check_not_given(others, {**of_race, "--by": by}, "the file has them already")
         check_page(out, str(rows))
         file, opened = rows, RaceFile.open(rows)
     else:
@@ -495,13 +468,8 @@ def run(
         chosen = settings(commands, "losses" if url or loss != "stdout" else _stated_kind(known, commands), **seconds)
         evaluator = replace(evaluator, units=chosen.units)
         if url:
-            _check_not_given(
-                settings(commands, "losses"),
-                {"--file": file, "--id": column, "--known": known, "--history": history, "--out": out},
-                "commands with --url",
-                "options of the race",
-                "give it to race start, before the race is served",
-            )
+            fix = "give it to race start, before the race is served"
+            _check_not_given(settings(commands, "losses"), {**of_race, "--out": out}, fix)
             _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
         if file is None:
             raise ParameterError("race run: expected a race file, got none; write --file my.race, or --url ADDRESS.")
@@ -511,8 +479,7 @@ def run(
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
         side, strata = _side_of_list(row_list, chosen, known, history, column, by)
-        show_lines([] if as_json else [f"Note: {note}." for note in row_list.notes])
-        show_lines([] if as_json else _known_remarks(known, chosen, column, by))
+        show_lines([] if as_json else _list_remarks(row_list, known, chosen, column, by))
         # Retries and timeout may change per run.
         stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
@@ -587,13 +554,14 @@ def _show_limit(race: "Race", command: str) -> None:
     show(f"  {command} {name} {2 * (value or 1):g}", soft=True)
 
 
-def _check_not_given(chosen: "RaceSettings", given: dict[str, Any], expected: str, other: str, fix: str) -> None:
+def _check_not_given(chosen: "RaceSettings", given: dict[str, Any], fix: str) -> None:
     """Reject options of a race that was started before, and so has fixed them."""
     from tombola.racing import RaceSettings
 
     wrong = [name for name, value in given.items() if value]
     if wrong or chosen != RaceSettings(chosen.candidates):
-        raise ParameterError(f"race run: expected only {expected}, got {wrong[0] if wrong else other}; {fix}.")
+        got = wrong[0] if wrong else "options of the race"
+        raise ParameterError(f"race run: expected only commands and options of this run, got {got}; {fix}.")
 
 
 def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> "SubprocessEvaluator":
@@ -612,17 +580,9 @@ def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> 
 
 
 def _run_remote(
-    url: str,
-    token: str,
-    name: str,
-    evaluator: "SubprocessEvaluator",
-    workers: int,
-    max_seconds: float | None,
-    log: "Callable[[str], None] | None",
-    reissue_after: float | None,
-    *,
-    as_json: bool,
-) -> NoReturn:
+    url: str, token: str, name: str, evaluator: "SubprocessEvaluator", workers: int, max_seconds: float | None,
+    log: "Callable[[str], None] | None", reissue_after: float | None, *, as_json: bool,
+) -> NoReturn:  # fmt: skip
     """Run the commands of a served race, print its verdict, and exit."""
     import asyncio
 
@@ -674,7 +634,8 @@ def table_(
     check_output_path(out, *files)
     pool = read_logs(files, metric or None)
     rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
-    check_output(out, *files, columns=["id", *pool.actions], keys=[row[:2] for row in rows])
+    # An earlier table of fewer candidates may be replaced: its ids and first losses must be the same.
+    check_output(out, *files, columns=["id", *pool.actions], keys=rows, n_keys=2)
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
     show_result(
         {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
@@ -690,12 +651,15 @@ def _side_of_list(
     """Return the answers on file and history of a list, and its groups; None without."""
     from tombola.persistence.race_csv import read_known
     from tombola.racing.known import SideInformation
+    from tombola.racing.strata import Strata
+    from tombola.readers.cells import read_history
 
     names, ids, side = settings.candidates, row_list.ids, None
     if known is not None or history is not None:
         answers = None if known is None else read_known(known, names, ids, column or None, settings.units)
-        side = SideInformation.of(names, ids, answers, _history(history, ids, column))
-    return side, _strata(row_list.labels(by) if by else None, len(ids), by)
+        past = None if history is None else read_history(history, ids, column or None)[1]
+        side = SideInformation.of(names, ids, answers, past)
+    return side, Strata.of(row_list.labels(by), len(ids), by) if by else None
 
 
 def _known_columns(known: Path, candidates: "Iterable[str]") -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -712,32 +676,36 @@ def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | Non
     return None if known is None else table_header(str(known), _known_columns(known, candidates)[1]).kind
 
 
-def _known_remarks(known: Path | None, settings: "RaceSettings", column: str, by: str) -> list[str]:
-    """Return notes on answers on file: direction, missing and unused columns, sums.
+def _list_remarks(row_list: "RowList", known: Path | None, settings: "RaceSettings", column: str, by: str) -> list[str]:
+    """Return notes on a list and the answers on file: direction, missing columns, sums.
 
     column, by: the columns of row ids, "" to detect it, and of groups, "" without groups.
     """
-    from tombola.readers.cells import id_place, read_cells, without_summary_line
     from tombola.readers.names import is_group_name, is_id_name, without_kind_word
 
-    if known is None:
-        return []
-    columns, used = _known_columns(known, settings.candidates)
-    own = {column.lower(), by.lower()}
-    on_file = {*used, *map(without_kind_word, used)}
-    absent = [name for name in settings.candidates if name not in on_file]
-    others = [name for name in columns if name not in used and name.lower() not in own]
-    unused = [name for name in others if not is_id_name(name) and not is_group_name(name)]
-    contradiction = table_header(str(known), used, settings.kind).contradiction
-    notes = [f"Note: {contradiction}"] if contradiction else []
-    if absent:
-        notes.append(f"Note: no answers on file for {join_names(absent)}; check the spelling if there should be some.")
-    if unused:
-        notes.append(f"Note: columns of {known} that are not used: {join_names(unused)}.")
+    notes = list(row_list.notes)
+    if known is not None:
+        columns, used = _known_columns(known, settings.candidates)
+        on_file = {*used, *map(without_kind_word, used)}
+        contradiction = table_header(str(known), used, settings.kind).contradiction
+        if contradiction:
+            notes.append(contradiction.removesuffix("."))
+        if absent := [name for name in settings.candidates if name not in on_file]:
+            notes.append(f"no answers on file for {join_names(absent)}; check the spelling if there should be some")
+        others = [name for name in columns if name not in used and name.lower() not in {column.lower(), by.lower()}]
+        if unused := [name for name in others if not is_id_name(name) and not is_group_name(name)]:
+            notes.append(f"columns of {known} that are not used: {join_names(unused)}")
+        notes += _summary_notes(known, column)
+    return [f"Note: {note}." for note in notes]
+
+
+def _summary_notes(known: Path, column: str) -> list[str]:
+    """Return a note if a last row of the answers on file sums up the others."""
+    from tombola.readers.cells import id_place, read_cells, without_summary_line
+
     table = read_cells(known)
-    summary = without_summary_line(table, id_place(table, column or None)).notes[len(table.notes) :]
-    notes += [f"Note: {known}: {note}." for note in summary]
-    return notes
+    kept = without_summary_line(table, id_place(table, column or None))
+    return [f"{known}: {note}" for note in kept.notes[len(table.notes) :]]
 
 
 def _direction(settings: "RaceSettings") -> str:
@@ -745,13 +713,6 @@ def _direction(settings: "RaceSettings") -> str:
     from tombola.readers.to_pool import direction_text
 
     return direction_text(settings.kind, settings.unit)
-
-
-def _history(path: Path | None, rows: "Sequence[str]", column: str = "") -> Any:
-    """Return the numbers of --history, one line per row; None without it."""
-    from tombola.readers.cells import read_history
-
-    return None if path is None else read_history(path, rows, column or None)[1]
 
 
 def _loss(loss: str | None, score: str | None, settings: "RaceSettings") -> float | None:
@@ -769,36 +730,19 @@ def _loss(loss: str | None, score: str | None, settings: "RaceSettings") -> floa
     return found
 
 
-def _cost(cost: float | None, settings: "RaceSettings", *, failed: bool) -> float:
-    """Return the cost of an answer: the given one, or the default of the race."""
-    default = 0.0 if failed else settings.default_cost
-    if cost is None and default is None:
-        raise FeedbackError(
-            "race record: expected the cost of the call, because the race has --max-cost, got none; write for example "
-            "--cost 0.02."
-        )
-    return cost if cost is not None else float(default or 0.0)
-
-
-def _strata(labels: "Sequence[str] | None", rows: int, by: str) -> "Strata | None":
-    """Return the groups of --by; None without it."""
-    from tombola.racing.strata import Strata
-
-    return None if labels is None else Strata.of(labels, rows, by)
-
-
-def _known_cells(known: Path | None, table: "ReadTable", column: str | None) -> Any:
-    """Return the cells of a finished table that --known has answers for, or None."""
+def _known_cells(
+    known: Path | None, table: "ReadTable", ids: tuple[str, ...], column: str
+) -> "tuple[NDArray[np.bool_] | None, list[str]]":
+    """Return the cells of a finished table that --known has answers for, and notes."""
     import numpy as np
 
     from tombola.persistence.race_csv import read_known
     from tombola.readers.units import Units
 
     if known is None:
-        return None
-    pool, units = table.pool, Units(*table.range, scores=table.kind == "scores")
-    rows = pool.ids or tuple(str(row) for row in range(pool.rows))
-    return ~np.isnan(read_known(known, pool.actions, rows, column or None, units))
+        return None, []
+    units = Units(*table.range, scores=table.kind == "scores")
+    return ~np.isnan(read_known(known, table.pool.actions, ids, column or None, units)), _summary_notes(known, column)
 
 
 def _commands(texts: list[str]) -> dict[str, str]:
@@ -875,7 +819,7 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     show(f"{file}: {_direction(settings)}", soft=True)
     # The first line states the direction.
     show(f"{facts['verdict'].removesuffix(f'; {_direction(settings)}')}; seed {settings.seed}")
-    show(_standings_table(facts, settings))
+    _show_standings(facts, settings)
     if facts.get("calls_on_file"):
         show(MEANS_NOTE)
     if report is None:
@@ -887,7 +831,9 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
         bet, ended, change = words
         show(f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows left cannot {change}.")
     if race.strata is not None:
-        show(_group_table(report))
+        headings = (race.strata.title, "rows counted", "answer", "leader", f"mean {settings.units.quantity}")
+        keys = ("name", "rows", "answer", "leader", "mean")
+        show_cells(headings, ([one[key] for key in keys] for one in report.group_cells()), right=(1, 4))
     for word, now, before in limit_history(report):
         if before:
             show(f"The limit of {word} is {now:,.6g}; it was raised from {', '.join(f'{one:,.6g}' for one in before)}.")
@@ -895,55 +841,38 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     _show_limit(race, f"tombola race {'run' if has_commands else 'extend'} {file}")
 
 
-def _group_table(report: "RaceReport") -> "Table":
-    """Return the answer of each group as a table."""
-    title = "group" if report.race.strata is None else report.race.strata.title
-    table = new_table(
-        title, "rows counted", "answer", "leader", f"mean {report.race.settings.units.quantity}", right=(1, 4)
-    )
-    for one in report.group_cells():
-        table.add_row(*(escape_control(one[key]) for key in ("name", "rows", "answer", "leader", "mean")))
-    return table
-
-
-def _standings_table(facts: dict[str, Any], settings: "RaceSettings") -> "Table":
-    """Return a table of the candidates: drops with their evidence, or rank sets."""
+def _show_standings(facts: dict[str, Any], settings: "RaceSettings") -> None:
+    """Print a table of the candidates: drops with their evidence, or rank sets."""
     from tombola.racing.verdict import rank_text
 
     mean = f"mean {settings.units.quantity}"
-    if by_rank := settings.question == "ranks":
-        table = new_table("ranks", "candidate", mean, "rows", right=(0, 2, 3))
-    else:
-        ended = "decided after" if settings.baseline else "dropped after"
-        table = new_table("candidate", mean, "rows", ended, "against", "wealth", right=(1, 2, 3, 5))
+    rows: list[tuple[str, ...]] = []
     for one in facts["candidates"]:
-        cells = escape_control(one["name"]), f"{one['mean']:.4g}" if one["rows"] else "–", f"{one['rows']:,}"
-        if by_rank:
-            table.add_row(rank_text(one["ranks"]) if one["ranks"] else "–", *cells)
+        cells = one["name"], f"{one['mean']:.4g}" if one["rows"] else "–", f"{one['rows']:,}"
+        if settings.question == "ranks":
+            rows.append((rank_text(one["ranks"]) if one["ranks"] else "–", *cells))
             continue
         wealth = one["wealth"] if isinstance(one["wealth"], str | None) else f"{one['wealth']:,.4g}"
         dropped = "–" if one["active"] else f"{one['drop_row']:,}"
-        table.add_row(*cells, dropped, escape_control(one["against"] or "–"), wealth or "–")
-    return table
-
-
-def _run_times(file: "RaceFile") -> "list[RunTimes]":
-    """Return the run times of a race on seconds; empty for other races."""
-    from tombola.racing.report import run_times
-
-    cap = file.evaluator_config.get("cap")
-    return [] if cap is None else run_times(file.race, file.replay(), float(cap))
+        rows.append((*cells, dropped, one["against"] or "–", wealth or "–"))
+    if settings.question == "ranks":
+        show_cells(("ranks", "candidate", mean, "rows"), rows, right=(0, 2, 3))
+    else:
+        ended = "decided after" if settings.baseline else "dropped after"
+        show_cells(("candidate", mean, "rows", ended, "against", "wealth"), rows, right=(1, 2, 3, 5))
 
 
 def _show_run_times(times: "list[RunTimes]") -> None:
     if not times:
         return
-    table = new_table("candidate", "calls", "seconds", "timeouts", "failed", "PAR10", right=range(1, 6))
-    for one in times:
-        par10 = f"{one.par10:.4g}" if one.calls else "–"
-        counts = (f"{one.calls:,}", f"{one.seconds:,.4g}", f"{one.timeouts:,}", f"{one.failures:,}", par10)
-        table.add_row(escape_control(one.name), *counts)
-    show(table)
+    rows = [
+        (
+            one.name, f"{one.calls:,}", f"{one.seconds:,.4g}", f"{one.timeouts:,}", f"{one.failures:,}",
+            f"{one.par10:.4g}" if one.calls else "–",
+        )
+        for one in times
+    ]  # fmt: skip
+    show_cells(("candidate", "calls", "seconds", "timeouts", "failed", "PAR10"), rows, right=range(1, 6))
     show("PAR10: mean seconds; a timeout or failure counts ten time limits.")
     if len({one.calls for one in times}) > 1:
         show("Candidates with fewer calls were dropped earlier: compare PAR10 where the calls are equal.")
@@ -978,17 +907,16 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     show(name)
     races = plural(len(first.outcomes), "simulated race")
     show(f"{plural(first.rows, 'row')}, {len(first.settings.candidates)} candidates, {races}")
-    table = new_table("", "calls", "90 % range", "of all", "decided", "wrong", right=range(1, 6))
-    table.add_row("whole table", f"{first.total_calls:,}", "", *(_percent(share) for share in (1.0, 1.0, 0.0)))
+    rows = [("whole table", f"{first.total_calls:,}", "", *map(_percent, (1.0, 1.0, 0.0)))]
     for one in plans:
         low, high = one.calls_range
-        shares = (_percent(share) for share in (one.share, one.decided, one.wrong))
-        table.add_row(f"level {one.settings.level:g}", f"{one.calls:,.0f}", f"{low:,.0f} - {high:,.0f}", *shares)
-    show(table)
+        shares = map(_percent, (one.share, one.decided, one.wrong))
+        rows.append((f"level {one.settings.level:g}", f"{one.calls:,.0f}", f"{low:,.0f} - {high:,.0f}", *shares))
+    show_cells(("", "calls", "90 % range", "of all", "decided", "wrong"), rows, right=range(1, 6))
     for one in plans:
         show(f"answer at level {one.settings.level:g}: {_answers(one)}")
         if one.strata is not None:
-            show(_group_plans(one))
+            _show_group_plans(one, one.strata.title)
     if first.settings.max_cost is not None:
         costs = " and ".join(f"{one.cost:,.4g} at level {one.settings.level:g}" for one in plans)
         show(f"Cost: {costs} on average, never above {first.settings.max_cost:,.6g}.")
@@ -998,25 +926,14 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
         show("Near ties take most of these calls. Use --within to accept a candidate that is close to the best.")
 
 
-def _within_text(within: float, plan: "Plan", exact: "Plan") -> str:
-    """Return whether a tolerance saves calls, in a sentence."""
-    saved = 1.0 - plan.calls / exact.calls
-    effect = f"saves {_percent(saved)} of" if saved > 0 else "saves none of"
-    return (
-        f"level {plan.settings.level:g}: --within {within:g} {effect} the calls ({plan.calls:,.0f}; without it "
-        f"{exact.calls:,.0f})"
-    )
-
-
-def _group_plans(plan: "Plan") -> "Table":
-    """Return the most frequent answer of each group as a table."""
-    assert plan.strata is not None
-    table = new_table(plan.strata.title, "rows", "answer", "of shuffles", "decided", "wrong", right=(1, 3, 4, 5))
+def _show_group_plans(plan: "Plan", title: str) -> None:
+    """Print the most frequent answer of each group as a table."""
+    rows = []
     for name, one in plan.by_group.items():
         names, times = one.answers[0]
-        shares = (_percent(share) for share in (times / len(one.outcomes), one.decided, one.wrong))
-        table.add_row(escape_control(name), f"{one.rows:,}", escape_control(", ".join(names)), *shares)
-    return table
+        shares = map(_percent, (times / len(one.outcomes), one.decided, one.wrong))
+        rows.append((name, f"{one.rows:,}", ", ".join(names), *shares))
+    show_cells((title, "rows", "answer", "of shuffles", "decided", "wrong"), rows, right=(1, 3, 4, 5))
 
 
 def _percent(share: float) -> str:

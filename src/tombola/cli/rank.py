@@ -111,7 +111,11 @@ def rank(
     for line in [*first_lines, *lines[1:]] if first_lines else lines:
         show(line, soft=line.startswith(" "))
     if pair:
-        show(_compare_pair(ranking, pair))
+        pair_names = parse_names(pair)
+        if len(pair_names) != 2:
+            raise ParameterError(f"--pair: expected two candidates, got {pair!r}; write --pair A,B.")
+        readings = [getattr(one, "name", one) for one in ranking.readings]
+        show("\n".join(ranking.compare(*pair_names, reading=one) for one in readings))
     for line in last_lines:
         show(line, soft=line.startswith("tombola "))
     if out is not None:
@@ -274,14 +278,6 @@ def _read_logs(files: list[str], metric: str, clusters: str) -> "Pool":
             f"rank: expected logs of 2 candidates or more, got one of {pool.actions[0]}; give the log of another too."
         )
     return pool
-
-
-def _compare_pair(ranking: Any, pair: str) -> str:
-    names = parse_names(pair)
-    if len(names) != 2:
-        raise ParameterError(f"--pair: expected two candidates, got {pair!r}; write --pair A,B.")
-    readings = [getattr(one, "name", one) for one in ranking.readings]
-    return "\n".join(ranking.compare(*names, reading=one) for one in readings)
 
 
 def _labels(table: str, column: str) -> list[str]:

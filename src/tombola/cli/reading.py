@@ -49,6 +49,12 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "header": (bool | None, "Whether the first line of a text table has the names of the columns."),
 }
 
+# Option with a text -> keyword argument of `read_table`.
+_TEXTS = {
+    "id": "ids", "sheet": "sheet", "decimal": "decimal", "action_column": "action", "value_column": "value",
+    "delay_column": "delay",
+}  # fmt: skip
+
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options about a table (--losses, --actions, ...) to a Typer command.
@@ -75,13 +81,9 @@ def _parameter(name: str) -> inspect.Parameter:
     return inspect.Parameter(
         name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=_default(name),
+        default={bool: False, str: ""}.get(kind),
         annotation=Annotated[kind, typer.Option(f"{flag}{negation}", help=help_text, show_default=False)],
     )
-
-
-def _default(name: str) -> Any:
-    return {bool: False, str: ""}.get(_OPTIONS[name][0])
 
 
 def _to_read_options(options: dict[str, Any]) -> TableOptions:
@@ -89,7 +91,7 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
 
     Options that were not given are left out. Raises ParameterError for an invalid one.
 
-    >>> defaults = {name: _default(name) for name in _OPTIONS}
+    >>> defaults = {name: _parameter(name).default for name in _OPTIONS}
     >>> _to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
@@ -100,21 +102,9 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
         raise ParameterError(
             f"--decimal: expected a comma or a point, got {options['decimal']!r}; write --decimal ','."
         )
-    found = {
-        "kind": kind,
-        "range": parse_range(options["range"]) if options["range"] else None,
-        "actions": parse_names(options["actions"]),
-        "ignore": parse_names(options["ignore"]),
-        "costs": parse_names(options["costs"]),
-        "features": parse_names(options["features"]),
-        "text": parse_names(options["text"]),
-        "ids": options["id"],
-        "sheet": options["sheet"],
-        "decimal": options["decimal"],
-        "action": options["action_column"],
-        "value": options["value_column"],
-        "delay": options["delay_column"],
-    }
+    found: TableOptions = {"kind": kind, "range": parse_range(options["range"]) if options["range"] else None}
+    found |= {name: parse_names(options[name]) for name in ("actions", "ignore", "costs", "features", "text")}
+    found |= {keyword: options[name] for name, keyword in _TEXTS.items()}
     given = {name: value for name, value in found.items() if value}
     return given if options["header"] is None else {**given, "header": options["header"]}
 

@@ -3,7 +3,7 @@
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext
 from io import TextIOWrapper
 from pathlib import Path
 from time import sleep
@@ -28,7 +28,6 @@ _BATCH_SHARE = 1 / 200
 
 # Rows of a text table: line number and cells of each.
 Rows = list[tuple[int, list[str]]]
-_Row = tuple[int, Sequence[str]]
 
 
 class RowSource:
@@ -47,18 +46,12 @@ class RowSource:
     def __init__(
         self, source: str, sheet: str = "", *, follow: bool = False, wait: Callable[[float], None] = sleep
     ) -> None:
-        from tombola.readers.cells import open_cells, parse_cells
-        from tombola.readers.derived import without_summary_row
+        from tombola.readers.cells import open_cells
 
         self.source = "standard input" if source == "-" else source
-        self._is_complete = source != "-" and not follow
-        self._n_read = 0
+        is_stream = source == "-" or follow
         # The generators do not refer to self: the file is closed when this object is collected.
-        table = (
-            open_cells(Path(source), sheet or None)
-            if self._is_complete
-            else _open_stream(self.source, wait, is_standard_input=source == "-")
-        )
+        table = _open_stream(source, self.source, wait) if is_stream else open_cells(Path(source), sheet or None)
         self.header, self.notes, self._rows = list(table.names), table.notes, table.rows
         if not any(self.header) or len(set(self.header)) < len(self.header):
             raise TableError(
@@ -66,21 +59,37 @@ class RowSource:
                 f"{', '.join(self.header)[:60]!r}; write different names with commas between."
             )
         self.parsed: Columns | None = None
-        if self._is_complete:
-            rows, error = _rows_and_error(table.rows)
-            if rows:
-                self.parsed = parse_cells(table._replace(rows=rows))
-                # The last row before an invalid one is not the last row of the table.
-                if error is None:
-                    self.parsed, notes = without_summary_row(self.parsed, None)
-                    rows, self.notes = rows[: self.parsed.rows], (*self.notes, *notes)
-            self._rows = _chain_error(rows, error)
+        # Number of valid rows of a file, and the error of the first row that is not; unknown for a stream.
+        self._n_rows: int | None = None
+        self._error: TableError | None = None
+        if not is_stream:
+            self._read_file(table)
+
+    def _read_file(self, table: "CellTable") -> None:
+        """Read all rows up to the first invalid one."""
+        from tombola.readers.cells import parse_cells
+        from tombola.readers.derived import without_summary_row
+
+        rows = []
+        try:
+            for row in table.rows:
+                rows.append(row)  # noqa: PERF402 - rows before an error are kept
+        except TableError as error:
+            self._error = error
+        if rows:
+            self.parsed = parse_cells(table._replace(rows=rows))
+            # The last row before an invalid one is not the last row of the table.
+            if self._error is None:
+                self.parsed, notes = without_summary_row(self.parsed, None)
+                rows, self.notes = rows[: self.parsed.rows], (*self.notes, *notes)
+        self._rows, self._n_rows = rows, len(rows)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and cells of every row, once; blank lines are skipped."""
         for number, cells in self._rows:
-            self._n_read += 1
             yield number, list(cells)
+        if self._error is not None:
+            raise self._error
 
     def columns(self, batch: Rows) -> dict[str, tuple[str, ...]]:
         """Return the cells of a non-empty batch of rows by column name."""
@@ -96,95 +105,33 @@ class RowSource:
 
     def check_size(self, rows: int) -> None:
         """Raise TableError if the whole file has more rows than the list, `rows`."""
-        if not self._is_complete:
-            return
-        count = self._n_read
-        with suppress(TableError):  # a row that is not used may be malformed
-            for _ in self._rows:
-                count += 1
-        if count > rows:
+        if self._n_rows is not None and self._n_rows > rows:
             raise TableError(
                 f"{self.source}: expected at most {plural(rows, 'row')}, the given size of the whole list, got "
-                f"{count:,}; write its true size, or leave it out if this is the whole list."
+                f"{self._n_rows:,}; write its true size, or leave it out if this is the whole list."
             )
-
-
-class _RowValidator:
-    """Batches of rows up to the first invalid row, the error of which is kept.
-
-    A command can so print its results for the valid rows before it fails.
-
-    >>> def check(batch):
-    ...     for line, cells in batch:
-    ...         if cells == ["x"]:
-    ...             raise TableError(f"line {line}")
-    >>> rows = _RowValidator([[(2, ["5"]), (3, ["6"]), (4, ["x"])]], check)
-    >>> list(rows)
-    [[(2, ['5']), (3, ['6'])]]
-    >>> rows.raise_error()
-    Traceback (most recent call last):
-    tombola.errors.TableError: line 4
-    """
-
-    def __init__(self, batches: Iterable[Rows], check: Callable[[Rows], object]) -> None:
-        self._batches, self._check = batches, check
-        self.error: TableError | None = None
-
-    def __iter__(self) -> Iterator[Rows]:
-        try:
-            for batch in self._batches:
-                count, error = self._valid_prefix(batch)
-                if count:
-                    yield batch[:count]
-                if error is not None:
-                    raise error
-        except TableError as error:
-            self.error = error
-
-    def raise_error(self) -> None:
-        """Raise the error of the invalid row, if there was one."""
-        if self.error is not None:
-            raise self.error
-
-    def _valid_prefix(self, batch: Rows) -> tuple[int, TableError | None]:
-        """Return the number of rows before the first invalid one, and its error."""
-        try:
-            self._check(batch)
-        except TableError as error:
-            if len(batch) == 1:
-                return 0, error
-            half = len(batch) // 2
-            count, first = self._valid_prefix(batch[:half])
-            if first is None:
-                more, first = self._valid_prefix(batch[half:])
-                count += more
-            return count, first
-        return len(batch), None
 
 
 def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
     """Yield rows in batches of `_BATCH_SHARE` of the rows before, at least one."""
-    n_yielded, batch, failure = 0, [], None
-    try:
-        for row in rows:
-            batch.append(row)
-            if len(batch) >= n_yielded * _BATCH_SHARE:
-                yield batch
-                n_yielded, batch = n_yielded + len(batch), []
-    except TableError as error:
-        failure = error
+    n_yielded, batch = 0, []
+    for row in rows:
+        batch.append(row)
+        if len(batch) >= n_yielded * _BATCH_SHARE:
+            yield batch
+            n_yielded, batch = n_yielded + len(batch), []
     if batch:
         yield batch
-    if failure is not None:
-        raise failure
 
 
 class Sample:
     """Iterable of batches of rows, in random order, up to the first invalid row.
 
     If the table holds the whole list, its rows are shuffled; else they are a sample, in the order in which they arrive.
-    `population` is the number of rows of the list, `is_partial` whether the table holds only a part of it.
+    `population` is the number of rows of the list. The error of an invalid row is kept, so that a command can print its
+    results for the rows before it.
 
+    check: raises TableError for a batch with an invalid row.
     rows: number of rows of the whole list; None if the table holds all of it.
     tested: names of the quantities that `test_order` gets of every row; empty for no test.
     """
@@ -201,20 +148,46 @@ class Sample:
 
         from tombola.confidence import RandomOrderTest
 
-        self.source, self.is_partial, self._tested = source, rows is not None, tested
-        self._test = RandomOrderTest(len(tested), _FALSE_ALARM, seed=seed) if tested and self.is_partial else None
-        self._valid = _RowValidator(_growing_batches(source.rows()), check)
-        self._batches: Iterable[Rows] = self._valid
-        self.population = rows or 0
+        self.source, self._check, self._tested = source, check, tested
+        self._error: TableError | None = None
+        self._batches = self._valid_batches()
+        self._test = None
         if rows is None:
-            everything = [row for batch in self._valid for row in batch]
-            self._valid.raise_error()
-            self.population = max(len(everything), 1)
+            everything = [row for batch in self._batches for row in batch]
+            self.raise_error()
             order = np.random.default_rng(seed).permutation(len(everything))
             self._batches = _growing_batches(everything[index] for index in order)
+        elif tested:
+            self._test = RandomOrderTest(len(tested), _FALSE_ALARM, seed=seed)
+        self.population = max(len(everything), 1) if rows is None else rows
 
     def __iter__(self) -> Iterator[Rows]:
         return iter(self._batches)
+
+    def _rows_before_error(self) -> Iterator[tuple[int, list[str]]]:
+        try:
+            yield from self.source.rows()
+        except TableError as error:
+            self._error = error
+
+    def _valid_batches(self) -> Iterator[Rows]:
+        for batch in _growing_batches(self._rows_before_error()):
+            count = self._n_valid(batch)
+            if count:
+                yield batch[:count]
+            if count < len(batch):
+                return
+
+    def _n_valid(self, batch: Rows) -> int:
+        """Return the number of rows before the first invalid one, whose error is kept."""
+        try:
+            self._check(batch)
+        except TableError as error:
+            if len(batch) == 1:
+                self._error = error
+                return 0
+            return next(count for count, row in enumerate(batch) if not self._n_valid([row]))
+        return len(batch)
 
     def test_order(self, values: "Floats | list[list[float]]") -> None:
         """Test random order of a partial table; OrderError once its rows fail.
@@ -241,39 +214,22 @@ class Sample:
         n_rows: number of valid rows read.
         """
         if not n_rows:
-            self._valid.raise_error()
+            self.raise_error()
             raise ParameterError(f"{command}: expected at least one row, got none in {self.source.source}; add rows.")
-        if self._valid.error is None:
+        if self._error is None:
             self.source.check_size(population)
 
     def raise_error(self) -> None:
         """Raise the TableError of the first invalid row, if the iteration met one."""
-        self._valid.raise_error()
+        if self._error is not None:
+            raise self._error
 
 
-def _rows_and_error(rows: "Iterable[_Row]") -> "tuple[list[_Row], TableError | None]":
-    """Read all rows up to the first invalid one; return them and its error, if any."""
-    read = []
-    try:
-        for row in rows:
-            read.append(row)  # noqa: PERF402 - rows before an error are kept
-    except TableError as error:
-        return read, error
-    return read, None
-
-
-def _chain_error(rows: "Iterable[_Row]", error: TableError | None) -> "Iterator[_Row]":
-    yield from rows
-    if error is not None:
-        raise error
-
-
-def _open_stream(source: str, wait: Callable[[float], None], *, is_standard_input: bool) -> "CellTable":
-    """Open standard input, or a growing file, as delimited text in UTF-8."""
+def _open_stream(path: str, source: str, wait: Callable[[float], None]) -> "CellTable":
+    """Open standard input, "-", or a growing file, as delimited text in UTF-8."""
     from tombola.readers.formats.delimited import CellTable
 
-    texts = _lines(_standard_input(), source, wait, follow=False) if is_standard_input else _file(source, wait)
-    lines = enumerate(texts, start=1)
+    lines = enumerate(_lines(path, source, wait), start=1)
     number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     delimiter = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
     names = _cells(source, number, first, delimiter)
@@ -304,33 +260,32 @@ def _cells(source: str, number: int, text: str, delimiter: str) -> tuple[str, ..
     return tuple(cell.strip() for cell in next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), []))
 
 
-def _standard_input() -> TextIO:
-    if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(errors="surrogateescape")
-    return sys.stdin
-
-
-def _file(source: str, wait: Callable[[float], None]) -> Iterator[str]:
+def _lines(path: str, source: str, wait: Callable[[float], None]) -> Iterator[str]:
+    """Yield the lines of standard input, or of a growing file without end."""
     from tombola.readers.input_checks import check_file
 
-    check_file(Path(source))
-    with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        yield from _lines(file, source, wait, follow=True)
-
-
-def _lines(file: TextIO, source: str, wait: Callable[[float], None], *, follow: bool) -> Iterator[str]:
-    rest = ""
-    while True:
-        piece = file.readline(_MAX_LINE_LENGTH)
-        if not piece and not follow:
-            if rest:
+    if path == "-":
+        if isinstance(sys.stdin, TextIOWrapper):
+            sys.stdin.reconfigure(errors="surrogateescape")
+        opened: AbstractContextManager[TextIO] = nullcontext(sys.stdin)
+    else:
+        check_file(Path(path))
+        opened = Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")  # noqa: SIM115 - closed below
+    with opened as file:
+        rest = ""
+        while True:
+            piece = file.readline(_MAX_LINE_LENGTH)
+            if not piece and path == "-":
+                if rest:
+                    yield rest
+                return
+            rest += piece
+            if len(rest) >= _MAX_LINE_LENGTH:
+                raise TableError(
+                    f"{source}: expected lines of less than {_MAX_LINE_LENGTH:,} characters; check the file."
+                )
+            if rest.endswith("\n"):
                 yield rest
-            return
-        rest += piece
-        if len(rest) >= _MAX_LINE_LENGTH:
-            raise TableError(f"{source}: expected lines of less than {_MAX_LINE_LENGTH:,} characters; check the file.")
-        if rest.endswith("\n"):
-            yield rest
-            rest = ""
-        elif not piece:
-            wait(_POLL_INTERVAL)
+                rest = ""
+            elif not piece:
+                wait(_POLL_INTERVAL)

@@ -1,7 +1,7 @@
 """The command `tombola serve`: sessions and races over HTTP."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from tombola.cli.printing import show, show_lines
 from tombola.cli.reading import parse_names
 from tombola.cli.session import ID_HELP
 from tombola.errors import ParameterError
-
-if TYPE_CHECKING:
-    from tombola.service.tokens import TokenStore
 
 # Port of the server if --port is left out.
 _DEFAULT_PORT = 8787
@@ -60,7 +57,10 @@ def serve(
         files = [_default_file(table)]
     store = TokenStore(tokens if tokens is not None else Path(f"{files[0]}.tokens"))
     if add_token:
-        _add_token(store, add_token)
+        user, _, role = add_token.rpartition(":")
+        token = store.add(user, role)
+        show(f"token of {user} ({role}), shown only now:", soft=True)
+        typer.echo(token)
         return
     check_host(host, len(store))
     if not files[0].exists() and (table is not None or actions):
@@ -119,10 +119,3 @@ def _start_session(path: Path, table: Path | None, actions: str, learner: str, c
     ).close()  # fmt: skip
     show(f"{path}: started with {plural(len(listed.ids), 'row')} in random order", soft=True)
     show_lines(f"note: {note}" for note in listed.notes)
-
-
-def _add_token(store: "TokenStore", text: str) -> None:
-    name, _, role = text.rpartition(":")
-    token = store.add(name, role)
-    show(f"token of {name} ({role}), shown only now:", soft=True)
-    typer.echo(token)

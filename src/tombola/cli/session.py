@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._formatting import escape_control, plural
+from tombola._formatting import plural
 from tombola.cli.options import (
     REPLACED,
     Json,
@@ -21,7 +21,7 @@ from tombola.cli.options import (
     check_page,
     check_reissue_after,
 )
-from tombola.cli.printing import OpenTicket, new_table, open_ticket_lines, recorded_text, show, show_result
+from tombola.cli.printing import OpenTicket, open_ticket_lines, recorded_text, show, show_cells, show_result
 from tombola.cli.session_text import suggested_count
 from tombola.errors import FeedbackError, ParameterError, TableError
 
@@ -130,19 +130,18 @@ def start(
     facts |= ({} if encoded is None else {"features": list(encoded.names)}) | ({"budget": budget} if allowed else {})
     others = [name for name in listed.columns if name != listed.id_column]
     is_guess = others and not id_column and listed.id_column.lower() not in IDS
-    lines = [f"{file}: {plural(rows, 'row')} in random order (seed {seed}), {learner_text} on {', '.join(names)}"]
-    lines += [f"spends at most {', '.join(f'{amount:g}' for amount in budget)}"] if budget else []
-    lines += [f"note: {note}" for note in (*listed.notes, *(() if encoded is None else encoded.notes))]
-    lines += [
-        f"ids: column {listed.id_column}" + (f" (another one: --id {shlex.quote(others[0])})" if is_guess else "")
+    (low, high), better = session.range, "higher" if kind == "scores" else "lower"
+    lines = [
+        f"{file}: {plural(rows, 'row')} in random order (seed {seed}), {learner_text} on {', '.join(names)}",
+        *([f"spends at most {', '.join(f'{amount:g}' for amount in budget)}"] if budget else []),
+        *(f"note: {note}" for note in (*listed.notes, *(() if encoded is None else encoded.notes))),
+        f"ids: column {listed.id_column}" + (f" (another one: --id {shlex.quote(others[0])})" if is_guess else ""),
+        f"Outcomes: {kind} from {low:g} to {high:g}, {better} is better.",
     ]
-    show_result(facts, *lines, as_json=as_json, soft=True)
-    if not as_json:
-        show(_outcome_note(session))
-        if session.feedback_model.full_feedback:
-            show("Record an outcome for every action of a row: this learner compares them.")
-        show("The list for the first day:")
-        show(f"  tombola session next {file} --count {suggested_count(rows)} --out today.csv", soft=True)
+    if session.feedback_model.full_feedback:
+        lines += ["Record an outcome for every action of a row: this learner compares them."]
+    command = f"  tombola session next {file} --count {suggested_count(rows)} --out today.csv"
+    show_result(facts, *lines, "The list for the first day:", command, as_json=as_json, soft=True)
 
 
 @app.command("next")
@@ -326,7 +325,7 @@ def status(
 ) -> None:
     """Print progress and estimates of a session in plain words, then the details.
 
-    The details have the plays, mean and confidence interval of each action, and the pending tickets.
+    The details have the plays, mean and confidence interval of each action.
     """
     from tombola.cli.session_text import status_lines
 
@@ -402,19 +401,10 @@ def _column_unit(session: "SessionFile | RemoteSession", name: str, given: "Kind
     # An option that differs from the name of the column is an explicit choice; the session's direction is fixed.
     if session.kind is not None and set(stated) != {session.kind}:
         raise TableError(
-            f"session record: expected {session.kind}, as stated when the session was started, got {stated[0]} "
-            f"in column {name!r}; leave out the option, or rename the column to outcome."
-            if given is not None
-            else f"session record: expected {session.kind}, as stated when the session was started, got a column "
-            f"called {name!r}; rename it to outcome if it has {session.kind}."
+            f"session record: expected {session.kind}, as stated when the session was started, got {stated[0]} in "
+            f"column {name!r}; leave out the option --{stated[0]}, or rename the column to outcome."
         )
     return Units(*_limits(limits, session.range), scores=stated[0] == "scores")
-
-
-def _outcome_note(session: "SessionFile") -> str:
-    low, high = session.range
-    better = "higher" if session.units.scores else "lower"
-    return f"Outcomes: {session.kind} from {low:g} to {high:g}, {better} is better."
 
 
 def _loss(
@@ -464,13 +454,9 @@ def _print_status(now: "Status") -> None:
     for text in (now.balance_text, now.target_text, now.mix_text, now.router, left_out):
         if text:
             show(text)
-    interval = f"{100 * (1 - now.level):g} % interval for all rows"
-    table = new_table("action", "plays", "known", f"mean {units.quantity}", interval, right=range(1, 5))
+    rows = []
     for action in now.actions:
         _, *cells = action.texts(units)
-        table.add_row(escape_control(action.name), *cells)
-    show(table)
-    for pending in now.pending[:10]:
-        show(f"pending: ticket {pending.round}, {pending.action} on {pending.id}", soft=True)
-    if len(now.pending) > 10:
-        show(f"and {len(now.pending) - 10} more; --json lists all")
+        rows.append((action.name, *cells))
+    interval = f"{100 * (1 - now.level):g} % interval for all rows"
+    show_cells(("action", "plays", "known", f"mean {units.quantity}", interval), rows, right=range(1, 5))

@@ -74,27 +74,18 @@ class _InequalityTest:
     def deviation(self) -> float:
         return math.sqrt(max(self.squares / self.rows - self.mean * self.mean, 0.0)) if self.rows else math.nan
 
-    @property
-    def proof(self) -> tuple[int, float]:
-        """The row of the proof (0: not proved), and the p-value of the negation."""
-        return self._result(holds=True)
-
-    @property
-    def refutation(self) -> tuple[int, float]:
-        """The row of the refutation (0: not refuted), and the p-value of the inequality."""
-        return self._result(holds=False)
-
-    def _evidence(self, *, proof: bool) -> tuple[int, float]:
-        """Return the row of the decision, 0 if undecided, and the largest wealth."""
-        process = self._negation if proof else self._itself
-        return int(process.rows[0]), float(process.wealth[0])
-
-    def _result(self, *, holds: bool) -> tuple[int, float]:
+    def decision(self, *, holds: bool) -> tuple[int, float]:
+        """Return the row of the proof (of the refutation, if not `holds`), and its p-value; row 0: undecided."""
         rows, wealth = self._evidence(proof=holds)
         # The whole list was read: the mean is known, no probability is involved.
         if not rows and self.rows == self.population:
             return (self.rows, 0.0) if self.inequality.holds(self.mean, self.rows) is holds else (0, 1.0)
         return rows, 0.0 if math.isinf(wealth) else 1.0 / wealth
+
+    def _evidence(self, *, proof: bool) -> tuple[int, float]:
+        """Return the row of the decision, 0 if undecided, and the largest wealth."""
+        process = self._negation if proof else self._itself
+        return int(process.rows[0]), float(process.wealth[0])
 
 
 class _PredictedInequalityTest(_InequalityTest):
@@ -126,21 +117,21 @@ class _StratifiedInequalityTest:
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
         self.inequality, self.rows, self.deviation = inequality, 0, math.nan
-        self._strata = StratifiedMean(sizes, level)
-        self.proof, self.refutation = (0, level), (0, level)
+        self._strata, self._level = StratifiedMean(sizes, level), level
+        # Rows of the proof, and of the refutation; 0: undecided.
+        self._decided_at = {True: 0, False: 0}
 
     def extend(self, values: Floats, strata: Any) -> None:
         self._strata.extend(values, strata)
         self.rows += values.size
         low, high = self._strata.interval()
-        threshold = self.inequality.threshold
-        # "mean < t" is the same as "-mean > -t".
-        if not self.inequality.above:
-            low, high, threshold = -high, -low, -threshold
-        if low > threshold and not self.proof[0]:
-            self.proof = self.rows, self.proof[1]
-        if high < threshold and not self.refutation[0]:
-            self.refutation = self.rows, self.refutation[1]
+        above, below = low > self.inequality.threshold, high < self.inequality.threshold
+        for holds, found in ((self.inequality.above, above), (not self.inequality.above, below)):
+            if found and not self._decided_at[holds]:
+                self._decided_at[holds] = self.rows
+
+    def decision(self, *, holds: bool) -> tuple[int, float]:
+        return self._decided_at[holds], self._level
 
     @property
     def mean(self) -> float:
@@ -238,15 +229,13 @@ def _e_process(mean: float, population: float, level: float, *, at_most: bool, a
 def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTest]) -> AuditResult:
     first = tests[0]
     sample = first.inequality.to_units(first.mean), first.deviation * first.inequality.unit
-    refutations = [test.refutation for test in tests if test.refutation[0]]
-    proofs = [test.proof for test in tests]
+    refutations = [found for test in tests if (found := test.decision(holds=False))[0]]
     if refutations:
         rows, p_value = min(refutations)
         return AuditResult(text, "refuted", rows, min(1.0, p_value * len(tests)), *sample)
-    if all(rows for rows, _ in proofs):
-        return AuditResult(
-            text, "proved", max(rows for rows, _ in proofs), max(p_value for _, p_value in proofs), *sample
-        )
+    rows_of_proofs, p_values = zip(*(test.decision(holds=True) for test in tests), strict=True)
+    if all(rows_of_proofs):
+        return AuditResult(text, "proved", max(rows_of_proofs), max(p_values), *sample)
     return AuditResult(text, "undecided", first.rows, 1.0, *sample)
 
 

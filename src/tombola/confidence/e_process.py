@@ -81,19 +81,13 @@ class EProcess(OnlineStatistic):
         self._start(population, actions)
 
     def init(self) -> _EProcessState:
-        empty = np.zeros(self.actions)
-        return _EProcessState(
-            counts=empty,
-            total=empty,
-            squares=empty,
-            points=np.full((self.actions, 1), 1.0 - self.mean if self.mirrored else self.mean),
-            wealth=np.ones((N_STRATEGIES * self.actions, 1)),
-            max_wealth=np.ones(self.actions),
-            refuted_at=empty,
-            mirrored=float(self.mirrored),
-            population=self.population,
-            threshold=1.0 / self.level,
-        )
+        zeros: dict[str, Any] = dict.fromkeys(_EProcessState._fields, np.zeros(self.actions))
+        known = {
+            "points": np.full((self.actions, 1), 1.0 - self.mean if self.mirrored else self.mean),
+            "wealth": np.ones((N_STRATEGIES * self.actions, 1)), "max_wealth": np.ones(self.actions),
+            "mirrored": float(self.mirrored), "population": self.population, "threshold": 1.0 / self.level,
+        }  # fmt: skip
+        return _EProcessState(**{**zeros, **known})
 
     @staticmethod
     def update_state(state: _EProcessState, action: int, value: float) -> None:

@@ -9,12 +9,13 @@ list, half of the level goes to this martingale, which also names the row of the
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState
+from tombola.confidence.base import indexed_values
 from tombola.confidence.permutation_test import permutation_test
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.state_vector import flatten, unflattener
@@ -149,11 +150,11 @@ class RandomOrderTest:
 
         x: in [0, 1]: the value of column `action`; without it, one value per column.
         """
-        if action is None and self.columns > 1:
-            return self.extend(np.asarray(x, np.float64).reshape(1, -1))
         at = 0 if action is None else action
-        if not (0 <= at < self.columns and 0.0 <= x <= 1.0):
-            _reject("update", f"a value in [0, 1] of a column in 0..{self.columns - 1}", f"{x!r} of {at!r}")
+        # A value of the expected types needs no conversion: many times as fast as `extend`.
+        exact = isinstance(x, float) and type(at) is int and (action is not None or self.columns == 1)
+        if not (exact and 0.0 <= x <= 1.0 and 0 <= at < self.columns):
+            return self.extend([x], None if action is None else [action])
         self._update_one(self._memory, self._rng, at, float(x))
         return self.alarm
 
@@ -162,23 +163,9 @@ class RandomOrderTest:
 
         values: in [0, 1], shape (rows, columns); with `actions`, the column of each value, shape (n,).
         """
-        table = np.asarray(values, np.float64)
-        if actions is None and self.columns == 1 and table.ndim == 1:
-            table = table.reshape(-1, 1)
-        if actions is None and (table.ndim != 2 or table.shape[1] != self.columns):
-            _reject("extend", f"rows of {self.columns} values", f"shape {table.shape}")
-        columns = (
-            np.tile(np.arange(self.columns), len(table))
-            if actions is None
-            else _validate.integer_array("RandomOrderTest", "actions", actions)
-        )
-        if columns.size != table.size or (columns.size and not 0 <= columns.min() <= columns.max() < self.columns):
-            _reject("extend", f"one column in 0..{self.columns - 1} for each value", f"{columns.size} for {table.size}")
-        if not ((table >= 0.0) & (table <= 1.0)).all():
-            _reject("extend", "values in [0, 1]", "others")
-        # A copy, since a read-only array is another type, for which the kernel would be compiled again.
-        arguments = (self._memory, self._rng, columns.ravel(), np.array(table.ravel()))
-        with expected_rounds(table.size, actions=4):
+        columns, numbers = indexed_values("RandomOrderTest", values, actions, self.columns)
+        arguments = (self._memory, self._rng, columns, numbers)
+        with expected_rounds(numbers.size, actions=4):
             compile_loop(_update_many, arguments, view=self._view)(*arguments)
         return self.alarm
 
@@ -217,7 +204,7 @@ def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     table = np.asarray(getattr(losses, "losses", losses), np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0:
-        _reject("check_order", "a table of rows", f"shape {table.shape}")
+        raise ParameterError(f"check_order: expected a table of rows, got shape {table.shape}; give one row at least.")
     test = RandomOrderTest(table.shape[1], MARTINGALE_SHARE * level, seed=seed)
     test.extend(table)
     return combined_verdict(test, table, level, seed=seed)
@@ -240,12 +227,6 @@ def combined_verdict(test: RandomOrderTest, table: Floats, level: float, *, seed
     if p_value <= rest:
         return OrderVerdict(refuted=True, column=column, values=len(table), p_value=p_value / (1.0 - MARTINGALE_SHARE))
     return verdict._replace(p_value=min(1.0, verdict.p_value / MARTINGALE_SHARE, p_value / (1.0 - MARTINGALE_SHARE)))
-
-
-def _reject(method: str, expected: str, got: str) -> NoReturn:
-    raise ParameterError(
-        f"RandomOrderTest: {method} expected {expected}, got {got}; rescale the values, and name the column of each."
-    )
 
 
 def _update_one_value(memory: Floats, rng: RngState, column: int, value: float) -> None:

@@ -46,20 +46,9 @@ class _ClosedForm(Confidence):
     anytime_valid: ClassVar[bool] = True
 
     def init(self) -> _SequenceState:
-        empty = np.zeros(self.actions)
-        return _SequenceState(
-            counts=empty,
-            total=empty,
-            low=empty,
-            high=np.ones(self.actions),
-            squares=empty,
-            gain_squares=empty,
-            numerator=empty,
-            denominator=empty,
-            cost=empty,
-            population=self.population,
-            log_level=math.log(2.0 / self.level),
-        )
+        zeros: dict[str, Any] = dict.fromkeys(_SequenceState._fields, np.zeros(self.actions))
+        known = {"high": np.ones(self.actions), "population": self.population, "log_level": math.log(2.0 / self.level)}
+        return _SequenceState(**{**zeros, **known})
 
 
 class HoeffdingSequence(_ClosedForm):

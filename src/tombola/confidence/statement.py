@@ -101,14 +101,43 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     0.7
     """
     whole, owner = text.strip(), f"audit: in {text!r}"
+    low, high = (_validate.real(owner, "span", end) for end in span)
+    width = high - low
+    if not 0.0 < width < math.inf:
+        raise ParameterError(
+            f"{owner}: span must be the smallest and the largest number, got {span!r}; write (0, 100)."
+        )
     if match := re.fullmatch(rf"\|\s*mean\((.+?)\)\s*-\s*mean\((.+?)\)\s*\|\s*<=\s*{_NUMBER_PATTERN}", whole):
-        return _differ(owner, match[1].strip(), match[2].strip(), float(match[3]), span)
+        first, second = match[1].strip(), match[2].strip()
+        bound = _threshold(owner, match[3], 0.0, width)
+
+        def rescaled_difference(rows: Batch) -> Floats:
+            return (1.0 + _numbers(rows, first, span) - _numbers(rows, second, span)) / 2.0
+
+        inequalities = tuple(
+            Inequality(rescaled_difference, (1 + end / width) / 2, above, strict=False, origin=-width, unit=2 * width)
+            for end, above in ((bound, False), (-bound, True))
+        )
+        return Statement(f"|mean({first}) - mean({second})| <= {bound:g}", inequalities, (first, second))
     if match := re.fullmatch(rf"mean\((.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
-        return _mean(owner, match[1].strip(), match[2], float(match[3]), span)
+        column, sign, value = match[1].strip(), match[2], _threshold(owner, match[3], *span)
+        inequality = Inequality(
+            lambda rows: _numbers(rows, column, span), (value - low) / width, sign[0] == ">", len(sign) == 1, low, width
+        )
+        return Statement(f"mean({column}) {sign} {value:g}", (inequality,), (column,))
     if match := re.fullmatch(rf"share\((.+?)\s*(!=|>=|<=|==|=|>|<)\s*(.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
-        sign = "=" if match[2] == "==" else match[2]
-        return _share(owner, match[1].strip(), sign, match[3].strip(), match[4], float(match[5]))
+        compared = match[1].strip(), "=" if match[2] == "==" else match[2], match[3].strip()
+        return _share(owner, *compared, match[4], _validate.real(owner, "share", float(match[5]), least=0, most=1))
     raise ParameterError(f"audit: expected a statement, got {text!r}; write for example {_EXAMPLES}.")
+
+
+def _share(owner: str, column: str, sign: str, value: str, compared: str, share: float) -> Statement:
+    if _number(value) is None and sign not in ("=", "!="):
+        raise ParameterError(f"{owner}: expected a number after {column} {sign}, got {value!r}; write one, or use '='.")
+    inequality = Inequality(
+        lambda rows: _comparison(rows, column, sign, value), share, compared[0] == ">", len(compared) == 1
+    )
+    return Statement(f"share({column} {sign} {value}) {compared} {share:g}", (inequality,), (column,))
 
 
 def _span_example(low: float, high: float) -> str:
@@ -119,58 +148,14 @@ def _span_example(low: float, high: float) -> str:
     return f"--range {low:g},{high:g}, or span=({low:g}, {high:g}) in Python"
 
 
-def _threshold(owner: str, value: float, low: float, high: float) -> float:
-    number = _validate.real(owner, "threshold", value)
+def _threshold(owner: str, text: str, low: float, high: float) -> float:
+    number = _validate.real(owner, "threshold", float(text))
     if not low <= number <= high:
         raise ParameterError(
             f"{owner}: expected a threshold from {low:g} to {high:g}, got {number:g}; write one, or give the range of "
             f"the column ({_span_example(min(low, number), max(high, number))})."
         )
     return number
-
-
-def _width(owner: str, span: _Span) -> float:
-    low, high = (_validate.real(owner, "span", end) for end in span)
-    if not 0.0 < high - low < float("inf"):
-        raise ParameterError(
-            f"{owner}: span must be the smallest and the largest number, got {span!r}; write (0, 100)."
-        )
-    return high - low
-
-
-def _differ(owner: str, first: str, second: str, most: float, span: _Span) -> Statement:
-    width = _width(owner, span)
-    bound = _threshold(owner, most, 0.0, width)
-
-    def rescaled_difference(rows: Batch) -> Floats:
-        return (1.0 + _numbers(rows, first, span) - _numbers(rows, second, span)) / 2.0
-
-    def inequality(end: float, *, above: bool) -> Inequality:
-        threshold = (1 + end / width) / 2
-        return Inequality(rescaled_difference, threshold, above=above, strict=False, origin=-width, unit=2 * width)
-
-    inequalities = inequality(bound, above=False), inequality(-bound, above=True)
-    return Statement(f"|mean({first}) - mean({second})| <= {bound:g}", inequalities, (first, second))
-
-
-def _mean(owner: str, column: str, sign: str, threshold: float, span: _Span) -> Statement:
-    width = _width(owner, span)
-    value = _threshold(owner, threshold, *span)
-    inequality = Inequality(
-        lambda rows: _numbers(rows, column, span), (value - span[0]) / width, above=sign[0] == ">",
-        strict=len(sign) == 1, origin=span[0], unit=width,
-    )  # fmt: skip
-    return Statement(f"mean({column}) {sign} {value:g}", (inequality,), (column,))
-
-
-def _share(owner: str, column: str, sign: str, value: str, compared: str, share: float) -> Statement:
-    if _number(value) is None and sign not in ("=", "!="):
-        raise ParameterError(f"{owner}: expected a number after {column} {sign}, got {value!r}; write one, or use '='.")
-    inequality = Inequality(
-        lambda rows: _comparison(rows, column, sign, value), _validate.real(owner, "share", share, least=0, most=1),
-        above=compared[0] == ">", strict=len(compared) == 1,
-    )  # fmt: skip
-    return Statement(f"share({column} {sign} {value}) {compared} {share:g}", (inequality,), (column,))
 
 
 def _comparison(rows: Batch, column: str, sign: str, value: str) -> Floats:
