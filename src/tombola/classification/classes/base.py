@@ -22,17 +22,12 @@ class OnlineERM(Protocol):
     """Protocol of an empirical risk minimiser (ERM) that is updated row by row."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the label of a row; `weight` in (0, 1] is the loss of a wrong prediction.
-
-        row: features of the row, shape (d,).
-        """
+        """Add a row of features, shape (d,); `weight` in (0, 1] is the loss of a mistake."""
 
     def predict(self, row: Floats, rng: RngState) -> int:
         """Return the label of a row by a hypothesis of smallest error so far.
 
         Only the tie rule "random" draws from `rng`.
-
-        row: features of the row, shape (d,).
         """
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tombola import _validate
 from tombola._types import Floats, Integers, Order, RngState
-from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
+from tombola.classification.classes.base import HypothesisClass, Ties
 from tombola.classification.dimension import littlestone_dimension
 from tombola.classification.erm_kernels import LabelledRows, learn_all, learn_row, predict_all, predict_row
 from tombola.classification.pool import LabelledPool
@@ -46,9 +46,6 @@ class LineClass(HypothesisClass):
     @property
     def vc(self) -> int | None:
         return self.switches
-
-    def growth(self, points: int) -> int | None:
-        return sauer_shelah(points, self.switches)
 
     def littlestone(self, points: int | None = None) -> float | None:
         if points is None:
