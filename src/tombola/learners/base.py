@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from tombola._types import Floats, RngState
 from tombola.errors import LearnerError
+from tombola.learners.parameters import Checked
 
 # Kind of feedback of a learner: "full" reveals the losses of all actions, "bandit" the loss of the action played.
 Feedback = Literal["full", "bandit"]
@@ -58,7 +59,7 @@ _KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Learner(ABC):
+class Learner(Checked, ABC):
     """Base class of learners that return one action.
 
     Subclass it as a frozen dataclass with the class attribute `feedback`, and define:
@@ -119,7 +120,7 @@ class Learner(ABC):
         """
         return False
 
-    def plan(self, state: Any, rng: RngState) -> None:  # noqa: B027 - most learners never plan
+    def plan(self, state: Any, rng: RngState) -> None:
         """Compute between two rounds in plain Python; write the result into `state`.
 
         It is called when `needs_plan` returns True, for work that cannot be compiled, such as an LP.

@@ -11,6 +11,7 @@ from tombola._formatting import plural
 from tombola._types import Floats, Integers, RngState
 from tombola.classification.pool import LabelledPool
 from tombola.errors import PoolError
+from tombola.learners.parameters import Checked
 from tombola.rng import new_rng
 
 # Rule that selects one of several hypotheses of smallest error: the first, last or middle one in the order of the
@@ -32,7 +33,7 @@ class OnlineERM(Protocol):
 
 
 @dataclass(frozen=True)
-class HypothesisClass(ABC):
+class HypothesisClass(Checked, ABC):
     """Base class of hypothesis classes: functions from features to labels 0 and 1.
 
     Subclasses are frozen dataclasses; they implement `vc` and `online_erm`, and may override the others.

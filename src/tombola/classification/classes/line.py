@@ -19,6 +19,7 @@ from tombola.classification.segment_tree import Tree, new_tree
 from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, SwitchDP, new_switch_dp
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import compile_loop, compile_step
+from tombola.learners.parameters import integer
 from tombola.rng import new_rng
 
 
@@ -151,10 +152,10 @@ class Unions(LineClass):
     (6, 64)
     """
 
-    intervals: int
+    intervals: int = integer(least=1)
 
     def __post_init__(self) -> None:
-        _validate.integer("Unions", "intervals", self.intervals, least=1)
+        super().__post_init__()
         _validate.real("Unions", "intervals", self.intervals, most=20)
 
     @property
@@ -176,12 +177,9 @@ class Stumps(LineClass):
     (2, 3, 7, 9)
     """
 
-    features: int
+    features: int = integer(least=1)
     entries: ClassVar[int] = 2
     switches: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        _validate.integer("Stumps", "features", self.features, least=1)
 
     @property
     def dimensions(self) -> int | None:

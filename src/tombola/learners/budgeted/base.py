@@ -16,14 +16,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.base import Kernels, kernel_by_name
+from tombola.learners.parameters import Checked
 
 
 @dataclass(frozen=True)
-class BudgetedBase(ABC):
+class BudgetedBase(Checked, ABC):
     """Base class of learners under budgets, for both kinds of feedback.
 
     Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, as a frozen dataclass, and define `init` and the
@@ -61,7 +61,7 @@ class BudgetedBase(ABC):
         """
         return False
 
-    def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
+    def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:
         """Compute between two rounds in plain Python; write the result into `state`.
 
         left: unspent budget of each of the m resources, shape (m,), for costs in [0, 1].
@@ -131,14 +131,3 @@ class BudgetedBanditLearner(BudgetedBase):
         action, probability: the action, from 0, and its probability then.
         loss, costs: of the action, both in [0, 1]; costs of m resources, shape (m,).
         """
-
-
-def check_growth(learner: Any) -> None:
-    """Raise ParameterError unless `growth` > 1 and `delta`, if any, is in (0, 1).
-
-    Both are parameters of the learner.
-    """
-    name = type(learner).__name__
-    _validate.real(name, "growth", learner.growth, above=1)
-    if hasattr(learner, "delta"):
-        _validate.real(name, "delta", learner.delta, above=0, below=1)

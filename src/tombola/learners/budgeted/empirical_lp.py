@@ -12,7 +12,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.bounds.budget import empirical_lp, next_solve
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.budgeted.base import BudgetedLearner, check_growth
+from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import (
     add_row,
     initial_plan,
@@ -24,6 +24,7 @@ from tombola.learners.budgeted.means import (
     target_fields,
     write_planned_mix,
 )
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -64,10 +65,7 @@ class EmpiricalLP(BudgetedLearner):
     """
 
     supports_target: ClassVar[bool] = True
-    growth: float = 1.2
-
-    def __post_init__(self) -> None:
-        check_growth(self)
+    growth: float = real(1.2, above=1)
 
     def init(self, terms: BudgetTerms) -> _State:
         return _State(

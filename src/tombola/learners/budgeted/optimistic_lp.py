@@ -13,7 +13,7 @@ from tombola._types import Floats, RngState
 from tombola.bounds.budget import optimistic_log, optimistic_lp
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.bandit.counts import update_mean
-from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
+from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
     add_costs,
     initial_answers,
@@ -24,6 +24,7 @@ from tombola.learners.budgeted.means import (
     solve,
     write_planned_mix,
 )
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -67,11 +68,8 @@ class OptimisticLP(BudgetedBanditLearner):
     (True, (False,))
     """
 
-    delta: float = 0.05
-    growth: float = 1.44
-
-    def __post_init__(self) -> None:
-        check_growth(self)
+    delta: float = real(0.05, above=0, below=1)
+    growth: float = real(1.44, above=1)
 
     def init(self, terms: BudgetTerms) -> _State:
         return _State(

@@ -11,8 +11,9 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.budgeted.base import BudgetedLearner, check_growth
+from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import add_row, initial_sums, means_of, solve, write_planned_mix
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -50,11 +51,8 @@ class SerflingLP(BudgetedLearner):
     (True, (False,))
     """
 
-    delta: float = 0.05
-    growth: float = 2.0
-
-    def __post_init__(self) -> None:
-        check_growth(self)
+    delta: float = real(0.05, above=0, below=1)
+    growth: float = real(2.0, above=1)
 
     def init(self, terms: BudgetTerms) -> _State:
         k, m, T = terms.actions, terms.resources, terms.horizon

@@ -14,7 +14,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
 from tombola.budget.optimum import best_mix_one_resource, dual_prices
-from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
+from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
     add_costs,
     initial_answers,
@@ -26,6 +26,7 @@ from tombola.learners.budgeted.means import (
     target_fields,
     write_planned_mix,
 )
+from tombola.learners.parameters import real
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARIANCE, add_loss, update_posterior
 
 # Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and least prior variance
@@ -96,10 +97,7 @@ class ThriftyLP(BudgetedBanditLearner):
     """
 
     supports_target: ClassVar[bool] = True
-    growth: float = 1.44
-
-    def __post_init__(self) -> None:
-        check_growth(self)
+    growth: float = real(1.44, above=1)
 
     def init(self, terms: BudgetTerms) -> _State:
         k = terms.actions

@@ -6,12 +6,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats
 from tombola.bounds.full_information import ALPHA, PHI
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.hedge import write_exponential_weights
+from tombola.learners.parameters import real
 
 # Index of the two regimes in the state: follow the leader, and AdaHedge.
 _FLIP, _FLOP = 0, 1
@@ -77,11 +78,8 @@ class AdaHedge(MixedLearner):
     [0.5, 0.059, 0.006]
     """
 
-    kappa: float = 2.0
+    kappa: float = real(2.0, above=0)
     feedback: ClassVar[Feedback] = "full"
-
-    def __post_init__(self) -> None:
-        _validate.real("AdaHedge", "kappa", self.kappa, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         return _State(

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats
+from tombola.learners.parameters import Checked, integer, real
 
 
 class Blocks(NamedTuple):
@@ -28,7 +28,7 @@ class Blocks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Schedule(ABC):
+class Schedule(Checked, ABC):
     """Base class of schedules, which define when `Simulation` trains its base learner."""
 
     @abstractmethod
@@ -53,10 +53,7 @@ class LemmaSchedule(Schedule):
     [5.0, 9.0, 14.0]
     """
 
-    delay: int = 0
-
-    def __post_init__(self) -> None:
-        _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
+    delay: int = integer(0, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         powers = np.exp2(np.arange(horizon.bit_length() + 1, dtype=np.float64))
@@ -77,10 +74,7 @@ class PaperSchedule(Schedule):
     [5.0, 10.0, 17.0]
     """
 
-    delay: int = 0
-
-    def __post_init__(self) -> None:
-        _validate.integer("PaperSchedule", "delay", self.delay, least=0)
+    delay: int = integer(0, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         index = np.arange(1, horizon.bit_length() + 1, dtype=np.float64)
@@ -98,10 +92,7 @@ class GrowingSchedule(Schedule):
     growth: factor of the number of rows from one training to the next, above 1.
     """
 
-    growth: float = 2.0
-
-    def __post_init__(self) -> None:
-        _validate.real("GrowingSchedule", "growth", self.growth, above=1)
+    growth: float = real(2.0, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
         return Blocks(np.zeros(0), np.zeros(0))

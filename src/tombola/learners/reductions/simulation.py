@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats, RngState
 from tombola.bounds.common import capped
 from tombola.engine.state_vector import lazy_zeros
@@ -19,6 +19,7 @@ from tombola.errors import ParameterError
 from tombola.feedback import FullFeedback
 from tombola.learners.base import Feedback, Learner, MixedLearner, bound_of
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
+from tombola.learners.parameters import integer, one_of
 from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule, in_any_block, in_block
 from tombola.learners.reductions.training import PythonLearner, train
 
@@ -73,27 +74,19 @@ class Simulation(MixedLearner):
 
     base: Learner | PythonLearner
     schedule: Schedule = field(default_factory=GrowingSchedule)
-    past: Literal["blocks", "all"] = "blocks"
-    waiting: Literal["free", "last"] = "free"
-    trainings: int = 1
-    free_action: int = 0
-
+    past: Literal["blocks", "all"] = one_of("blocks", "all")
+    waiting: Literal["free", "last"] = one_of("free", "last")
+    trainings: int = integer(1, least=1)
+    free_action: int = integer(0, least=0)
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
-        _validate.integer("Simulation", "trainings", self.trainings, least=1)
-        _validate.integer("Simulation", "free_action", self.free_action, least=0)
+        super().__post_init__()
         if not isinstance(self.base, PythonLearner) and getattr(self.base, "feedback", None) != "full":
             raise ParameterError(
                 f"Simulation: base must be a full-information learner, got {self.base!r}; "
                 "write for example Simulation(FollowTheLeader())."
             )
-        for name, words in (("past", ("blocks", "all")), ("waiting", ("free", "last"))):
-            if getattr(self, name) not in words:
-                raise ParameterError(
-                    f"Simulation: {name} must be {words[0]!r} or {words[1]!r}, got {getattr(self, name)!r}; "
-                    f"write {name}={words[0]!r}."
-                )
 
     def init(self, actions: int, horizon: int) -> _State:
         if self.free_action >= actions:

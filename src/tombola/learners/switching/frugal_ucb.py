@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.frugal import FRUGAL_TOLL, frugal_first_block, frugal_ucb
 from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, observe_mean
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -92,13 +92,9 @@ class FrugalUCB(Learner):
     (True, True)
     """
 
-    price: float = 1.0
-    scale: float = 1.0
+    price: float = real(1.0, least=0, most=1e12)
+    scale: float = real(1.0, least=0)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("FrugalUCB", "price", self.price, least=0, most=1e12)
-        _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         shortest = float(frugal_first_block(horizon, actions, self.price))

@@ -12,13 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.bounds.common import capped
 from tombola.confidence.intervals import bernstein_serfling_radius, serfling_radius
 from tombola.learners.bandit.counts import drop_inferior, update_mean
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
+from tombola.learners.parameters import real
 
 
 class State(NamedTuple):
@@ -58,15 +58,9 @@ class StagedElimination(Learner):
     price: cost of a switch, in losses; only `bound` uses it.
     """
 
-    delta: float | None = None
-    price: float = 1.0
+    delta: float | None = real(None, least=1e-200, below=1)
+    price: float = real(1.0, least=0, most=1e12)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        name = type(self).__name__
-        _validate.real(name, "price", self.price, least=0, most=1e12)
-        if self.delta is not None:
-            _validate.real(name, "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> State:
         counts = switching.elimination_counts(horizon, actions, self.delta)

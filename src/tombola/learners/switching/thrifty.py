@@ -15,7 +15,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.frugal import (
     THRIFTY_GROWTH_DIVISOR,
@@ -27,6 +26,7 @@ from tombola.bounds.frugal import (
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.bandit.counts import argmin, least_tried_action
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 from tombola.learners.switching.frugal_ucb import lower_index, most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, add_loss, update_posterior
 from tombola.learners.switching.stopping import stopping_value
@@ -358,11 +358,8 @@ class Thrifty(Learner):
     (True, True)
     """
 
-    price: float = 0.0
+    price: float = real(0.0, least=0, most=1e12)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
         """Return the first state: the whole exploration budget, and no loss seen.
