@@ -1,18 +1,9 @@
 """Base classes of learners.
 
-A learner is a frozen dataclass of parameters. `init` returns its first state, a named tuple of numbers and arrays.
-The kernels are static methods over that state; Numba compiles them, and they also run as plain Python:
-
-    act(state, rng) -> (action, probability)     Learner: the action of the round and its probability
-    mix(state, mix)                              MixedLearner: write the probability of every action into `mix`
-    observe(state, losses)                       feedback "full": the losses of all actions, shape (k,)
-    observe(state, round, losses)                the same, with the round in which the row was played, from 1
-    observe(state, action, probability, loss)    feedback "bandit": the loss of the action played
-    needs_plan(state) -> bool                    optional: call `plan` before the next round
-
-Arguments are passed by name: a kernel lists those it needs, in any order, and other names are rejected.
-Every number of the state is float64 inside. Values that change are arrays, even single numbers.
-Feedback may be late, out of order or missing, so `act` must not assume that earlier rounds were answered.
+Kernels are static methods over the state of a learner; Numba compiles them, and they also run as plain Python. Their
+arguments are passed by name: a kernel lists those it needs, in any order, and other names are rejected. Every number of
+the state is float64 inside. Feedback may be late, out of order or missing, so `act` must not assume that earlier rounds
+were answered.
 """
 
 import inspect

@@ -31,7 +31,7 @@ class Checked:
                 each.metadata["check"](type(self).__name__, each.name, value)
 
 
-def real(default: float | None, **limits: float) -> Any:
+def real(default: float | None, **limits: Any) -> Any:
     """Return a field for a finite number within the limits of `_validate.real`."""
     return _checked(default, partial(_validate.real, **limits))
 

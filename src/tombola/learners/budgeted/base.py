@@ -1,15 +1,7 @@
 """Base classes of learners under budgets.
 
-They are frozen dataclasses like every learner, and observe costs besides losses. Kernels, as in `learners.base`:
-
-    mix(state, mix)                                           write the probability of every action
-    needs_plan(state, fits)                                   optional; fits[a] is 1 if action a is affordable
-    observe(state, round, played, losses, costs)              BudgetedLearner: losses (k,), costs (k, m)
-    observe(state, round, action, probability, loss, costs)   BudgetedBanditLearner: costs (m,)
-
-`played` is the mix if it is played as such (`mixed=True`), otherwise 1 at the action drawn. Costs are in the common
-scale of `Budget`: in [0, 1], with the same rate (budget per round) for all m resources. The engine enforces the budget,
-so no learner can overspend. Feedback may be late, out of order or missing.
+They are learners as in `learners.base` that observe costs besides losses. The engine enforces the budget, so no learner
+can overspend.
 """
 
 from abc import ABC, abstractmethod
