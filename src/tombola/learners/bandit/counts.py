@@ -13,19 +13,13 @@ _MAX_NEWTON_STEPS = 100
 
 
 def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
-    """Count one more loss of an action and update its mean, in place; a kernel.
-
-    seen, means: number of losses observed of each action, and their mean, shapes (k,).
-    """
+    """Count one more loss of an action in `seen`, and update its mean in `means`; a kernel."""
     seen[action] += 1.0
     means[action] += (loss - means[action]) / seen[action]
 
 
 def observe_mean(state: Any, action: int, probability: float, loss: float) -> None:
-    """Add a loss to count and mean of its action, `state.seen` and `state.means`.
-
-    A kernel. `probability` is not used.
-    """
+    """Add a loss to count and mean of its action; a kernel."""
     update_mean(state.seen, state.means, action, loss)
 
 
@@ -112,10 +106,6 @@ def make_block_act(most_promising: Kernel, next_block: Kernel) -> Kernel:
     """
 
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, from 0, and its probability, always 1.
-
-        A kernel. At the end of a block it chooses the next one: its action and its number of rounds.
-        """
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0

@@ -19,7 +19,7 @@ from tombola.feedback import BudgetedFeedback
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.primal_dual import PrimalDual
 from tombola.learners.parameters import integer, real
-from tombola.learners.reductions.schedule import LemmaSchedule, in_any_block, in_block
+from tombola.learners.reductions.schedule import LemmaSchedule, block_is_due, in_any_block, in_block
 from tombola.learners.reductions.training import train
 
 # Positions in `_State.counters`.
@@ -104,8 +104,7 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        following = int(state.counters[_BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
+        return block_is_due(state.starts, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         state.counters[_BLOCK] += 1.0

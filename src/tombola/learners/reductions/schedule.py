@@ -35,8 +35,7 @@ class Schedule(Checked, ABC):
     def blocks(self, horizon: int) -> Blocks:
         """Return first round and length of each block that begins within the horizon.
 
-        A block is a range of rounds played with the mix of one training; the last one may end after the horizon. Both
-        arrays are empty for a schedule that trains without blocks.
+        The last one may end after the horizon. Both arrays are empty for a schedule that trains without blocks.
         """
 
 
@@ -44,10 +43,8 @@ class Schedule(Checked, ABC):
 class LemmaSchedule(Schedule):
     """Schedule in which block i = 0, 1, .. has 2^i rounds from 2^i + 1 + (i+1) d on.
 
-    A block is a range of rounds played with the mix of one training. 2^i rows are revealed when block i begins: Lemma
-    4.1 of the paper holds to the letter; without delay it is the paper's template itself.
-
-    delay: d, the constant delay of the feedback, in rounds.
+    2^i rows are revealed when block i begins: Lemma 4.1 of the paper holds to the letter; without delay it is the
+    paper's template itself. d is `delay`, the constant delay of the feedback, in rounds.
 
     >>> LemmaSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 9.0, 14.0]
@@ -65,10 +62,8 @@ class LemmaSchedule(Schedule):
 class PaperSchedule(Schedule):
     """Schedule in which block i = 1, 2, .. has 2^i rounds from 2^i + i d on.
 
-    As printed in the paper. A block is a range of rounds played with the mix of one training. 2^i - 1 rows are revealed
-    when block i begins. Block 0 is round 1, without a training.
-
-    delay: d, the constant delay of the feedback, in rounds.
+    As printed in the paper. 2^i - 1 rows are revealed when block i begins. Block 0 is round 1, without a training.
+    d is `delay`, the constant delay of the feedback, in rounds.
 
     >>> PaperSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 10.0, 17.0]
@@ -107,16 +102,13 @@ def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
 
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
-    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel.
+    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel."""
+    found = round == 1.0
+    for block in range(last + 1):
+        found = found or in_block(starts, lengths, block, round)
+    return found
 
-    starts, lengths: first round, from 1, and number of rounds of each block.
-    """
-    if round == 1.0:
-        return True
-    block = last
-    # Late feedback belongs to recent rounds, so the last block is searched first.
-    while block >= 0:
-        if in_block(starts, lengths, block, round):
-            return True
-        block -= 1
-    return False
+
+def block_is_due(starts: Floats, block: int, acted: float) -> bool:
+    """Return whether the block after `block` begins in the round after `acted`; a kernel."""
+    return bool(block + 1 < starts.size and acted + 1.0 >= starts[block + 1])

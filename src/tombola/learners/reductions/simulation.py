@@ -20,7 +20,14 @@ from tombola.feedback import FullFeedback
 from tombola.learners.base import Feedback, Learner, MixedLearner, bound_of
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
 from tombola.learners.parameters import integer, one_of
-from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule, in_any_block, in_block
+from tombola.learners.reductions.schedule import (
+    GrowingSchedule,
+    LemmaSchedule,
+    Schedule,
+    block_is_due,
+    in_any_block,
+    in_block,
+)
 from tombola.learners.reductions.training import PythonLearner, train
 
 # Positions in `_State.counters`.
@@ -113,8 +120,7 @@ class Simulation(MixedLearner):
     def needs_plan(state: _State) -> bool:
         if state.by_blocks == 0.0:
             return bool(state.counters[_N_KEPT] >= state.counters[_NEXT])
-        following = int(state.counters[_BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
+        return block_is_due(state.starts, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
 
     def plan(self, state: _State, rng: RngState) -> None:
         past = state.past[: int(state.counters[_N_KEPT])]
