@@ -16,14 +16,7 @@ from tombola.engine.tickets import TicketTable, has_capacity
 from tombola.errors import LearnerError
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import NEEDS_PLAN
-from tombola.learners import (
-    BirthdayTest,
-    GrowingSchedule,
-    Interleaved,
-    LemmaSchedule,
-    PaperSchedule,
-    PythonLearner,
-)
+from tombola.learners import BirthdayTest, GrowingSchedule, Interleaved, LemmaSchedule, PaperSchedule, PythonLearner
 from tombola.learners.reductions.simulation import _N_KEPT, _play_counts
 from tombola.rng import new_rng
 

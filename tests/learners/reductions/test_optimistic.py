@@ -27,10 +27,7 @@ from tombola.learners import (
     TsallisSwitching,
 )
 from tombola.learners.base import Learner
-from tombola.learners.reductions.optimistic import (
-    _compile_simulation,
-    keep_probabilities,
-)
+from tombola.learners.reductions.optimistic import _compile_simulation, keep_probabilities
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.rng import new_rng
 from twin_cases import OPTIMISTIC, Case, after, each_case, follow
