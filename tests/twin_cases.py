@@ -45,10 +45,15 @@ def parameters_of(twin: Callable[..., Any], values: dict[str, Any]) -> dict[str,
     return {name: value for name, value in values.items() if name in names or hasattr(twin, name)}
 
 
+def parsed(*lines: str) -> list[Any]:
+    """Return the learners of lines such as "UCB1 Hedge(rate=0.1)"."""
+    return [parse_learner(text) for text in " ".join(lines).split()]
+
+
 def cases(module: Any, *lines: str) -> list[Case]:
     """Return learners with the twins of their names, which get all parameters that are not the defaults."""
     found = []
-    for learner in map(parse_learner, " ".join(lines).split()):
+    for learner in parsed(*lines):
         twin = getattr(module, type(learner).__name__)
         values = {each.name: getattr(learner, each.name) for each in fields(learner)}
         changed = {each.name: values[each.name] for each in fields(learner) if values[each.name] != each.default}

@@ -52,19 +52,6 @@ def test_parameters_that_do_not_fit_the_actions_are_rejected(one_sentence: Calla
     one_sentence(rejected.value)
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        learners.BirthdayTest(), learners.Uniform(), learners.FixedAction(0), learners.UCB1(scale=0.5),
-        learners.KLUCB(), learners.KLUCB(c=3), learners.ThompsonSampling(), learners.UCB2WithoutReplacement(),
-        learners.BlockUCB(), learners.BettingElimination(), learners.LazyOptimisticSimulation(learners.UCB1()),
-    ],
-    ids=repr,
-)  # fmt: skip
-def test_no_bound_is_claimed_where_none_is_proved(learner: learners.Learner) -> None:
-    assert learner.bound(2, 100) is None
-
-
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3])
 def test_smallest_block_has_one_round(alpha: float) -> None:
     state = learners.UCB2(alpha).init(2, 10)
