@@ -1,7 +1,4 @@
-"""Birthday test under bandit feedback (paper, Section 3).
-
-It learns every i.i.d. input, and fails in random order.
-"""
+"""Birthday test under bandit feedback (paper, Section 3)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

@@ -1,8 +1,4 @@
-"""Empirical LP: optimal mix of the empirical means for the remaining budget.
-
-Solved again when the rows seen have grown by a factor, when the rows to come have shrunk by its
-square, and when an action of the mix no longer fits.
-"""
+"""Empirical LP: optimal mix of the empirical means for the remaining budget."""
 
 from dataclasses import dataclass
 from typing import ClassVar

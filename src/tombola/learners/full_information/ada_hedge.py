@@ -28,6 +28,11 @@ class _State(NamedTuple):
     gap: Floats  # mixability gap so far
 
 
+def _uniform_mix(actions: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the first values of `relative_losses`, `mix`, `rate` and `log_sum`."""
+    return np.zeros(actions), np.full(actions, 1 / actions), np.array([math.inf]), np.array([math.log(actions)])
+
+
 def _adapted_rate(gap: float, actions: int) -> float:
     """Return AdaHedge's learning rate ln k / gap, infinite for a gap of 0; a kernel."""
     return math.log(actions) / gap if gap > 0.0 else math.inf
@@ -82,14 +87,7 @@ class AdaHedge(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _State:
-        return _State(
-            kappa=self.kappa,
-            relative_losses=np.zeros(actions),
-            mix=np.full(actions, 1 / actions),
-            rate=np.array([math.inf]),
-            log_sum=np.array([math.log(actions)]),
-            gap=np.zeros(1),
-        )
+        return _State(self.kappa, *_uniform_mix(actions), gap=np.zeros(1))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
@@ -141,14 +139,7 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _FlipFlopState:
-        return _FlipFlopState(
-            relative_losses=np.zeros(actions),
-            mix=np.full(actions, 1 / actions),
-            rate=np.array([math.inf]),
-            log_sum=np.array([math.log(actions)]),
-            gaps=np.zeros(2),
-            regime=np.array([float(_FLIP)]),
-        )
+        return _FlipFlopState(*_uniform_mix(actions), gaps=np.zeros(2), regime=np.array([float(_FLIP)]))
 
     mix = staticmethod(AdaHedge.mix)
 

@@ -1,8 +1,4 @@
-"""Simulation for constraints: the paper's template under budgets (Section 4.2).
-
-At the start of block i: draw i.i.d. rows from the past ones, train a learner for i.i.d. rows on them with a slightly
-smaller budget, and play the average of its mixes in the block.
-"""
+"""Simulation for constraints: the paper's template under budgets (Section 4.2)."""
 
 import warnings
 from dataclasses import dataclass, field

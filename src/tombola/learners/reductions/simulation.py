@@ -1,8 +1,4 @@
-"""Simulation, the paper's template (Section 3), also for delays (Section 4).
-
-At the start of a block: draw i.i.d. rows from the past ones, train a learner for i.i.d. rows on them, and play the
-frequencies of its actions in the block.
-"""
+"""Simulation, the paper's template (Section 3), also for delays (Section 4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""Simulation with successive elimination (paper, switching costs, Section 4.3).
-
-Blocks double; in a block every active action plays one stretch, and at its end the surely worse actions are dropped.
-"""
+"""Simulation with successive elimination (paper, switching costs, Section 4.3)."""
 
 import math
 from dataclasses import dataclass

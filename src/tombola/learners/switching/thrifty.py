@@ -1,8 +1,5 @@
 """Thrifty, for many actions: explore only if it can pay in the remaining rounds.
 
-It may deviate from the index of `FrugalUCB` until an exploration budget is spent. The budget equals the sum that bounds
-the plays by that index, so the bound is twice this sum.
-
 The rule is the knowledge gradient: the value of the information from the next plays of one action (Frazier, Powell and
 Dayanik 2008), for the most valuable number of plays (Frazier and Powell 2010), in online play (Ryzhov, Powell and
 Frazier 2012), averaged with the value of the best stopping rule (Chernoff and Ray 1965).
