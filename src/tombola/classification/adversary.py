@@ -38,10 +38,7 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
     """Play the Littlestone adversary: force a mistake in every round.
 
     The number of rounds is the Littlestone dimension of the class, and the labels of all rounds agree with one of its
-    hypotheses. The learner must be deterministic, given its seed.
-
-    hypotheses: class that the labels are taken from.
-    seed: of the learner.
+    hypotheses. The learner must be deterministic, given its `seed`.
 
     >>> from tombola.classification import ERM
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])

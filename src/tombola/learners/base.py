@@ -149,9 +149,7 @@ class Learner(Checked, ABC):
 
         None means that no bound is proved for these arguments; most are proved without delay only. Learners for
         switching costs include the price of their switches, in losses. An override lists the parameters it needs, in
-        any order: they are passed by name.
-
-        delay: constant delay of the feedback, in rounds.
+        any order: they are passed by name. `delay` is the constant delay of the feedback, in rounds.
         """
         return None
 

@@ -57,7 +57,7 @@ class HypothesisClass(Checked, ABC):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
         """Return a new empirical risk minimiser (ERM) of the class, without rows.
 
-        ties: tie rule, one of the class attribute `ties`: which of several hypotheses of smallest error predicts.
+        ties: tie rule, one of the class attribute `ties`.
         horizon: largest number of rows that it will learn.
         dimensions: number of features of a row.
         """

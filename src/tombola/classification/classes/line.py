@@ -71,12 +71,7 @@ class LineClass(HypothesisClass):
         return _LineERM(tree, new_switch_dp(RULES[ties], self.entries, self.switches))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:
-        """Play ERM over an order, compiled; return the predicted labels, (rounds,).
-
-        ties: tie rule: which of several hypotheses of smallest error predicts.
-        order: row of each round, from 0.
-        arrivals: rounds at which the labels arrive.
-        """
+        """Play ERM over an order of rows, compiled; return the predicted labels, (rounds,)."""
         tree, dp, rows = self._ranked(pool, ties)
         labels = np.zeros(order.size, np.int64)
         arguments = (tree, dp, rng, rows, order, arrivals, labels)

@@ -78,9 +78,7 @@ class BudgetedBase(Checked, ABC):
         """Return a bound on the regret in random order, or None if none is proved.
 
         For every pool, with probability 1 - delta, the reward of the best fixed mix within the budget exceeds that of
-        this learner by at most the bound, in total over all rounds.
-
-        terms: the budget as the learner knows it, with the numbers of actions, resources and rounds.
+        this learner by at most the bound, in total over all rounds. `terms` are those of `init`.
         """
         return None
 

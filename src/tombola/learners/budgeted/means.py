@@ -110,11 +110,7 @@ def new_answer_state(terms: BudgetTerms, growth: float, log: float = 0.0) -> Ans
 
 
 def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats) -> None:
-    """Add a row to the sums of losses and costs, and count it, in place; a kernel.
-
-    seen: number of rows, shape (1,).
-    losses_sum, costs_sum: sums over rows, shapes (k,) and (k, m); `losses` and `costs` have the same ones.
-    """
+    """Add a row to the sums of losses (k,) and costs (k, m), and count it, in place; a kernel."""
     seen[0] += 1.0
     for action in range(losses.size):
         losses_sum[action] += losses[action]
@@ -151,10 +147,7 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
     """Return whether to plan: enough new feedback, or a planned action does not fit.
 
     A kernel. A planned action does not fit if it has a positive probability, was affordable when it was planned, and is
-    no longer.
-
-    answered: number of rounds with feedback; a plan is due at `state.following[0]` of them.
-    fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
+    no longer (`fits` is 0).
     """
     if answered >= state.following[0]:
         return True
@@ -169,8 +162,6 @@ def schedule_next_plan(state: Any, fits: Floats) -> float:
 
     Their number is at least 1. The next plan is due when the observations of an action have grown by the factor
     `growth`, or the rounds without feedback have shrunk by it.
-
-    fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
     """
     answered = int(state.answered[0])
     state.fitted[:] = fits
@@ -213,11 +204,8 @@ def solve(
     If `needed_loss` is finite, and some mix within the rates has at most that mean loss, it is the cheapest such mix.
     The LP is warm-started from the last basis. Raises UnreachableError if no mix keeps within the rates.
 
-    state: with `played` and `basis`, and for a finite `needed_loss` also `idle`.
-    rewards, costs: means of all actions, shapes (k,) and (k, m).
-    rates: budget per round of each resource, shape (m,).
+    rewards, costs, rates: means of all actions, shapes (k,) and (k, m), and budget per round, shape (m,).
     actions: indices of the actions that may be used; the others get probability 0.
-    needed_loss: largest mean loss that is allowed, infinite without a target.
     """
     if needed_loss < math.inf and _write_cheapest_mix(state, rewards, costs, rates, actions, needed_loss):
         return

@@ -39,9 +39,7 @@ def lower_index(mean: float, seen: float, remaining: float, actions: int, horizo
     is the relative entropy of two Bernoulli distributions.
 
     mean, seen: mean and number of the losses observed of the action, at least one.
-    remaining: number of rounds left.
-    actions, horizon: k and T.
-    scale: factor of the radius; 1 in the theorem, less explores less.
+    remaining, actions, horizon: number of rounds left, k and T.
     """
     worth = math.log(max(1.0, remaining / (actions * seen)))
     return kl_lower_bound(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)

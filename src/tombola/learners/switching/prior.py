@@ -25,11 +25,9 @@ _LEAST = 1e-8
 
 
 def add_loss(state: Any, action: int, loss: float) -> None:
-    """Add one loss of an action to its count, mean and squared deviations; a kernel.
+    """Add one loss of an action to its count and mean, in `seen` and `means`; a kernel.
 
-    state: with `seen` and `means` of each action, shape (k,), and `within`, the sum of squared deviations of all losses
-        from the means of their actions, shape (1,); changed in place.
-    action, loss: the action, from 0, and its loss, in [0, 1].
+    `within` is the sum of squared deviations of all losses from the means of their actions.
     """
     off = loss - state.means[action]
     update_mean(state.seen, state.means, action, loss)
