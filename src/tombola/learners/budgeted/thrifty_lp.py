@@ -69,7 +69,8 @@ class ThriftyLP(BudgetedBanditLearner):
     def init(self, terms: BudgetTerms) -> Any:
         k, m = terms.actions, terms.resources
         costs = (*np.zeros((2, k, m)), np.zeros(m))
-        return _State(*new_answer_state(terms, self.growth), *np.zeros((6, k)), *costs, np.zeros(1), np.zeros(3))
+        answers = new_answer_state(terms, self.growth)
+        return _State._make((*answers, *np.zeros((6, k)), *costs, np.zeros(1), np.zeros(3)))
 
     @staticmethod
     def mix(state: Any, mix: Floats) -> None:
