@@ -18,10 +18,8 @@ from tombola.learners.parameters import Checked
 class BudgetedBase(Checked, ABC):
     """Base class of learners under budgets, for both kinds of feedback.
 
-    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, as a frozen dataclass, and define `init` and the
-    static methods `mix` and `observe`; help() of each has the parameters. The static methods are kernels: Numba
-    compiles them, so they use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python
-    between rounds, and `bound`. Costs are in [0, 1], with one rate (budget per round) for all resources.
+    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, like a `Learner`, and define `init` and the static
+    methods `mix` and `observe`. Costs are in [0, 1], with one rate (budget per round) for all resources.
 
     feedback: "budgeted" or "budgeted-bandit".
     learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
