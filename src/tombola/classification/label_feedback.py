@@ -1,5 +1,6 @@
 """Label feedback: features before the prediction, the true label after the delay."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -11,9 +12,12 @@ from tombola._formatting import plural
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetRun
 from tombola.classification.pool import round_weight
+from tombola.engine.compiler import compile_step
 from tombola.engine.tickets import (
     OUTCOME_START,
     ROUNDS,
+    Ticket,
+    has_native_types,
     is_pending,
     mark_answered,
     read_ticket,
@@ -21,7 +25,7 @@ from tombola.engine.tickets import (
     write_ticket,
 )
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback.base import TABLE_FULL, EncodedOutcome, FeedbackModel, LiveKernels
+from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, EncodedOutcome, FeedbackModel, LiveKernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,34 +60,43 @@ class LabelFeedback(FeedbackModel):
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         predictor = learner.start(self.horizon, self.features, rng)
+        features = np.zeros(self.features)
+        write = compile_step(_write_ticket_and_features, (EMPTY_CELLS, 0, 1.0, features))
+        take = compile_step(_record_label, (EMPTY_CELLS, 1, 0, 1.0, 1, 1.0, features))
 
-        def act(cells: Floats, features: Floats) -> tuple[int, int, float]:
+        def act(cells: Floats, shown: float | Floats) -> tuple[int, int, float]:
             if cells.item(0, ROUNDS) >= len(cells) - 1:
                 return TABLE_FULL, 0, 0.0
-            label, probability = predictor.predict(features)
-            round_ = write_ticket(cells, label, probability)
-            cells[round_, -self.features :] = features
-            return round_, label, probability
+            features[0 if type(shown) is float else slice(None)] = shown
+            label, probability = predictor.predict(features.copy())
+            return write(cells, label, probability, features), label, probability
+
+        def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
+            is_label = type(label) is int and 0 <= label <= 1 and loss is cost is None
+            return is_label and has_native_types(ticket) and learn(cells, *ticket, label, 1.0)
 
         def observe(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
-            if not is_pending(cells, row, *read_ticket(cells, row)):
+            return learn(cells, row, *read_ticket(cells, row), int(outcome[0]), outcome[1])
+
+        def learn(cells: Floats, row: int, action: int, probability: float, label: int, weight: float) -> bool:
+            if not take(cells, row, action, probability, label, weight, features):
                 return False
-            cells[row, OUTCOME_START : OUTCOME_START + 2] = outcome
-            mark_answered(cells, row)
             try:
-                predictor.learn(cells[row, -self.features :].copy(), int(outcome[0]), outcome[1])
+                predictor.learn(features.copy(), label, weight)
             except BaseException:
                 unmark_answered(cells, row)
                 raise
             return True
 
-        return LiveKernels(act, lambda *_: False, observe, None)
+        return LiveKernels(act, observe_fast, observe, None)
 
-    def encode_features(self, given: Any) -> Floats:
-        """Return validated features of a row, shape (features,).
+    def encode_features(self, given: Any) -> float | Floats:
+        """Return validated features of a row, shape (features,); a float stays a float.
 
         given: argument of `Session.act`: numbers, or one number for one feature.
         """
+        if type(given) is float and self.features == 1 and math.isfinite(given):
+            return given + 0.0  # the common case, several times quicker than what follows
         try:
             row = np.atleast_1d(np.array(given, dtype=np.float64)) + 0.0
         except (TypeError, ValueError):
@@ -104,7 +117,8 @@ class LabelFeedback(FeedbackModel):
                     f"Session.observe: expected nothing but a label and its weight for round {round}, got {name}; "
                     "write observe(ticket, label=...)."
                 )
-        if isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1):
+        observe_fast = type(label) is int and 0 <= label <= 1  # asking NumPy takes microseconds
+        if not observe_fast and (isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1)):
             raise FeedbackError(f"Session.observe: label must be 0 or 1, got {label!r}; write label=0 or label=1.")
         if weight is None or weight == 1.0:
             return float(label), 1.0
@@ -123,3 +137,24 @@ class LabelFeedback(FeedbackModel):
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         """Return {"label": label of smaller loss}; the label is 0 if they are equal."""
         return {"label": int(losses[1] < losses[0])}
+
+
+def _write_ticket_and_features(cells: Floats, label: int, probability: float, row: Floats) -> int:
+    """Write a ticket and the features of its row into the table; return its round."""
+    round_ = write_ticket(cells, label, probability)
+    for j in range(row.size):
+        cells[round_, cells.shape[1] - row.size + j] = row[j]
+    return round_
+
+
+def _record_label(
+    cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
+) -> bool:
+    """Record label and weight of a pending ticket, and copy its features; else False."""
+    if not is_pending(cells, row, action, probability):
+        return False
+    for j in range(features.size):
+        features[j] = cells[row, cells.shape[1] - features.size + j]
+    cells[row, OUTCOME_START], cells[row, OUTCOME_START + 1] = label, weight
+    mark_answered(cells, row)
+    return True
