@@ -14,6 +14,7 @@ their labels), the key of a value is its rank, and the tree is a heap. Grown: no
 of the number and the tree is a PATRICIA trie (Morrison 1968), never deeper than 64 and the same for every order.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from tombola.engine.intrinsics import no_inline
 
 # Largest number of nodes from the root of a tree to a leaf: one for each of the 64 bits of a key, the root and a leaf.
 _MAX_DEPTH = 66
+_LINE = 8  # numbers in a cache line
 # Index in place of the root of a tree without leaves.
 NO_NODE = -1
 # Columns of `Tree.heads`: index of the root of the tree of a feature, and the number of its distinct values.
@@ -71,7 +73,7 @@ def new_tree(values: int, features: int, switches: int, *, ranked: bool) -> Tree
     """
     leaves = 1 << max(values - 1, 0).bit_length() if ranked else 0
     nodes, stride, grown = 2 * (leaves or values), switches + 1, 0 if ranked else values
-    rows, heads = np.zeros((features, nodes, 4 * stride)), np.zeros((features, 2), np.int64)
+    rows, heads = _aligned(features, nodes, 4 * stride), np.zeros((features, 2), np.int64)
     heads[:, ROOT] = 1 if ranked else NO_NODE
     if ranked:
         rows[:, :, 1:stride] = rows[:, :, stride + 1 : 2 * stride] = np.inf  # as `reset_node` does
@@ -89,6 +91,14 @@ def new_tree(values: int, features: int, switches: int, *, ranked: bool) -> Tree
         sides=np.zeros(_MAX_DEPTH, np.int64),
         context=np.zeros((_MAX_DEPTH, 4 * stride)),
     )
+
+
+def _aligned(*shape: int) -> Floats:
+    """Return zeros aligned to a cache line, so that a node of 8 numbers fits in one."""
+    size = math.prod(shape)
+    room = np.zeros(size + _LINE)
+    start = -(room.ctypes.data // room.itemsize) % _LINE
+    return room[start : start + size].reshape(shape)
 
 
 def bits_of(values: Floats, place: int) -> np.uint64:
