@@ -24,7 +24,7 @@ from tombola._types import Floats, Integers
 from tombola.engine.intrinsics import no_inline
 
 # Largest number of nodes from the root of a tree to a leaf: one for each of the 64 bits of a key, the root and a leaf.
-_MAX_DEPTH = 66
+MAX_DEPTH = 66
 _LINE = 8  # numbers in a cache line
 # Index in place of the root of a tree without leaves.
 NO_NODE = -1
@@ -65,31 +65,30 @@ class Tree(NamedTuple):
     context: Floats
 
 
-def new_tree(values: int, features: int, switches: int, *, ranked: bool) -> Tree:
-    """Return empty trees, ranked for values known in advance, else growing.
+def ranked_tree(values: int, features: int, switches: int) -> Tree:
+    """Return empty trees for values known in advance; keys are their ranks.
 
     values: number of distinct values of a feature, at most.
     switches: largest number of switches of a labelling.
     """
-    leaves = 1 << max(values - 1, 0).bit_length() if ranked else 0
-    nodes, stride, grown = 2 * (leaves or values), switches + 1, 0 if ranked else values
+    leaves = 1 << max(values - 1, 0).bit_length()
+    nodes, stride = 2 * leaves, switches + 1
     rows, heads = _aligned(features, nodes, 4 * stride), np.zeros((features, 2), np.int64)
-    heads[:, ROOT] = 1 if ranked else NO_NODE
-    if ranked:
-        rows[:, :, 1:stride] = rows[:, :, stride + 1 : 2 * stride] = np.inf  # as `reset_node` does
-        rows[:, :, 2 * stride :: stride] = 1.0
+    rows[:, :, 1:stride] = rows[:, :, stride + 1 : 2 * stride] = np.inf  # as `reset_node` does
+    rows[:, :, 2 * stride :: stride] = 1.0
+    heads[:, ROOT] = 1
     return Tree(
         switches=switches,
         leaves=leaves,
         nodes=rows,
         tops=np.full((features, nodes), -np.inf),
-        children=np.zeros((features, 2 * grown, 2), np.int64),
-        bits=np.zeros((features, 2 * grown), np.uint64),
-        keys=np.zeros((features, grown), np.uint64),
+        children=np.zeros((features, 0, 2), np.int64),
+        bits=np.zeros((features, 0), np.uint64),
+        keys=np.zeros((features, 0), np.uint64),
         heads=heads,
-        path=np.zeros(_MAX_DEPTH, np.int64),
-        sides=np.zeros(_MAX_DEPTH, np.int64),
-        context=np.zeros((_MAX_DEPTH, 4 * stride)),
+        path=np.zeros(MAX_DEPTH, np.int64),
+        sides=np.zeros(MAX_DEPTH, np.int64),
+        context=np.zeros((MAX_DEPTH, 4 * stride)),
     )
 
 
@@ -259,6 +258,9 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
 
     left, right, out: rows of `Tree.nodes`, shape (4 stride,), where stride is the largest number of switches plus 1.
     """
+    if stride == 2:
+        _combine_two(left, right, out)
+        return
     for entry in range(2):
         for switches in range(stride):
             error, ways = np.inf, 0.0
@@ -272,3 +274,17 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
                     ways += left[2 * stride + first] * right[2 * stride + second]
             out[entry * stride + switches] = error
             out[(2 + entry) * stride + switches] = ways
+
+
+def _combine_two(left: Floats, right: Floats, out: Floats) -> None:
+    """Combine two nodes for at most one switch (thresholds), with one inner loop less."""
+    for entry in range(0, 4, 2):
+        early, late = left[entry + 1] + right[2 - entry], left[entry] + right[entry + 1]
+        ways = 0.0
+        if early <= late:
+            ways += left[entry + 5]
+        if late <= early:
+            ways += right[entry + 5]
+        out[entry + 1], out[entry + 5] = min(early, late), ways
+    out[0], out[2] = left[0] + right[0], left[2] + right[2]
+    out[4] = out[6] = 1.0

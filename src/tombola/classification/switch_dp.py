@@ -31,7 +31,7 @@ RULES = {"first": _FIRST, "last": _LAST, "middle": MIDDLE, "random": _RANDOM}
 FEATURE, LABEL, COUNT, STALE = range(4)
 # First value of `SwitchDP.place`: feature 0, first label 0, no cuts, so that all labels are 0; stale flag set, so that
 # the minimiser is computed before the first prediction.
-_INITIAL_PLACE = np.array([0, 0, 0, 1])
+INITIAL_PLACE = np.array([0, 0, 0, 1])
 
 
 class SwitchDP(NamedTuple):
@@ -53,7 +53,7 @@ class SwitchDP(NamedTuple):
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
     """Return the minimiser before the first row, which labels everything 0."""
-    return SwitchDP(rule=rule, entries=entries, place=_INITIAL_PLACE.copy(), cuts=np.zeros(switches))
+    return SwitchDP(rule=rule, entries=entries, place=INITIAL_PLACE.copy(), cuts=np.zeros(switches))
 
 
 def label_of(dp: SwitchDP, row: Floats) -> int:
@@ -95,7 +95,10 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
             left -= here
             if here > 0.0 and (rank < here or left <= 0.0):
                 dp.place[FEATURE], dp.place[LABEL] = feature, entry
-                _sample_minimiser(tree, dp, feature, min(rank, here - 1.0), error, rng)
+                if stride == 2:
+                    _sample_threshold(tree, dp, feature, min(rank, here - 1.0), error, rng)
+                else:
+                    _sample_minimiser(tree, dp, feature, min(rank, here - 1.0), error, rng)
                 return
             rank -= here
 
@@ -162,6 +165,30 @@ def _sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
     if cuts == tree.switches - 1 and dp.rule == _FIRST:
         dp.cuts[cuts] = np.nextafter(tree.tops[feature, root], np.inf)
         cuts += 1
+    dp.place[COUNT] = cuts
+
+
+@no_inline
+def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+    """Write the cut of the minimiser of this rank into `dp`, for one switch at most.
+
+    Errors are `spent` left of a node and `after` right of it.
+    """
+    root, before, cuts = tree.heads[feature, ROOT], 2 * dp.place[LABEL], 0
+    then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
+    node, spent, after, low = root, 0.0, 0.0, -np.inf
+    if nodes[root, before + 1] == error and rank < nodes[root, before + 5]:
+        while not is_leaf(tree, node):
+            left, right = child(tree, feature, node, 0), child(tree, feature, node, 1)
+            later = nodes[right, then] + after
+            inside = nodes[left, before + 5] if spent + nodes[left, before + 1] + later == error else 0.0
+            if rank < inside:
+                node, after = left, later
+            else:
+                node, rank, spent, low = right, rank - inside, spent + nodes[left, before], max(low, tops[left])
+        dp.cuts[0], cuts = _sample_cut(dp.rule, low, tops[node], rng), 1
+    elif dp.rule == _FIRST:
+        dp.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
     dp.place[COUNT] = cuts
 
 

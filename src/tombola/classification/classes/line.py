@@ -13,9 +13,18 @@ from tombola import _validate
 from tombola._types import Floats, Integers, Order, RngState
 from tombola.classification.classes.base import HypothesisClass, Ties
 from tombola.classification.dimension import littlestone_dimension
-from tombola.classification.erm_kernels import LabelledRows, learn_all, learn_row, predict_all, predict_row
+from tombola.classification.erm_kernels import (
+    FEATURES,
+    LabelledRows,
+    Words,
+    learn_all,
+    learn_one,
+    new_vectors,
+    predict_all,
+    predict_one,
+)
 from tombola.classification.pool import LabelledPool
-from tombola.classification.segment_tree import Tree, new_tree
+from tombola.classification.segment_tree import Tree, ranked_tree
 from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, SwitchDP, new_switch_dp
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import compile_loop, compile_step
@@ -67,8 +76,7 @@ class LineClass(HypothesisClass):
         return np.array(rows, np.int64)
 
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
-        tree = new_tree(horizon, dimensions, self.switches, ranked=False)
-        return _LineERM(tree, new_switch_dp(RULES[ties], self.entries, self.switches))
+        return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:
         """Play ERM over an order of rows, compiled; return the predicted labels, (rounds,)."""
@@ -91,7 +99,7 @@ class LineClass(HypothesisClass):
     def _ranked(self, pool: LabelledPool, ties: Ties) -> tuple[Tree, SwitchDP, LabelledRows]:
         """Return an empty tree and minimiser for the ranks of a pool, and its rows."""
         keys, values = pool.ranks
-        tree = new_tree(values, pool.dimensions, self.switches, ranked=True)
+        tree = ranked_tree(values, pool.dimensions, self.switches)
         dp = new_switch_dp(RULES[ties], self.entries, self.switches)
         return tree, dp, LabelledRows(pool.features, keys, pool.labels, pool.weights)
 
@@ -99,17 +107,17 @@ class LineClass(HypothesisClass):
 class _LineERM:
     """Find minimisers on lines as rows arrive, in O(log T) per row."""
 
-    def __init__(self, tree: Tree, dp: SwitchDP) -> None:
-        self._tree, self._dp, self._keys = tree, dp, np.zeros(tree.heads.shape[0], np.uint64)
-        row, rng = np.zeros(self._keys.size), new_rng(np.random.SeedSequence(0))
-        self._learn = compile_step(learn_row, (tree, dp, row, self._keys, 0, 1.0))
-        self._predict = compile_step(predict_row, (tree, dp, rng, row))
+    def __init__(self, vectors: tuple[Integers, Floats, Words]) -> None:
+        self._vectors = vectors
+        row, rng = np.zeros(vectors[0][FEATURES]), new_rng(np.random.SeedSequence(0))
+        self._learn = compile_step(learn_one, (*vectors, row, 0, 1.0))
+        self._predict = compile_step(predict_one, (*vectors, rng, row))
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        self._learn(self._tree, self._dp, row, self._keys, label, weight)
+        self._learn(*self._vectors, row, label, weight)
 
     def predict(self, row: Floats, rng: RngState) -> int:
-        return int(self._predict(self._tree, self._dp, rng, row))
+        return int(self._predict(*self._vectors, rng, row))
 
 
 @dataclass(frozen=True)
