@@ -18,7 +18,12 @@ class _UniformState(NamedTuple):
 
 @dataclass(frozen=True)
 class Uniform(MixedLearner):
-    """Play every action with probability 1/k; the regret is linear in general."""
+    """Play every action with probability 1/k; the regret is linear in general.
+
+    >>> from tombola import Pool, play
+    >>> play(Uniform(), Pool([[1.0, 0.0]] * 3), order="given", seed=0).expected_losses.tolist()
+    [0.5, 0.5, 0.5]
+    """
 
     feedback: ClassVar[Feedback] = "full"
     learns: ClassVar[bool] = False
@@ -47,6 +52,10 @@ class FixedAction(Learner):
     The regret is 0 if it is the best action, and linear otherwise.
 
     action: index of the action, from 0.
+
+    >>> from tombola import Pool, play
+    >>> play(FixedAction(1), Pool([[1.0, 0.0]] * 3), order="given", seed=0).actions.tolist()
+    [1, 1, 1]
     """
 
     action: int = integer(least=0)
@@ -81,6 +90,10 @@ class RandomFixedAction(Learner):
     """Draw one action uniformly and play it in every round; ignore all feedback.
 
     Its expected regret over T rounds is T times (mean loss, averaged over the actions, minus that of the best action).
+
+    >>> from tombola import Pool, play
+    >>> play(RandomFixedAction(), Pool([[1.0, 0.0]] * 5), switching_price=10.0, seed=1).switches
+    0
     """
 
     feedback: ClassVar[Feedback] = "bandit"

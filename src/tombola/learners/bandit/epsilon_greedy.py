@@ -37,6 +37,11 @@ class EpsilonGreedy(MixedLearner):
     unknown in practice. With the default it may stay with a wrong action for long, so `bound` is None.
 
     c: exploration constant, 0 or more.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(EpsilonGreedy(), Pool([[1.0, 0.0]] * 1000), seed=0)
+    >>> int(trace.actions.sum()) > 950
+    True
     """
 
     c: float = real(1.0, least=0)

@@ -50,6 +50,11 @@ class Exp3(MixedLearner):
 
     rate: learning rate, above 0. None is tuned to k actions and T rounds, sqrt(2 ln k / (k T)); then the regret is at
         most sqrt(2 k T ln k), in every order.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(Exp3(), Pool([[1.0, 0.0]] * 200), seed=0)
+    >>> int(trace.actions.sum()) > 150
+    True
     """
 
     rate: float | None = real(None, above=0)

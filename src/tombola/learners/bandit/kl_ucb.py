@@ -72,6 +72,11 @@ class KLUCB(Learner):
     gives no bound for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
 
     c: weight of ln ln t in the threshold, at least 0.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(KLUCB(), Pool([[1.0, 0.0]] * 100), seed=0)
+    >>> int(trace.actions.sum()) > 90
+    True
     """
 
     c: float = real(0.0, least=0)

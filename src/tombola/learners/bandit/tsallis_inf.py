@@ -59,6 +59,11 @@ class TsallisInf(MixedLearner):
     total(a) adds up loss / probability of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts the rounds answered
     (without delay, t is the round). No parameters, no horizon. The regret is at most (4 sqrt(k) - 2) sqrt(T) in every
     order.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(TsallisInf(), Pool([[1.0, 0.0]] * 200), seed=0)
+    >>> int(trace.actions.sum()) > 150
+    True
     """
 
     feedback: ClassVar[Feedback] = "bandit"

@@ -36,6 +36,11 @@ class UCB1(Learner):
     the bound for i.i.d. rows plus the drift of random order (docs/theory/transfer.md).
 
     scale: factor of ln n, 0 or more.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(UCB1(), Pool([[1.0, 0.0]] * 100), seed=0)
+    >>> int(trace.actions.sum()) > 80
+    True
     """
 
     scale: float = real(_DEFAULT_SCALE, least=0)

@@ -98,6 +98,10 @@ class UCB2WithoutReplacement(UCB2):
     action a, T is the horizon, e is Euler's number, and f = 1 - (n(a) - 1) / T is Serfling's factor (1974): rows of the
     pool that were seen cannot differ any more. It matters late in a pool. No bound is proved for this radius, so
     `bound` is None.
+
+    >>> from tombola import Pool, play
+    >>> play(UCB2WithoutReplacement(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()
+    [0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1]
     """
 
     def init(self, actions: int, horizon: int) -> _State:

@@ -38,6 +38,12 @@ class DualDescent(BudgetedLearner):
     feedback it plays the null action.
 
     step: size of a step; None is 1 / (rho sqrt(T)), because prices are in [0, 1/rho].
+
+    >>> from tombola.budget.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(DualDescent(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
+    >>> trace.regret < 200, trace.overspent
+    (True, (False,))
     """
 
     step: float | None = real(None, above=0)

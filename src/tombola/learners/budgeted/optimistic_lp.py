@@ -39,6 +39,12 @@ class OptimisticLP(BudgetedBanditLearner):
 
     delta: error probability of the confidence bounds.
     growth: factor after which the LP is solved again.
+
+    >>> from tombola.budget.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(OptimisticLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
+    >>> trace.regret < 400, trace.overspent
+    (True, (False,))
     """
 
     delta: float = real(0.05, above=0, below=1)

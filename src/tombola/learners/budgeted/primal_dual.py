@@ -40,6 +40,12 @@ class PrimalDual(BudgetedLearner):
     rho); the last entry of w_t is a slack, with exponent 0. eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D = rho
     sqrt(8 ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 -
     delta. Late feedback is valued at the current prices.
+
+    >>> from tombola.budget.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(PrimalDual(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
+    >>> trace.regret < 200, trace.overspent
+    (True, (False,))
     """
 
     def init(self, terms: BudgetTerms) -> _State:

@@ -28,6 +28,12 @@ class SerflingLP(BudgetedLearner):
 
     delta: error probability of the margins.
     growth: factor of the rows seen after which the LP is solved again.
+
+    >>> from tombola.budget.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(SerflingLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), mixed=True, seed=0)
+    >>> trace.regret < SerflingLP().bound(BudgetTerms(3, 1, 4096, 0.5, 0), 0.05), trace.overspent
+    (True, (False,))
     """
 
     delta: float = real(0.05, above=0, below=1)

@@ -61,6 +61,12 @@ class ThriftyLP(BudgetedBanditLearner):
 
     growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
     supports_target: True, it can minimise costs under a loss target.
+
+    >>> from tombola.budget.budget import Budget
+    >>> from tombola import instances, play
+    >>> trace = play(ThriftyLP(), instances.three_actions(4096, seed=0), budget=Budget(2048), seed=0)
+    >>> trace.regret < 200, trace.overspent
+    (True, (False,))
     """
 
     supports_target: ClassVar[bool] = True

@@ -30,6 +30,11 @@ class Interleaved(Learner):
 
     base: learner with feedback "full" that never plans, and whose `observe` does not take the round.
     delay: d, the largest delay of the feedback, in rounds, 0 or more.
+
+    >>> from tombola import Hedge, instances, play
+    >>> trace = play(Interleaved(Hedge(), delay=4), instances.split(500), delay=4, seed=0)
+    >>> trace.horizon
+    500
     """
 
     base: Learner

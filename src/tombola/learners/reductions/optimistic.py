@@ -126,6 +126,10 @@ class OptimisticSimulation(Learner):
     in every round; `LazyOptimisticSimulation` far fewer, without the proof.
 
     base: any learner with feedback "bandit" that never plans; else ParameterError.
+
+    >>> from tombola import UCB1, instances, play
+    >>> play(OptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
+    True
     """
 
     base: Learner
@@ -185,6 +189,10 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     It simulates again when the rounds have doubled, or the losses seen of an action have grown by half. In between it
     draws each action with its share of the plays in the last simulation. No bound is proved, so `bound` is None.
+
+    >>> from tombola import UCB1, instances, play
+    >>> play(LazyOptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32
+    True
     """
 
     @staticmethod

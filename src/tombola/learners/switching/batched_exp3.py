@@ -41,6 +41,11 @@ class BatchedExp3(Learner):
 
     price: cost of a switch, in losses.
     block: rounds of a block; None is (2 price)^(2/3) (T / (2 k ln k))^(1/3), and the rate fits.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(BatchedExp3(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)
+    >>> trace.switches < 60, trace.regret < BatchedExp3().bound(2, 2000)
+    (True, True)
     """
 
     price: float = real(1.0, least=0, most=1e12)

@@ -83,6 +83,11 @@ class FrugalUCB(Learner):
 
     price: cost of a switch, in losses, 0 or more.
     scale: factor of the logarithm in the index, 0 or more. 1 is meant; below 1/2 the bound gains a logarithm.
+
+    >>> from tombola import instances, play
+    >>> trace = play(FrugalUCB(), instances.gap(2**14, 2, 0.1, seed=0), switching_price=1.0, seed=0)
+    >>> trace.switches < 15, trace.regret < 100
+    (True, True)
     """
 
     price: float = real(1.0, least=0, most=1e12)

@@ -44,6 +44,11 @@ class TsallisSwitching(Learner):
     proof of Rouyer, Seldin and Cesa-Bianchi 2021 for i.i.d. rows is for other constants.
 
     price: cost of a switch, in losses.
+
+    >>> from tombola import Pool, play
+    >>> trace = play(TsallisSwitching(), Pool([[1.0, 0.0]] * 2000), switching_price=1.0, seed=0)
+    >>> trace.regret < TsallisSwitching().bound(2, 2000)
+    True
     """
 
     price: float = real(1.0, least=0, most=1e12)
