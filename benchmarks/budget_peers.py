@@ -12,8 +12,7 @@ from tombola.learners import BudgetedBanditLearner
 from tombola.learners.bandit.counts import update_mean
 from tombola.learners.budgeted.means import (
     add_costs,
-    initial_answers,
-    initial_plan,
+    new_answer_state,
     plan_is_due,
     schedule_next_plan,
     share_unseen,
@@ -53,7 +52,7 @@ class PrimalDualBwK(BudgetedBanditLearner):
             rate=terms.rate,
             step=min(1.0, math.sqrt(math.log(m + 1) / budget)),
             caution=self.caution * math.log(T * k * (m + 1)),
-            ceilings=initial_answers(terms)["ceilings"],
+            ceilings=new_answer_state(terms, growth=1.0).ceilings,
             seen=np.zeros(k),
             means=np.zeros(k),
             costs=np.zeros((k, m)),
@@ -125,7 +124,8 @@ class First(NamedTuple):
 
 def start(growth: float, first: float, terms: BudgetTerms) -> First:
     """Return a state that knows nothing."""
-    return First(growth=growth, first=first, **initial_answers(terms), **initial_plan(terms))
+    values = new_answer_state(terms, growth)._asdict()
+    return First(first=first, **{name: values[name] for name in First._fields if name in values})
 
 
 @dataclass(frozen=True)

@@ -26,16 +26,19 @@ class Majority:
         return np.full(len(rows), self.label)
 
 
+def arrivals(pool: LabelledPool, delay: Any) -> list[list[int]]:
+    """Return the rounds whose labels arrive before each round, with labels as late as the delay says."""
+    lags = resolve_delays(delay, pool.rows)
+    due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
+    return [[s for s in range(pool.rows) if due[s] == t] for t in range(pool.rows)]
+
+
 def predict_live(learner: ERM, pool: LabelledPool, order: Any, delay: Any, seed: int) -> list[int]:
     """Predict through a session, with labels as late as the delay says."""
     session = Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
-    lags = resolve_delays(delay, pool.rows)
-    due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
     tickets: list[Ticket] = []
-    for t in range(pool.rows):
-        for s in range(pool.rows):
-            if due[s] == t:
-                row = order[s]
-                session.observe(tickets[s], label=pool.labels[row], weight=pool.weights[row])
+    for t, arrived in enumerate(arrivals(pool, delay)):
+        for s in arrived:
+            session.observe(tickets[s], label=pool.labels[order[s]], weight=pool.weights[order[s]])
         tickets.append(session.act(pool.features[order[t]]))
     return [ticket.action for ticket in tickets]

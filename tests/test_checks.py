@@ -25,7 +25,7 @@ def first_of_each(*cases: Case) -> list[Any]:
 
 
 OURS: list[Any] = [
-    *first_of_each(*BANDIT, *OPTIMISTIC, *FULL.values()),
+    *first_of_each(*BANDIT, *OPTIMISTIC, *FULL),
     learners.FollowTheLeader(ties="random"),
     learners.Hedge(rate=0.3),
     learners.Simulation(learners.FollowTheLeader(), learners.LemmaSchedule(delay=3)),

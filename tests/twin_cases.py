@@ -6,7 +6,7 @@
 import inspect
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from tombola.engine.compiler import expected_rounds
 from tombola.engine.state_vector import mix_slice
 from tombola.feedback import StepRunner, make_feedback_model
 from tombola.learners.base import MixedLearner
+from tombola.learners.spec import parse_learner
 from tombola.rng import RngStreams, new_rng
 
 Rows = np.ndarray[Any, np.dtype[np.float64]]
@@ -35,105 +36,80 @@ class Case:
 
     def new_twin(self, *sizes: Any, **context: Any) -> Any:
         """Return a new twin; of the context (rng, late) it gets the parameters that it has."""
-        known = inspect.signature(self.twin).parameters
-        return self.twin(*sizes, **self.parameters, **{name: context[name] for name in context if name in known})
+        return self.twin(*sizes, **self.parameters, **parameters_of(self.twin, context))
 
 
-BANDIT = [
-    Case(learners.UCB1(), bandit.UCB1),
-    Case(learners.UCB1(scale=0.3), bandit.UCB1, {"scale": 0.3}),
-    Case(learners.UCB2(), bandit.UCB2),
-    Case(learners.UCB2(alpha=0.1), bandit.UCB2, {"alpha": 0.1}),
-    Case(learners.KLUCB(), bandit.KLUCB),
-    Case(learners.KLUCB(c=3.0), bandit.KLUCB, {"c": 3.0}),
-    Case(learners.Exp3(), bandit.Exp3),
-    Case(learners.Exp3(rate=2.0), bandit.Exp3, {"rate": 2.0}),
-    Case(learners.EpsilonGreedy(), bandit.EpsilonGreedy),
-    Case(learners.EpsilonGreedy(c=0.2), bandit.EpsilonGreedy, {"c": 0.2}),
-    Case(learners.TsallisInf(), bandit.TsallisInf),
-    Case(learners.ThompsonSampling(), bandit.ThompsonSampling),
-    Case(learners.SuccessiveElimination(), bandit.SuccessiveElimination),
-    Case(learners.ExploreThenCommit(), bandit.ExploreThenCommit),
-    Case(learners.ExploreThenCommit(rounds=3), bandit.ExploreThenCommit, {"rounds": 3}),
-    Case(learners.RandomFixedAction(), bandit.RandomFixedAction),
-    Case(learners.BanditBirthdayTest(), bandit.BanditBirthdayTest),
-    Case(learners.BanditBirthdayTest(grid=2), bandit.BanditBirthdayTest, {"grid": 2}),
-]
+def parameters_of(twin: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that a twin takes, as arguments or class attributes."""
+    names = inspect.signature(twin).parameters
+    return {name: value for name, value in values.items() if name in names or hasattr(twin, name)}
+
+
+def parsed(*lines: str) -> list[Any]:
+    """Return the learners of lines such as "UCB1 Hedge(rate=0.1)"."""
+    return [parse_learner(text) for text in " ".join(lines).split()]
+
+
+def cases(module: Any, *lines: str) -> list[Case]:
+    """Return learners with the twins of their names, which get all parameters that are not the defaults."""
+    found = []
+    for learner in parsed(*lines):
+        twin = getattr(module, type(learner).__name__)
+        values = {each.name: getattr(learner, each.name) for each in fields(learner)}
+        changed = {each.name: values[each.name] for each in fields(learner) if values[each.name] != each.default}
+        found.append(Case(learner, twin, parameters_of(twin, changed)))
+    return found
+
+
+BANDIT = cases(
+    bandit,
+    "UCB1 UCB1(scale=0.3) UCB2 UCB2(alpha=0.1) KLUCB KLUCB(c=3.0) Exp3 Exp3(rate=2.0) EpsilonGreedy",
+    "EpsilonGreedy(c=0.2) TsallisInf ThompsonSampling SuccessiveElimination ExploreThenCommit",
+    "ExploreThenCommit(rounds=3) RandomFixedAction BanditBirthdayTest BanditBirthdayTest(grid=2)",
+)
 # They simulate the base in every round, so their tables are smaller.
-OPTIMISTIC = [
-    Case(learners.OptimisticSimulation(learners.UCB1()), bandit.OptimisticSimulation, {"base": learners.UCB1()}),
-    Case(learners.OptimisticSimulation(learners.KLUCB()), bandit.OptimisticSimulation, {"base": learners.KLUCB()}),
+OPTIMISTIC = cases(
+    bandit,
+    "OptimisticSimulation(base=UCB1) OptimisticSimulation(base=KLUCB)",
+    "LazyOptimisticSimulation(base=UCB1) LazyOptimisticSimulation(base=KLUCB)",
+)
+SWITCHING = cases(
+    switching,
+    "SimulationSuccessiveElimination SerflingElimination SerflingElimination(delta=0.5)",
+    "BernsteinElimination(delta=0.9) BettingElimination BettingElimination(delta=0.9)",
+    "UCB2WithoutReplacement UCB2WithoutReplacement(alpha=0.1) BlockUCB",
+    "BatchedExp3 BatchedExp3(price=0.1) BatchedExp3(block=7) TsallisSwitching TsallisSwitching(price=3.0)",
+    "Thrifty(price=1.0) Thrifty Thrifty(price=7.0) FrugalUCB FrugalUCB(price=0.0) FrugalUCB(price=0.2,scale=1.5)",
+)
+FULL = cases(
+    full,
+    'FollowTheLeader FollowTheLeader(ties="random") Hedge Hedge(rate=30) HedgeAnytime AdaHedge AdaHedge(kappa=1.0)',
+    "FlipFlop BirthdayTest BirthdayTest(grid=8) Uniform FixedAction(action=0)",
+)
+REDUCTIONS = [
+    Case(learners.Simulation(learners.FollowTheLeader()), reductions.Simulation, {"base": full.FollowTheLeader}),
     Case(
-        learners.LazyOptimisticSimulation(learners.UCB1()), bandit.LazyOptimisticSimulation, {"base": learners.UCB1()}
-    ),
-    Case(
-        learners.LazyOptimisticSimulation(learners.KLUCB()), bandit.LazyOptimisticSimulation, {"base": learners.KLUCB()}
-    ),
-]
-SWITCHING = [
-    Case(learners.SimulationSuccessiveElimination(), switching.SimulationSuccessiveElimination),
-    Case(learners.SerflingElimination(), switching.Elimination),
-    Case(learners.SerflingElimination(delta=0.5), switching.Elimination, {"delta": 0.5}),
-    Case(learners.BernsteinElimination(delta=0.9), switching.BernsteinElimination, {"delta": 0.9}),
-    Case(learners.BettingElimination(), switching.BettingElimination),
-    Case(learners.BettingElimination(delta=0.9), switching.BettingElimination, {"delta": 0.9}),
-    Case(learners.UCB2WithoutReplacement(), switching.UCB2WithoutReplacement),
-    Case(learners.UCB2WithoutReplacement(alpha=0.1), switching.UCB2WithoutReplacement, {"alpha": 0.1}),
-    Case(learners.BlockUCB(), switching.BlockUCB),
-    Case(learners.BatchedExp3(), switching.BatchedExp3),
-    Case(learners.BatchedExp3(price=0.1), switching.BatchedExp3, {"price": 0.1}),
-    Case(learners.BatchedExp3(block=7), switching.BatchedExp3, {"block": 7}),
-    Case(learners.TsallisSwitching(), switching.TsallisSwitching),
-    Case(learners.TsallisSwitching(price=3.0), switching.TsallisSwitching, {"price": 3.0}),
-    Case(learners.Thrifty(price=1.0), switching.Thrifty, {"price": 1.0}),
-    Case(learners.Thrifty(), switching.Thrifty),
-    Case(learners.Thrifty(price=7.0), switching.Thrifty, {"price": 7.0}),
-    Case(learners.FrugalUCB(), switching.FrugalUCB),
-    Case(learners.FrugalUCB(price=0.0), switching.FrugalUCB, {"price": 0.0}),
-    Case(learners.FrugalUCB(price=0.2, scale=1.5), switching.FrugalUCB, {"price": 0.2, "scale": 1.5}),
-]
-FULL = {
-    "follow the leader": Case(learners.FollowTheLeader(), full.FollowTheLeader),
-    "follow a random leader": Case(learners.FollowTheLeader(ties="random"), full.FollowTheLeader),
-    "hedge": Case(learners.Hedge(), full.Hedge),
-    "hedge, fixed rate": Case(learners.Hedge(rate=30), full.Hedge, {"rate": 30}),
-    "hedge, any time": Case(learners.HedgeAnytime(), full.HedgeAnytime),
-    "ada hedge": Case(learners.AdaHedge(), full.AdaHedge),
-    "ada hedge, kappa": Case(learners.AdaHedge(kappa=1.0), full.AdaHedge, {"kappa": "1"}),
-    "flip flop": Case(learners.FlipFlop(), full.FlipFlop),
-    "birthday test": Case(learners.BirthdayTest(), full.BirthdayTest),
-    "birthday test, own grid": Case(learners.BirthdayTest(grid=8), full.BirthdayTest, {"grid": 8}),
-    "uniform": Case(learners.Uniform(), full.Uniform),
-    "fixed action": Case(learners.FixedAction(0), full.FixedAction, {"action": 0}),
-}
-REDUCTIONS = {
-    "simulation": Case(
-        learners.Simulation(learners.FollowTheLeader()), reductions.Simulation, {"base": full.FollowTheLeader}
-    ),
-    "simulation, lemma": Case(
         learners.Simulation(learners.FollowTheLeader(), learners.LemmaSchedule(3)),
         reductions.Simulation,
         {"base": full.FollowTheLeader, "schedule": "lemma", "delay": 3},
     ),
-    "simulation, paper": Case(
+    Case(
         learners.Simulation(learners.FollowTheLeader(), learners.PaperSchedule(3), past="all", waiting="last"),
         reductions.Simulation,
         {"base": full.FollowTheLeader, "schedule": "paper", "delay": 3, "past": "all", "waiting": "last"},
     ),
-    "simulation of hedge": Case(
+    Case(
         learners.Simulation(learners.Hedge(), learners.LemmaSchedule(), trainings=2),
         reductions.Simulation,
         {"base": full.Hedge, "schedule": "lemma", "trainings": 2},
     ),
-    "interleaved": Case(
+    Case(
         learners.Interleaved(learners.FollowTheLeader(), 3),
         reductions.Interleaved,
         {"base": full.FollowTheLeader, "delay": 3},
     ),
-    "interleaved hedge": Case(
-        learners.Interleaved(learners.Hedge(), 2), reductions.Interleaved, {"base": full.Hedge, "delay": 2}
-    ),
-}
+    Case(learners.Interleaved(learners.Hedge(), 2), reductions.Interleaved, {"base": full.Hedge, "delay": 2}),
+]
 BUDGETED = {
     "primal dual": Case(learners.PrimalDual(), budget.PrimalDual),
     "dual descent": Case(learners.DualDescent(), budget.DualDescent),
@@ -161,8 +137,8 @@ ALL = [
     *BANDIT,
     *OPTIMISTIC,
     *SWITCHING,
-    *FULL.values(),
-    *REDUCTIONS.values(),
+    *FULL,
+    *REDUCTIONS,
     *BUDGETED.values(),
     *BUDGET_SIMULATIONS.values(),
     *BUDGETED_BANDIT.values(),

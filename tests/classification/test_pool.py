@@ -24,7 +24,7 @@ def test_bad_pools_are_rejected(one_sentence: Callable[[object], str]) -> None:
         (([], []), "at least one row"),
         (([["a"]], [0]), "features must be numbers"),
         (([[1.0], [1.0, 2.0]], [0, 1]), "features must be numbers"),
-        (([1.0], [0], [0.0]), "weights must be one number above 0"),
+        (([1.0], [0], [0.0]), "weights must be above 0 and at most 1, got 0.0 in row 0"),
         (([1.0], [0], [1.5]), "weights must be"),
         (([1.0], [0], [1.0, 1.0]), "weights must be"),
     ]

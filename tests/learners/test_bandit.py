@@ -7,13 +7,7 @@ import pytest
 
 from naive import bandit as naive
 from tombola import Pool, play
-from tombola.learners import (
-    Exp3,
-    ExploreThenCommit,
-    RandomFixedAction,
-    ThompsonSampling,
-    TsallisInf,
-)
+from tombola.learners import Exp3, ExploreThenCommit, RandomFixedAction, ThompsonSampling, TsallisInf
 from tombola.learners.bandit.counts import kl_lower_bound
 from tombola.learners.base import Learner
 from twin_cases import Case, after, follow, new_live, steps

@@ -1,5 +1,6 @@
 """Kernels get their arguments by name."""
 
+import inspect
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -50,19 +51,18 @@ class Standard(Learner):
         update(state, action, probability, loss)
 
 
+def backwards(kernel: Any) -> Any:
+    """Return a kernel with its parameters in the reverse order."""
+    names = list(inspect.signature(kernel).parameters)
+    return staticmethod(eval(f"lambda kernel: lambda {', '.join(names[::-1])}: kernel({', '.join(names)})")(kernel))
+
+
 @dataclass(frozen=True, repr=False)
 class Reordered(Standard):
     """The same learner with its parameters in other orders."""
 
-    @staticmethod
-    def act(rng: RngState, state: Means) -> tuple[int, float]:  # type: ignore[override]
-        if uniform(rng) < 0.2:
-            return int(uniform(rng) * state.seen.size), 0.5
-        return int(np.argmin(state.means)), 0.75
-
-    @staticmethod
-    def observe(loss: float, action: int, state: Means, probability: float) -> None:  # type: ignore[override]
-        update(state, action, probability, loss)
+    act = backwards(Standard.act)
+    observe = backwards(Standard.observe)
 
     def init(self, horizon: int, actions: int) -> Means:  # type: ignore[override]
         return super().init(actions, horizon)
@@ -92,10 +92,7 @@ class Leader(MixedLearner):
 class ReorderedLeader(Leader):
     """The same learner with the round, and its parameters in other orders."""
 
-    @staticmethod
-    def mix(mix: Floats, state: Means) -> None:  # type: ignore[override]
-        mix[:] = 0.0
-        mix[np.argmin(state.means)] = 1.0
+    mix = backwards(Leader.mix)
 
     @staticmethod
     def observe(losses: Floats, round: int, state: Means) -> None:  # type: ignore[override]

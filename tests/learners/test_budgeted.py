@@ -5,10 +5,6 @@ from typing import Any
 import pytest
 
 from pools import pool_with_costs
-from tombola import instances, play
-from tombola.bounds import budget as bounds
-from tombola.budget.budget import Budget
-from tombola.learners import DualDescent, EmpiricalLP, PrimalDual, SerflingLP
 from twin_cases import BUDGET_SIMULATIONS, BUDGETED, check_budget_twin
 
 SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
@@ -34,25 +30,3 @@ def test_simulation_agrees_with_its_twin(name: str, stop: Any, delay: int) -> No
         for share in (0.3, 0.9):
             pool = pool_with_costs(T, k, m, 1)
             check_budget_twin(BUDGET_SIMULATIONS[name], pool, share, mixed=True, stop=stop, delay=delay)
-
-
-@pytest.mark.full
-def test_given_order_costs_a_sixteenth() -> None:
-    """In the given order one of the two pools costs any learner T/16 (exactly proved); shuffled neither does.
-
-    The shuffled regret of these learners is below 20 sqrt(T) with room to spare; seeds are fixed.
-    """
-    T = 4096
-    for learner in (PrimalDual(), DualDescent(), EmpiricalLP(), SerflingLP()):
-        regrets = {}
-        half = Budget(T / 2, worst=1.0, null=0)
-        for order in ("given", "random"):
-            traces = [
-                play(learner, instances.hindsight(T, then), order, budget=half, mixed=True, seed=1)
-                for then in ("rich", "poor")
-            ]
-            assert not any(any(trace.overspent) for trace in traces)
-            regrets[order] = max(trace.regret for trace in traces)
-        assert regrets["given"] >= bounds.budget_given_order(T) - 1
-        assert regrets["random"] < (20 if learner != SerflingLP() else 30) * T**0.5
-        assert regrets["random"] < regrets["given"] or learner == SerflingLP()

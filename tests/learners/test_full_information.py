@@ -14,16 +14,13 @@ from tombola._types import Floats
 from tombola.bounds import full_information as bounds
 from tombola.engine.state_vector import mix_slice
 from tombola.feedback import make_feedback_model
-from tombola.learners import AdaHedge, BirthdayTest, FlipFlop, FollowTheLeader, Hedge
+from tombola.learners import AdaHedge, BirthdayTest, FlipFlop, FollowTheLeader, Hedge, HedgeAnytime
 from tombola.learners.base import Learner
 from tombola.rng import new_rng
-from twin_cases import FULL, REDUCTIONS, Case, new_live
+from twin_cases import FULL, REDUCTIONS, Case, each_case, new_live
 
-TWINS = {**FULL, **REDUCTIONS}
-BOUNDED = {
-    name: FULL[name].learner
-    for name in ("hedge", "hedge, fixed rate", "hedge, any time", "ada hedge", "ada hedge, kappa", "flip flop")
-}
+TWINS = [*FULL, *REDUCTIONS]
+BOUNDED = [case.learner for case in FULL if isinstance(case.learner, Hedge | HedgeAnytime | AdaHedge | FlipFlop)]
 
 
 class Played(NamedTuple):
@@ -118,29 +115,26 @@ def agree(learner: Learner, twin: Any, action: int, probability: float, mix: lis
 
 @pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("delay", SIZES)
-@pytest.mark.parametrize("name", TWINS)
-def test_learner_agrees_with_its_twin(name: str, delay: str) -> None:
-    case = TWINS[name]
+@each_case(TWINS)
+def test_learner_agrees_with_its_twin(case: Case, delay: str) -> None:
     for kind, (T, k) in itertools.product(KINDS, SIZES[delay]):
         drive(case.learner, rows_of(kind, T, k), arrivals(T, delay), case)
 
 
 @pytest.mark.usefixtures("short_work")
-@pytest.mark.parametrize("name", TWINS)
+@each_case(TWINS)
 @settings(max_examples=15, derandomize=True, deadline=None)
 @given(data=st.data())
-def test_learner_agrees_with_its_twin_on_anything(name: str, data: st.DataObject) -> None:
-    case = TWINS[name]
+def test_learner_agrees_with_its_twin_on_anything(case: Case, data: st.DataObject) -> None:
     T, k = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 4))
     loss = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
     rows = data.draw(st.lists(st.lists(loss, min_size=k, max_size=k), min_size=T, max_size=T))
     drive(case.learner, np.array(rows), arrivals(T, data.draw(st.sampled_from(["none", "fixed", "random"]))), case)
 
 
-@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("learner", BOUNDED, ids=repr)
 @pytest.mark.parametrize("kind", KINDS)
-def test_regret_in_the_given_order_is_within_the_bound(name: str, kind: str) -> None:
-    learner = BOUNDED[name]
+def test_regret_in_the_given_order_is_within_the_bound(learner: Learner, kind: str) -> None:
     for T, k in ((1, 1), (2, 2), (200, 2), (150, 6)):
         rows = rows_of(kind, T, k)
         bound = learner.bound(k, T)

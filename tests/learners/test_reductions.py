@@ -11,19 +11,12 @@ from hypothesis import strategies as st
 
 from naive import full as naive
 from naive.reductions import frequencies, kinds_of_rounds
-from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, bounds, compare, instances, play
+from tombola import FollowTheLeader, Hedge, Pool, Session, Simulation, compare, instances, play
 from tombola.engine.tickets import TicketTable, has_capacity
 from tombola.errors import LearnerError
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import NEEDS_PLAN
-from tombola.learners import (
-    BirthdayTest,
-    GrowingSchedule,
-    Interleaved,
-    LemmaSchedule,
-    PaperSchedule,
-    PythonLearner,
-)
+from tombola.learners import GrowingSchedule, Interleaved, LemmaSchedule, PaperSchedule, PythonLearner
 from tombola.learners.reductions.simulation import _N_KEPT, _play_counts
 from tombola.rng import new_rng
 
@@ -190,65 +183,3 @@ def test_interleaved_copies_are_separate_learners() -> None:
     for j in range(d + 1):
         alone = play(FollowTheLeader(), Pool(losses[j :: d + 1]), order="given", seed=0).actions
         assert together[j :: d + 1].tolist() == alone.tolist()
-
-
-@pytest.mark.parametrize(
-    ("powers", "repetitions", "error"), [(5, 80, 0.15), pytest.param(9, 60, 0.05, marks=pytest.mark.full)]
-)
-def test_simulation_repairs_birthday_test(powers: int, repetitions: int, error: float) -> None:
-    """Random order: (T+1)/2 without Simulation, between 1.4 and 1.9 sqrt(T) with it, slope 1/2; T = 2^10, 2^11, ...
-
-    The means stay 4 standard errors or more inside the limits.
-    """
-    pools = [instances.birthday(2**i) for i in range(10, 10 + powers)]
-    learners = {
-        "direct": lambda T: BirthdayTest(grid=T),
-        "simulated": lambda T: Simulation(BirthdayTest(grid=T), LemmaSchedule()),
-    }
-    runs = compare(pools, learners, relabel=False, repetitions=repetitions, seed=1, workers=2)
-    for T in (pool.rows for pool in pools):
-        assert runs.regret("direct", horizon=T).value == pytest.approx((T + 1) / 2)
-        assert 1.4 < runs.regret("simulated", horizon=T, expected=True).value / math.sqrt(T) < 1.9
-    slope = runs.slope("simulated", expected=True)
-    assert 0.5 - error < slope.low < slope.high < 0.5 + error
-
-
-@pytest.mark.parametrize(("d", "near"), [(10, (79, 60, 6)), (100, (216, 70, 16)), (1000, (1659, 158, 101))])
-def test_delay_adds(d: int, near: tuple[int, int, int]) -> None:
-    """The measured values of the issue, mean of 60 runs, within 5 standard errors of both (below 1e-6 each)."""
-    pool = instances.split(2**16)
-    learners = {
-        "faithful": Simulation(FollowTheLeader(), LemmaSchedule(delay=d)),
-        "revealed": Simulation(FollowTheLeader()),
-        "direct": FollowTheLeader(),
-    }
-    runs = compare(pool, learners, delay=d, relabel=False, repetitions=60, seed=1, workers=2)
-    for name, value in zip(learners, near, strict=True):
-        regrets = runs.regrets(name, expected=True)
-        assert abs(regrets.mean() - value) < 5 * math.sqrt(2) * regrets.std() / math.sqrt(60) + 0.5, name
-    assert runs.regret("faithful").high < bounds.simulation(2**16, 2, d)
-    assert runs.regret("revealed").high < bounds.simulation(2**16, 2, d)
-    assert runs.regret("direct").high < bounds.follow_the_leader(2**16, 2, d)
-
-
-def test_delay_is_additive_in_random_order() -> None:
-    """(regret - regret without delay) / d does not grow with T; in the given order of the trap it is like sqrt(d T)."""
-    d = 50
-    extra = []
-    for T in (2**10, 2**12, 2**14, 2**16):
-        late, prompt = (
-            compare(instances.split(T), [FollowTheLeader()], delay=delay, relabel=False, repetitions=40, seed=2)
-            for delay in (d, 0)
-        )
-        extra.append((late.regret("FollowTheLeader").value - prompt.regret("FollowTheLeader").value) / d)
-    assert max(extra) < 1.0
-    T = 2**14
-    given, shuffled = [], []
-    for lag in (0, 15, 255):
-        pools = [instances.delay_trap(T, lag, seed=s) for s in range(20)]
-        hedge = Hedge(order="given", delay=lag)
-        given.append(np.mean([play(hedge, p, order="given", delay=lag, seed=0).expected_regret for p in pools]))
-        shuffled.append(np.mean([play(hedge, p, order="random", delay=lag, seed=0).expected_regret for p in pools]))
-    growth = [given[1] / given[0], given[2] / given[1]]
-    assert min(growth) > 2.5  # sqrt(16) = 4 each
-    assert given[2] > 1.5 * shuffled[2]

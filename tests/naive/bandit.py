@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +14,16 @@ CLOSE = 1e-9
 
 
 class Twin:
-    """The history of a bandit, and plain statistics of it; `probability` is that of the last action."""
+    """The history of a bandit, and plain statistics of it; `probability` is that of the last action.
+
+    Class attributes are the defaults of the parameters.
+    """
 
     probability = 1.0
 
-    def __init__(self, k: int, T: int) -> None:
+    def __init__(self, k: int, T: int, **parameters: Any) -> None:
         self.k, self.T = k, T
+        vars(self).update(parameters)
         self.plays: list[int] = []
         self.answers: list[tuple[int, float, float]] = []
 
@@ -56,9 +61,7 @@ class Twin:
 class UCB1(Twin):
     """Auer, Cesa-Bianchi and Fischer 2002, Figure 1."""
 
-    def __init__(self, k: int, T: int, scale: float = 2.0) -> None:
-        super().__init__(k, T)
-        self.scale = scale
+    scale = 2.0
 
     def best(self) -> set[int]:
         log_n = math.log(len(self.answers)) if self.answers else 0.0
@@ -70,8 +73,8 @@ class UCB1(Twin):
 class BlockTwin(Twin):
     """A twin that plays one action for a whole block; `block` has the plays that are left of it."""
 
-    def __init__(self, k: int, T: int) -> None:
-        super().__init__(k, T)
+    def __init__(self, k: int, T: int, **parameters: Any) -> None:
+        super().__init__(k, T, **parameters)
         self.block: list[int] = []
 
     def candidates(self) -> set[int]:
@@ -124,9 +127,7 @@ class UCB2(BlockTwin):
 class KLUCB(Twin):
     """Garivier and Cappe 2011, Algorithm 1, mirrored for losses, by plain bisection."""
 
-    def __init__(self, k: int, T: int, c: float = 0.0) -> None:
-        super().__init__(k, T)
-        self.c = c
+    c = 0.0
 
     def index(self, a: int) -> float:
         """Return the smallest q with n kl(mean, q) <= ln t + c ln ln t."""
@@ -172,20 +173,17 @@ def tsallis_weights(totals: list[float], eta: float) -> list[float]:
 class Exp3(Twin):
     """Bubeck and Cesa-Bianchi 2012, Figure 3.1, with the rate of Theorem 3.1."""
 
-    def __init__(self, k: int, T: int, rate: float | None = None) -> None:
-        super().__init__(k, T)
-        self.rate = math.sqrt(2 * math.log(k) / (k * T)) if rate is None else rate
+    rate: float | None = None
 
     def mix(self) -> list[float]:
-        return exponential_weights(self.estimates(), self.rate)
+        tuned = math.sqrt(2 * math.log(self.k) / (self.k * self.T))
+        return exponential_weights(self.estimates(), tuned if self.rate is None else self.rate)
 
 
 class EpsilonGreedy(Twin):
     """Auer, Cesa-Bianchi and Fischer 2002, Figure 3, with c in the place of c / d^2."""
 
-    def __init__(self, k: int, T: int, c: float = 1.0) -> None:
-        super().__init__(k, T)
-        self.c = c
+    c = 1.0
 
     def running(self, a: int) -> float:
         """Return the mean of an action as it moves, so that ties are broken as the learner breaks them."""

@@ -146,13 +146,7 @@ class BudgetSimulation(Twin):
     """L427-L581: train a base at the rate rho - margin epsilon_i on i.i.d. draws, play its average mix in block i."""
 
     def __init__(
-        self,
-        *sizes: Any,
-        rng: RngState,
-        base: Callable[..., Any],
-        delta: float,
-        margin: float,
-        delay: int = 0,
+        self, *sizes: Any, rng: RngState, base: Callable[..., Any], delta: float, margin: float, delay: int = 0
     ) -> None:
         super().__init__(*sizes)
         self.rng, self.base, self.delta, self.margin = rng.copy(), base, delta, margin

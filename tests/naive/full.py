@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 Row = Sequence[float]
 DIGITS = Context(prec=50, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -10,10 +11,11 @@ NOTHING = Decimal("1e-40")
 
 
 class Twin:
-    """What all twins share: the number of actions, the horizon and the rows seen."""
+    """What all twins share: the number of actions, the horizon, the parameters, and the rows seen."""
 
-    def __init__(self, k: int, T: int) -> None:
+    def __init__(self, k: int, T: int, **parameters: Any) -> None:
         self.k, self.T = k, T
+        vars(self).update(parameters)
         self.rows: list[list[Decimal]] = []
 
     def acted(self, action: int) -> None:
@@ -33,15 +35,14 @@ class FollowTheLeader(Twin):
 class BirthdayTest(Twin):
     """Action 0 up to and including the first loss off the grid or seen before; then the leader of later rows."""
 
-    def __init__(self, k: int, T: int, grid: int | None = None) -> None:
-        super().__init__(k, T)
-        self.grid = T if grid is None else grid
+    grid: int | None = None
 
     def best(self) -> set[int]:
         points: list[int] = []
+        grid = self.grid or self.T
         for t, row in enumerate(self.rows):
-            scaled = Fraction(row[0]) * self.grid
-            on_grid = [i for i in range(1, self.grid + 1) if abs(scaled - i) <= Fraction(1, 10**6)]
+            scaled = Fraction(row[0]) * grid
+            on_grid = [i for i in range(1, grid + 1) if abs(scaled - i) <= Fraction(1, 10**6)]
             if not on_grid or on_grid[0] in points:
                 return argmin(self.k, self.rows[t + 1 :])
             points.append(on_grid[0])
@@ -51,9 +52,7 @@ class BirthdayTest(Twin):
 class FixedAction(Twin):
     """Always the same action."""
 
-    def __init__(self, k: int, T: int, action: int) -> None:
-        super().__init__(k, T)
-        self.action = action
+    action = 0
 
     def best(self) -> set[int]:
         return {self.action}
@@ -69,9 +68,7 @@ class Uniform(Twin):
 class Hedge(Twin):
     """w_a proportional to exp(-rate L_a), rate = sqrt(8 ln k / T) or as given."""
 
-    def __init__(self, k: int, T: int, rate: float | None = None) -> None:
-        super().__init__(k, T)
-        self.rate = rate
+    rate: float | None = None
 
     def mix(self) -> list[float]:
         with localcontext(DIGITS):
@@ -91,14 +88,12 @@ class HedgeAnytime(Twin):
 class AdaHedge(Twin):
     """Rate kappa ln k / Delta, where Delta sums delta_t = h_t - m_t over the rows."""
 
-    def __init__(self, k: int, T: int, kappa: str = "2") -> None:
-        super().__init__(k, T)
-        self.kappa = Decimal(kappa)
+    kappa = 2.0
 
     def rate(self, delta: Decimal) -> Decimal | None:
         """Infinite before there is any gap."""
         plain = rate(self.k, delta)
-        return None if plain is None else self.kappa * plain
+        return None if plain is None else Decimal(self.kappa) * plain
 
     def mix(self) -> list[float]:
         with localcontext(DIGITS):

@@ -42,7 +42,7 @@ class SimulationSuccessiveElimination(Twin):
         self.active = [a for a in self.active if a not in means or means[a] - radius <= min(means.values()) + radius]
 
 
-class Elimination(Twin):
+class SerflingElimination(Twin):
     """Stages: counts grow by half; forth and back; drop at the end of a stage."""
 
     def __init__(self, k: int, T: int, delta: float | None = None) -> None:
@@ -89,7 +89,7 @@ class Elimination(Twin):
         return {self.script[len(self.plays)]}
 
 
-class BettingElimination(Elimination):
+class BettingElimination(SerflingElimination):
     """The same order of stages; an action is dropped as soon as its betting interval lies above another's."""
 
     def __init__(self, k: int, T: int, delta: float | None = None) -> None:
@@ -115,7 +115,7 @@ class BettingElimination(Elimination):
         return {self.stretches[0].pop()}
 
 
-class BernsteinElimination(Elimination):
+class BernsteinElimination(SerflingElimination):
     """The same with the smaller of two radii, each at half the level."""
 
     def radius(self, a: int) -> float:
@@ -164,10 +164,7 @@ class BlockUCB(BlockTwin):
 class FrugalUCB(BlockTwin):
     """The docstring's formula, with the lower bound by plain bisection."""
 
-    def __init__(self, k: int, T: int, price: float = 1.0, scale: float = 1.0) -> None:
-        super().__init__(k, T)
-        self.price, self.scale = price, scale
-        self.shortest = max(1, math.floor(min(16 * price, 2 * math.sqrt(T / k))))
+    price, scale = 1.0, 1.0
 
     def index(self, a: int, times: float = 1.0) -> float:
         """Return the smallest q with n kl(m, q) <= scale (1 - n/T) ln max(1, times R / (k n))."""
@@ -182,7 +179,8 @@ class FrugalUCB(BlockTwin):
         return self.smallest({a: value + toll * (a != playing) for a, value in values.items()})
 
     def length(self, action: int) -> int:
-        return max(self.shortest, math.ceil(self.plays.count(action) / 2))
+        shortest = max(1, math.floor(min(16 * self.price, 2 * math.sqrt(self.T / self.k))))
+        return max(shortest, math.ceil(self.plays.count(action) / 2))
 
 
 @functools.cache
@@ -218,7 +216,7 @@ class Thrifty(FrugalUCB):
     """The formulas of docs/theory/thrifty.md, with the normal distribution of scipy."""
 
     def __init__(self, k: int, T: int, price: float = 0.0) -> None:
-        super().__init__(k, T, price, scale=0.7)
+        super().__init__(k, T, price=price)
         self.look, self.visit, self.hold = 0, 0.0, 0.0
         self.begun: dict[int, float] = {}
         self.promising, self.exploring, self.overruled = 0, False, False

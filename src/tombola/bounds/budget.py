@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tombola.bounds.common import growing_counts
+from tombola.bounds.common import counts_below, growing_counts
 
 
 def primal_dual(horizon: int, actions: int, resources: int, rate: float, delta: float) -> float:
@@ -44,7 +44,6 @@ def budget_epsilon(block: int, horizon: int, actions: int, resources: int, delta
     those of the pool, for all actions and resources at once (Bernasconi et al. 2025, proof of Theorem 4.5).
 
     block: i, a block of 2^i rounds.
-    delta: error probability of the confidence radii.
 
     >>> round(budget_epsilon(12, 2**16, 3, 1, 0.05), 4)
     0.1003
@@ -65,7 +64,6 @@ def budget_first_play(
     which has the rounds from 2^i + 1 on (Bernasconi et al. 2025, Theorem 4.5; erratum 16).
 
     rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
-    delta: error probability of the confidence radii.
     margin: margin of the rate in units of epsilon, 2 as printed, 3 in the corrected proof.
 
     >>> budget_first_play(2**16, 3, 1, 0.5, 0.05), budget_first_play(2**16, 3, 1, 0.1, 0.05)
@@ -86,7 +84,6 @@ def budget_simulation_printed(horizon: int, actions: int, resources: int, rate: 
     of 2^i rounds. Each epsilon_i lacks a factor 2^i (Bernasconi et al. 2025, Theorem 4.5, erratum 19).
 
     rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
-    delta: probability with which the bound may fail.
 
     >>> round(budget_simulation_printed(2**16, 3, 1, 0.5, 0.05))
     24143
@@ -110,7 +107,6 @@ def budget_simulation(
     loss by the end of play when less than 1 of the budget is left is not counted.
 
     rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
-    delta: probability with which the bound may fail.
     margin: margin of the rate in units of epsilon; 3 is enough to stay within the budget.
 
     >>> budget_simulation(2**12, 3, 1, 0.5, 0.05) == 2**12, budget_simulation(2**24, 3, 1, 0.5, 0.05) < 2**20
@@ -136,7 +132,6 @@ def lp_log(horizon: int, actions: int, resources: int, delta: float, growth: flo
     N is the number of linear programs, k that of actions, m that of resources; delta is shared by N (m+1) (2k+1) events
     of the proof.
 
-    delta: error probability of the confidence radii.
     growth: factor of the rows seen between two linear programs.
 
     >>> round(lp_log(1024, 3, 1, 0.05, 2.0), 3)
@@ -178,7 +173,6 @@ def serfling_lp_first_play(
     first one of a block with (B-1) / (rounds left) above its `bounds.budget.lp_margin`, for the budget B = rho T.
 
     rate: rho, the budget per round, the same for every resource; costs are in [0, 1].
-    delta: error probability of the confidence radii.
     growth: factor of the rows seen between two linear programs.
 
     >>> serfling_lp_first_play(4096, 3, 1, 0.5, 0.05), serfling_lp_first_play(500, 25, 1, 0.1, 0.05)
@@ -232,15 +226,6 @@ def next_solve(seen: int, horizon: int, growth: float) -> int:
     return max(seen + 1, math.floor(min(by_data, by_rest)))
 
 
-def _empirical_lp_blocks(horizon: int, growth: float) -> list[int]:
-    """Return the row counts at which EmpiricalLP solves, if every action fits."""
-    sizes, seen = [], 1
-    while seen < horizon:
-        sizes.append(seen)
-        seen = next_solve(seen, horizon, growth)
-    return sizes
-
-
 def empirical_lp(
     horizon: int,
     actions: int,
@@ -270,7 +255,7 @@ def empirical_lp(
     >>> round(empirical_lp(2**14, 3, 1, 0.5, 0.05)), round(empirical_lp(2**14, 3, 1, 0.5, 0.05, sampled=False))
     (5077, 4628)
     """
-    sizes = _empirical_lp_blocks(horizon, growth)
+    sizes = counts_below(horizon, 1, lambda seen: next_solve(seen, horizon, growth))
     log = math.log(max(1, len(sizes)) * (resources + 1) * (actions + 2) / delta)
     total, done, noise, lost, spread, eta = 1.0, 1, 0.0, 0.0, 0.0, 0.0
     for seen, following in pairwise(sizes):
@@ -291,8 +276,6 @@ def optimistic_log(horizon: int, actions: int, resources: int, delta: float) -> 
     r"""Return the logarithm g in the confidence radii of OptimisticLP.
 
     .. math:: g = \ln \frac{2 (k+1) (m+1) T}{\delta}
-
-    delta: error probability of the confidence radii.
 
     >>> round(optimistic_log(1024, 3, 1, 0.05), 3)
     12.7

@@ -19,8 +19,6 @@ def erm_printed(horizon: int, vc: int) -> float:
     Bernasconi et al. 2025, Theorem 5.3. With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be
     wrong every time (erratum 45).
 
-    vc: v, the VC dimension of the hypothesis class.
-
     >>> erm_printed(100, 100), round(erm_printed(100, 99), 1)
     (0.0, 79.8)
     """
@@ -33,8 +31,6 @@ def erm_corrected(horizon: int, vc: int) -> float:
     .. math:: 3 + 32 \sqrt{v T \ln (2 e T / v)}
 
     Bernasconi et al. 2025, Theorem 5.3, corrected by errata 41 and 45. `erm` is smaller.
-
-    vc: v, the VC dimension of the hypothesis class.
 
     >>> round(erm_corrected(10_000, 1))
     10570
@@ -49,8 +45,6 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
 
     docs/theory/classification.md: a union over the labellings of the pool, of which there are at most (e T / v)^v, and
     Serfling 1974; no ghost sample. With delay d it is follow the leader on the revealed rows.
-
-    vc: v, the VC dimension of the hypothesis class.
 
     >>> round(erm(10_000, 1))
     1421
@@ -86,9 +80,6 @@ def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
     .. math:: \frac{1}{2} \left(\sqrt{\frac{8 v}{n} \ln \frac{2 e n}{v}}
        + \sqrt{\frac{8}{n} \ln \frac{2}{\delta}}\right)
 
-    seen: n, number of rows observed.
-    vc: v, the VC dimension of the hypothesis class.
-
     >>> round(uniform_convergence_printed(1000, 1, 0.05), 3)
     0.217
     """
@@ -103,9 +94,6 @@ def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
 
     .. math:: \sqrt{\frac{4 (v \ln (2 e n / v) + \ln (4 / \delta))}{n}}
 
-    seen: n, number of rows observed.
-    vc: v, the VC dimension of the hypothesis class.
-
     >>> round(uniform_convergence_corrected(1000, 1, 0.05), 3)
     0.228
     """
@@ -119,9 +107,6 @@ def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float
     .. math:: \sqrt{\frac{(v \ln (e T / v) + \ln (2 / \delta)) f}{2 n}}, \qquad f = 1 - \frac{n - 1}{T}
 
     A union over at most (e T / v)^v labellings, and Serfling 1974.
-
-    seen: n, number of rows observed.
-    vc: v, the VC dimension of the hypothesis class.
 
     >>> round(uniform_convergence(1000, 10_000, 1, 0.05), 3)
     0.079

@@ -1,6 +1,7 @@
 """Parts shared by several bounds: cap, drift, counts, and sums in constant time."""
 
 import math
+from collections.abc import Callable
 
 # zeta(1/2), the constant term in the asymptotic series of the sum of 1/sqrt(n) for n = 1..N.
 ZETA_HALF = -1.4603545088095868
@@ -42,6 +43,15 @@ def harmonic(count: int) -> float:
     return math.log(count) + euler + 1 / (2 * count) - 1 / (12 * square) + 1 / (120 * square * square)
 
 
+def counts_below(horizon: float, first: int, following: Callable[[int], int]) -> list[int]:
+    """Return the counts first, following(first), .. below the horizon."""
+    found, n = [], first
+    while n < horizon:
+        found.append(n)
+        n = following(n)
+    return found
+
+
 def growing_counts(horizon: int, growth: float) -> list[int]:
     """Return the row counts below T, from 1, that grow by a factor, rounded down.
 
@@ -50,11 +60,7 @@ def growing_counts(horizon: int, growth: float) -> list[int]:
     >>> growing_counts(12, 1.5)
     [1, 2, 3, 4, 6, 9]
     """
-    found, n = [], 1
-    while n < horizon:
-        found.append(n)
-        n = max(n + 1, int(growth * n))
-    return found
+    return counts_below(horizon, 1, lambda n: max(n + 1, int(growth * n)))
 
 
 def drift(horizon: int, actions: int) -> float:

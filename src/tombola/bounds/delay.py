@@ -36,7 +36,6 @@ def simulation_printed(horizon: int, actions: int, delay: int = 0, base: _Regret
 
     Bernasconi et al. 2025, Theorem 4.2. The proof has gaps (errata 8 to 11); `simulation` is the proved bound.
 
-    delay: d, constant delay of the feedback, in rounds.
     base: R, function of the horizon that bounds the regret of the base learner on i.i.d. rows; None is that of follow
         the leader.
 
@@ -59,7 +58,6 @@ def simulation(horizon: int, actions: int, delay: int = 0, base: _RegretBound | 
     The proof covers LemmaSchedule(d) and GrowingSchedule(2), not PaperSchedule (docs/theory/delay.md, section 2). With
     GrowingSchedule(2) a delay adds only d (Theorem 3 there): `Simulation.bound` returns that smaller bound.
 
-    delay: d, constant delay of the feedback, in rounds.
     base: R, function of the horizon that bounds the regret of the base learner on i.i.d. rows; None is that of follow
         the leader.
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from tombola._types import Floats
-from tombola.bounds.common import capped, drift
+from tombola.bounds.common import capped, counts_below, drift
 
 # Length of the first block of an action, in switching prices, so that the block outweighs the switch.
 _STRETCH = 16.0
@@ -42,8 +42,6 @@ def frugal_first_block(horizon: int, actions: int, price: float = 1.0) -> int:
 
     .. math:: \max \left(1, \left\lfloor \min (16 \, \mathrm{price}, 2 \sqrt{T / k}) \right\rfloor\right)
 
-    price: cost of a switch, in losses.
-
     >>> frugal_first_block(2**14, 2), frugal_first_block(2**14, 2, price=0.0)
     (16, 1)
     """
@@ -56,10 +54,7 @@ def _frugal_counts(horizon: int, block: int, growth_divisor: int = _FRUGAL_GROWT
     >>> _frugal_counts(100, 16), _frugal_counts(16, 1, growth_divisor=8)
     ([16, 32, 48, 72], [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15])
     """
-    counts = [block]
-    while (following := counts[-1] + max(block, -(-counts[-1] // growth_divisor))) < horizon:
-        counts.append(following)
-    return [count for count in counts if count < horizon]
+    return counts_below(horizon, block, lambda n: n + max(block, -(-n // growth_divisor)))
 
 
 def growing_block_switches(
@@ -82,8 +77,6 @@ def growing_block_switches(
 def frugal_switches(horizon: int, actions: int, price: float = 1.0) -> float:
     """Bound the number of switches of FrugalUCB by the number of its blocks.
 
-    price: cost of a switch, in losses.
-
     >>> round(frugal_switches(2**16, 2), 1)
     39.1
     """
@@ -99,7 +92,6 @@ def frugal_ucb(horizon: int, actions: int, price: float = 1.0, scale: float = 1.
     `bounds.frugal.frugal_first_block`, H_T = 1 + 1/2 + .. + 1/T, and S the bound `frugal_switches`. For scale 1, A + B
     is at most 8.1 sqrt(k T). Without the last term the bound is at most T.
 
-    price: cost of a switch, in losses.
     scale: parameter of FrugalUCB: factor of the exploration term in the index.
 
     >>> round(frugal_ucb(2**16, 2)), round(frugal_ucb(2**16, 10))
@@ -118,8 +110,6 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
     E is `thrifty_exploration_budget`: the budget itself, and as much again for playing the smallest index. H_T = 1 +
     1/2 + .. + 1/T, and S is the bound `bounds.frugal.growing_block_switches` on the number of switches
     (docs/theory/thrifty.md). Without the last term the bound is at most T.
-
-    price: cost of a switch, in losses.
 
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)

@@ -7,7 +7,7 @@ one round to the next. `delta` is the error probability of elimination; None is 
 
 import math
 
-from tombola.bounds.common import capped, drift
+from tombola.bounds.common import capped, counts_below, drift
 
 
 def elimination_counts(horizon: int, actions: int, delta: float | None = None) -> list[int]:
@@ -15,9 +15,7 @@ def elimination_counts(horizon: int, actions: int, delta: float | None = None) -
 
     Each is half as large again as the one before. The first is the smallest with twice Hoeffding's radius below 1,
     before which nothing can be dropped, but at most T/k. The last is below T/2, since two actions must reach it in
-    time.
-
-    delta: probability that the best action is dropped; None is 1/T.
+    time. `delta` is the probability that the best action is dropped; None is 1/T.
 
     >>> elimination_counts(1000, 2, delta=0.1)
     [11, 17, 26, 39, 59, 89, 134, 201, 302, 453]
@@ -35,7 +33,6 @@ def elimination_log(decisions: int, horizon: int, actions: int, delta: float | N
     .. math:: L = \ln \frac{k S}{\delta}
 
     decisions: S, number of times at which actions may be dropped.
-    delta: probability that the best action is dropped; None is 1/T.
 
     >>> round(elimination_log(10, horizon=1000, actions=2, delta=0.1), 3)
     5.298
@@ -50,8 +47,6 @@ def elimination_switches(horizon: int, actions: int, delta: float | None = None)
 
     S is the length of `bounds.switching.elimination_counts`. The result is at most T - 1.
 
-    delta: probability that the best action is dropped; None is 1/T.
-
     >>> elimination_switches(2**16, 2)
     19
     """
@@ -65,9 +60,6 @@ def elimination(horizon: int, actions: int, price: float = 1.0, delta: float | N
 
     L is `bounds.switching.elimination_log`. The bound is of order sqrt(k T ln T), where Theorem 4.9 of Bernasconi et
     al. 2025 has sqrt(k T (ln T)^3).
-
-    price: cost of a switch, in losses.
-    delta: probability that the best action is dropped; None is 1/T.
 
     >>> round(elimination(10**6, 2))
     24674
@@ -104,8 +96,6 @@ def simulation_elimination(horizon: int, actions: int, price: float = 1.0) -> fl
     its proof: rounds of block i cost at most 4 e_{i-1} each, since an action that was not dropped after block i-1 is
     worse by no more. The rounds before cost at most 1 each. Block i has 2^i rounds, i_0 = ceil(log2 k). Without the
     switches the bound is at most T, and at any usual horizon it is T.
-
-    price: cost of a switch, in losses.
 
     >>> simulation_elimination(2**16, 2)
     65567.0
@@ -151,8 +141,6 @@ def exp3_block(horizon: int, actions: int, price: float = 1.0) -> int:
 
     .. math:: \left\lceil (2 \, \mathrm{price})^{2/3} \left(\frac{T}{2 k \ln k}\right)^{1/3} \right\rceil
 
-    price: cost of a switch, in losses.
-
     >>> exp3_block(2**16, 2)
     46
     """
@@ -170,7 +158,6 @@ def batched_exp3(horizon: int, actions: int, price: float = 1.0, block: int | No
     for N blocks of B rounds. It is Exp3 on the losses of whole blocks (Arora, Dekel and Tewari 2012, on mini-batches;
     `bounds.exp3`).
 
-    price: cost of a switch, in losses.
     block: B; None is the best one for the bound.
 
     >>> round(batched_exp3(2**16, 2))
@@ -188,8 +175,6 @@ def tsallis_block(number: int, actions: int, price: float = 1.0) -> int:
 
     It is ceil(1.5 price sqrt(n / k)).
 
-    price: cost of a switch, in losses.
-
     >>> [tsallis_block(n, actions=2) for n in (1, 4, 5, 400)]
     [2, 3, 3, 22]
     """
@@ -205,8 +190,6 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     B_n is the length of block n (`bounds.switching.tsallis_block`), eta_n = sqrt(8 / n) / B_n its learning rate, and N
     the number of blocks up to the horizon. It is of order (price k)^(1/3) T^(2/3) + sqrt(k T) (Rouyer, Seldin and
     Cesa-Bianchi 2021; the constants are from our own proof).
-
-    price: cost of a switch, in losses.
 
     >>> round(tsallis_switching(2**16, 2))
     7680
@@ -225,10 +208,7 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
 
 def _grown(first: int, horizon: int) -> list[int]:
     """The counts from `first` on that are below T/2, but at least one."""
-    counts = [first]
-    while 2 * -(-3 * counts[-1] // 2) < horizon:
-        counts.append(-(-3 * counts[-1] // 2))
-    return counts
+    return counts_below(horizon / 2, first, lambda n: -(-3 * n // 2)) or [first]
 
 
 def _radius(horizon: int, actions: int, block: int) -> float:

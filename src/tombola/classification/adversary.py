@@ -38,10 +38,7 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
     """Play the Littlestone adversary: force a mistake in every round.
 
     The number of rounds is the Littlestone dimension of the class, and the labels of all rounds agree with one of its
-    hypotheses. The learner must be deterministic, given its seed.
-
-    hypotheses: class that the labels are taken from.
-    seed: of the learner.
+    hypotheses. The learner must be deterministic, given its `seed`.
 
     >>> from tombola.classification import ERM
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
@@ -53,13 +50,18 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
     distinct = {tuple(row): index for index, row in reversed(list(enumerate(array.tolist())))}
     trees, alive = MistakeTrees(columns), sum(1 << index for index in distinct.values())
     rounds = trees.depth(alive)
-    predictor = learner.start(max(rounds, 1), 1, RngStreams(seed).learner(learner))
+    if rounds == 0:
+        raise ParameterError(
+            f"attack: a class of Littlestone dimension 0 forces no mistake, got {hypotheses!r}; "
+            "give a class with two different hypotheses."
+        )
+    predictor = learner.start(rounds, 1, RngStreams(seed).learner(learner))
     record: list[tuple[float, int, int]] = []
     for _ in range(rounds):
         point = trees.question(alive)
         label = _contradict(predictor, float(point), record)
         alive = trees.split(alive, point)[label]
-    return _done(record, hypotheses)
+    return _attack_of(record)
 
 
 def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Attack:
@@ -96,7 +98,7 @@ def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Atta
             low = point
         else:
             high = point
-    return _done(record)
+    return _attack_of(record)
 
 
 def _predicted_label(predictor: Predictor, point: int) -> int:
@@ -112,11 +114,6 @@ def _contradict(predictor: Predictor, point: float, record: list[tuple[float, in
     return 1 - predicted
 
 
-def _done(record: list[tuple[float, int, int]], hypotheses: FiniteClass | None = None) -> Attack:
-    if not record:
-        raise ParameterError(
-            f"attack: a class of Littlestone dimension 0 forces no mistake, got {hypotheses!r}; "
-            "give a class with two different hypotheses."
-        )
+def _attack_of(record: list[tuple[float, int, int]]) -> Attack:
     points, labels, predictions = zip(*record, strict=True)
     return Attack(LabelledPool(points, labels), np.array(predictions, np.int64))

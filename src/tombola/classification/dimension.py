@@ -20,10 +20,7 @@ _MAX_STEPS = 1_000_000
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
     """Return a hypothesis class as an array of labels, shape (hypotheses, points).
 
-    Raises ParameterError if it is not a matrix of 0 and 1 with at least one row and column.
-
-    owner: function or class of the user, for the message.
-    matrix: labels 0 and 1, shape (hypotheses, points), as lists or an array.
+    Raises ParameterError, in the name of `owner`, for anything but a matrix of 0 and 1 with a row and a column.
     """
     try:
         array = np.array(matrix)
@@ -42,10 +39,7 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
     """Return a class as bit sets: all hypotheses, and those with label 1 by point.
 
     Bit i stands for hypothesis i. Equal hypotheses and equal points count once. Raises ParameterError if there are more
-    than 4096 hypotheses.
-
-    owner: function or class of the user, for the message.
-    matrix: labels 0 and 1, shape (hypotheses, points), as lists or an array.
+    than 4096 hypotheses. Parameters as `class_matrix`.
     """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
     if distinct.shape[0] > _MAX_HYPOTHESES:
@@ -120,16 +114,11 @@ class MistakeTrees:
         """Return the index of the point at which an adversary should ask for the label.
 
         The smaller of the Littlestone dimensions of both parts of `split` is largest there.
-
-        alive: bit set of the hypotheses that agree with all labels so far.
         """
         return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.split(alive, x)))
 
     def split(self, alive: int, point: int) -> tuple[int, int]:
-        """Return the hypotheses of `alive` with label 0 and with label 1 at a point.
-
-        alive: hypotheses, as a bit set like both results.
-        """
+        """Return the hypotheses of `alive` with label 0 and with label 1 at a point."""
         return alive & ~self.columns[point], alive & self.columns[point]
 
     def _search(self, alive: int) -> int:

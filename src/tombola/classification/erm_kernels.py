@@ -65,8 +65,6 @@ def predict_all(
     """Predict the label of every round by ERM; learn labels when they arrive.
 
     tree, dp: a new tree, and a new minimiser; changed in place.
-    order: row of each round.
-    arrivals: rounds at which the labels arrive.
     labels: output, predicted label of each round, shape (rounds,).
     """
     revealed = 0

@@ -3,11 +3,12 @@
 Angluin 1988; Littlestone 1988; Ben-David et al. 2009.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from tombola._types import Floats, RngState
+from tombola._types import Floats, Integers, RngState
 from tombola.classification.classes.finite import FiniteClass
 from tombola.classification.dimension import MistakeTrees, columns_of
 from tombola.classification.learner import LabelLearner
@@ -32,25 +33,8 @@ class Halving(LabelLearner):
 
     hypotheses: FiniteClass
 
-    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_HalvingPredictor":
-        return _HalvingPredictor(self.hypotheses)
-
-
-class _HalvingPredictor:
-    """Hold the consistent hypotheses, and predict by their majority."""
-
-    def __init__(self, hypotheses: FiniteClass) -> None:
-        self._class = hypotheses
-        self._alive = np.ones(hypotheses.size, bool)
-
-    def predict(self, row: Floats) -> tuple[int, float]:
-        votes = self._class.array[self._alive, self._class.point_of(row)]
-        return int(2 * votes.sum() > votes.size), 1.0
-
-    def learn(self, row: Floats, label: int, weight: float) -> None:
-        self._alive &= self._class.array[:, self._class.point_of(row)] == label
-        if not self._alive.any():
-            self._alive[:] = True
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ConsistentPredictor":
+        return _ConsistentPredictor(self.hypotheses, self.hypotheses.array, int.bit_count)
 
 
 @dataclass(frozen=True)
@@ -71,23 +55,26 @@ class StandardOptimal(LabelLearner):
 
     hypotheses: FiniteClass
 
-    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_OptimalPredictor":
-        return _OptimalPredictor(self.hypotheses)
+    def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ConsistentPredictor":
+        _, columns = columns_of("StandardOptimal", self.hypotheses.array)
+        return _ConsistentPredictor(
+            self.hypotheses, np.unique(self.hypotheses.array, axis=0), MistakeTrees(columns).depth
+        )
 
 
-class _OptimalPredictor:
-    """Hold the consistent hypotheses and the depths of their mistake trees."""
+class _ConsistentPredictor:
+    """Predict the label whose consistent hypotheses are larger in `size`; a tie is a 0.
 
-    def __init__(self, hypotheses: FiniteClass) -> None:
-        self._class = hypotheses
-        self._distinct = np.unique(hypotheses.array, axis=0)
-        self._everyone, columns = columns_of("StandardOptimal", hypotheses.array)
-        self._trees = MistakeTrees(columns)
-        self._alive = self._everyone
+    Sets of hypotheses are bit sets; the hypotheses are the rows of `matrix`.
+    """
+
+    def __init__(self, hypotheses: FiniteClass, matrix: Integers, size: Callable[[int], int]) -> None:
+        self._class, self._matrix, self._size = hypotheses, matrix, size
+        self._alive = self._everyone = (1 << len(matrix)) - 1
 
     def predict(self, row: Floats) -> tuple[int, float]:
         ones = self._ones(row)
-        return int(self._trees.depth(self._alive & ones) > self._trees.depth(self._alive & ~ones)), 1.0
+        return int(self._size(self._alive & ones) > self._size(self._alive & ~ones)), 1.0
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
         ones = self._ones(row)
@@ -95,7 +82,7 @@ class _OptimalPredictor:
         self._alive = self._alive or self._everyone
 
     def _ones(self, row: Floats) -> int:
-        return sum(1 << int(h) for h in np.flatnonzero(self._distinct[:, self._class.point_of(row)]))
+        return sum(1 << int(h) for h in np.flatnonzero(self._matrix[:, self._class.point_of(row)]))
 
 
 @dataclass(frozen=True)

@@ -135,13 +135,7 @@ class LabelFeedback(FeedbackModel):
         return outcome[1] if action != outcome[0] else 0.0
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        """Return {"label": label of smaller loss}; the label is 0 if they are equal.
-
-        The dictionary has the keyword arguments of `Session.observe`.
-
-        losses: of both labels in the row.
-        action, costs: not used.
-        """
+        """Return {"label": label of smaller loss}; the label is 0 if they are equal."""
         return {"label": int(losses[1] < losses[0])}
 
 

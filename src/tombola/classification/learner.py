@@ -19,16 +19,10 @@ class Predictor(Protocol):
     """
 
     def predict(self, row: Floats) -> tuple[int, float]:
-        """Return the predicted label of a row and its probability (NaN if unknown).
-
-        row: features of the row, shape (d,).
-        """
+        """Return the label of a row of features, shape (d,), and its probability or NaN."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Update with the true label of a row; `weight` is the loss of a wrong prediction.
-
-        row: features of the row, shape (d,).
-        """
+        """Update with the true label of a row; `weight` is the loss of a mistake."""
 
 
 @dataclass(frozen=True)

@@ -80,45 +80,40 @@ def _features(values: Any) -> Floats:
             f"LabelledPool: features must be a table with at least one row and one column, got shape {array.shape}; "
             "write for example LabelledPool([[0.5], [0.7]], [0, 1])."
         )
-    wrong = ~np.isfinite(table)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise PoolError(
-            f"LabelledPool: features must be finite, got {table[row, column]} in row {row}, column {column}; "
-            "fill in what is missing, or leave out the row."
-        )
+    _check_values("features", "finite", table, np.isfinite(table), "fill in what is missing")
     return np.ascontiguousarray(table + 0.0)
 
 
 def _labels(values: Any, rows: int) -> Integers:
-    array = _numbers("labels", values)
-    if array.shape != (rows,):
-        raise PoolError(
-            f"LabelledPool: labels must be one 0 or 1 for each of the {rows} rows, got shape {array.shape}; "
-            "give every row its label."
-        )
-    wrong = (array != 0) & (array != 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise PoolError(
-            f"LabelledPool: labels must be 0 or 1, got {array[row]} in row {row}; "
-            "write for example labels == labels.max() for two classes or one against the rest."
-        )
+    array = _one_per_row("labels", values, rows)
+    fix = "write for example labels == labels.max() for two classes or one against the rest"
+    _check_values("labels", "0 or 1", array, np.isin(array, (0, 1)), fix)
     return array.astype(np.int64)
 
 
 def _weights(values: Any, rows: int) -> Floats:
     if values is None:
         return np.ones(rows)
-    array = _numbers("weights", values).astype(np.float64)
-    wrong = ~((array > 0) & (array <= 1))
-    if array.shape != (rows,) or wrong.any():
-        came = f"shape {array.shape}" if array.shape != (rows,) else f"{array[int(np.argmax(wrong))]}"
-        raise PoolError(
-            f"LabelledPool: weights must be one number above 0 and at most 1 for each of the {rows} rows, got {came}; "
-            "divide them by the largest."
-        )
+    array = _one_per_row("weights", values, rows).astype(np.float64)
+    _check_values("weights", "above 0 and at most 1", array, (array > 0) & (array <= 1), "divide them by the largest")
     return round_weight(array)
+
+
+def _one_per_row(name: str, values: Any, rows: int) -> NDArray[Any]:
+    array = _numbers(name, values)
+    if array.shape != (rows,):
+        raise PoolError(
+            f"LabelledPool: {name} must be one number for each of the {rows} rows, got shape {array.shape}; "
+            "give every row its own."
+        )
+    return array
+
+
+def _check_values(name: str, expected: str, values: NDArray[Any], valid: NDArray[np.bool_], fix: str) -> None:
+    """Raise PoolError at the first value that is not valid."""
+    for row, *column in np.argwhere(~valid)[:1].tolist():
+        place = f"row {row}, column {column[0]}" if column else f"row {row}"
+        raise PoolError(f"LabelledPool: {name} must be {expected}, got {values[(row, *column)]} in {place}; {fix}.")
 
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:

@@ -28,8 +28,6 @@ def predict_all(
     The accumulators hold losses of learner and best hypothesis, and counts of both labels. LearnerError for anything
     but a learner of labels.
 
-    rows: row of each round.
-    arrivals: rounds at which the labels arrive.
     marks: rounds, from 1, at which totals are recorded.
     per_round: whether to record prediction, probability and loss of every round too.
     """
@@ -57,12 +55,7 @@ def predict_all(
 
 
 def best_losses(learner: LabelLearner, pool: LabelledPool, rows: Order) -> Floats:
-    """Return the loss in every round of the best hypothesis, shape (rounds,).
-
-    It is the hypothesis of the learner's class with the smallest loss on the whole pool.
-
-    rows: row of each round, from 0.
-    """
+    """Return the losses of the best hypothesis on the whole pool, shape (rounds,)."""
     best: Floats = (learner.hypotheses.best_labels(pool) != pool.labels) * pool.weights
     return best[rows]
 

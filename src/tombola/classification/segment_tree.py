@@ -103,8 +103,6 @@ def _aligned(*shape: int) -> Floats:
 def bits_of(values: Floats, place: int) -> np.uint64:
     """Return a 64-bit key of values[place] that preserves the order of numbers.
 
-    place: index into `values`.
-
     >>> numbers = np.array([-2.0, -0.0, 0.0, 1e-300, 3.0])
     >>> [int(bits_of(numbers, place)) >> 48 for place in range(5)]
     [16383, 32768, 32768, 33189, 49160]

@@ -22,12 +22,9 @@ from tombola.classification.segment_tree import NO_NODE, ROOT, Tree, child, comb
 from tombola.engine.intrinsics import no_inline
 from tombola.rng import uniform
 
-# Codes of the tie rules "first", "last" and "random" in kernels, which compare integers.
-_FIRST, _LAST, _RANDOM = 0, 1, 3
-# Code of the tie rule "middle". Rules with this or a larger code ("middle", "random") recompute the minimiser after
-# every row; the others only after a mistake.
-MIDDLE = 2
-# Name of a tie rule (which of several minimisers predicts) -> its integer code in kernels.
+# Codes of the tie rules in kernels, which compare integers. From MIDDLE on, a rule recomputes the minimiser after every
+# row; the others do so only after a mistake.
+_FIRST, _LAST, MIDDLE, _RANDOM = range(4)
 RULES = {"first": _FIRST, "last": _LAST, "middle": MIDDLE, "random": _RANDOM}
 # Positions in `SwitchDP.place`: index of the feature that has the cuts; label below all cuts; number of cuts; 1 if the
 # minimiser must be computed again, else 0.
@@ -55,12 +52,7 @@ class SwitchDP(NamedTuple):
 
 
 def new_switch_dp(rule: int, entries: int, switches: int) -> SwitchDP:
-    """Return the minimiser before the first row, which labels everything 0.
-
-    rule: code of the tie rule, a value of RULES.
-    entries: number of possible first labels: 1 for label 0 only, 2 for both.
-    switches: largest number of cuts.
-    """
+    """Return the minimiser before the first row, which labels everything 0."""
     return SwitchDP(rule=rule, entries=entries, place=INITIAL_PLACE.copy(), cuts=np.zeros(switches))
 
 

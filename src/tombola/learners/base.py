@@ -1,18 +1,9 @@
 """Base classes of learners.
 
-A learner is a frozen dataclass of parameters. `init` returns its first state, a named tuple of numbers and arrays.
-The kernels are static methods over that state; Numba compiles them, and they also run as plain Python:
-
-    act(state, rng) -> (action, probability)     Learner: the action of the round and its probability
-    mix(state, mix)                              MixedLearner: write the probability of every action into `mix`
-    observe(state, losses)                       feedback "full": the losses of all actions, shape (k,)
-    observe(state, round, losses)                the same, with the round in which the row was played, from 1
-    observe(state, action, probability, loss)    feedback "bandit": the loss of the action played
-    needs_plan(state) -> bool                    optional: call `plan` before the next round
-
-Arguments are passed by name: a kernel lists those it needs, in any order, and other names are rejected.
-Every number of the state is float64 inside. Values that change are arrays, even single numbers.
-Feedback may be late, out of order or missing, so `act` must not assume that earlier rounds were answered.
+Kernels are static methods over the state of a learner; Numba compiles them, and they also run as plain Python. Their
+arguments are passed by name: a kernel lists those it needs, in any order, and other names are rejected. Every number of
+the state is float64 inside. Feedback may be late, out of order or missing, so `act` must not assume that earlier rounds
+were answered.
 """
 
 import inspect
@@ -24,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from tombola._types import Floats, RngState
 from tombola.errors import LearnerError
+from tombola.learners.parameters import Checked
 
 # Kind of feedback of a learner: "full" reveals the losses of all actions, "bandit" the loss of the action played.
 Feedback = Literal["full", "bandit"]
@@ -58,7 +50,7 @@ _KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Learner(ABC):
+class Learner(Checked, ABC):
     """Base class of learners that return one action.
 
     Subclass it as a frozen dataclass with the class attribute `feedback`, and define:
@@ -119,7 +111,7 @@ class Learner(ABC):
         """
         return False
 
-    def plan(self, state: Any, rng: RngState) -> None:  # noqa: B027 - most learners never plan
+    def plan(self, state: Any, rng: RngState) -> None:
         """Compute between two rounds in plain Python; write the result into `state`.
 
         It is called when `needs_plan` returns True, for work that cannot be compiled, such as an LP.
@@ -157,9 +149,7 @@ class Learner(ABC):
 
         None means that no bound is proved for these arguments; most are proved without delay only. Learners for
         switching costs include the price of their switches, in losses. An override lists the parameters it needs, in
-        any order: they are passed by name.
-
-        delay: constant delay of the feedback, in rounds.
+        any order: they are passed by name. `delay` is the constant delay of the feedback, in rounds.
         """
         return None
 

@@ -5,10 +5,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Learner, MixedLearner
+from tombola.learners.parameters import integer
 from tombola.rng import integers
 
 
@@ -58,13 +58,10 @@ class FixedAction(Learner):
     [1, 1, 1]
     """
 
-    action: int
+    action: int = integer(least=0)
     feedback: ClassVar[Feedback] = "full"
     learns: ClassVar[bool] = False
     names_actions: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _validate.integer("FixedAction", "action", self.action, least=0)
 
     def init(self, actions: int, horizon: int) -> _FixedState:
         if self.action >= actions:
@@ -93,7 +90,6 @@ class RandomFixedAction(Learner):
     """Draw one action uniformly and play it in every round; ignore all feedback.
 
     Its expected regret over T rounds is T times (mean loss, averaged over the actions, minus that of the best action).
-
 
     >>> from tombola import Pool, play
     >>> play(RandomFixedAction(), Pool([[1.0, 0.0]] * 5), switching_price=10.0, seed=1).switches

@@ -156,12 +156,8 @@ def has_bound(kind: Any) -> bool:
     >>> has_bound(learners.UCB1), has_bound(learners.Simulation), has_bound(learners.ThompsonSampling)
     (True, True, False)
     """
-    for parameters in (
-        {},
-        {"base": learners.Hedge()},
-        {"base": learners.UCB1()},
-        {"base": learners.Hedge(), "delay": 0},
-    ):
+    full, bandit = {"base": learners.Hedge()}, {"base": learners.UCB1()}
+    for parameters in ({}, full, bandit, {**full, "delay": 0}):
         try:
             learner = kind(**parameters)
         except (ParameterError, TypeError):  # it needs other parameters

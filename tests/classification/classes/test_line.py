@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from label_cases import EXTREME_NUMBERS, TIES, predict_live
+from label_cases import EXTREME_NUMBERS, TIES, arrivals, predict_live
 from naive.classes import LineTwin
 from tombola import Session, play
 from tombola.classification import ERM, Intervals, LabelledPool, Stumps, Thresholds, Unions
 from tombola.classification.classes.line import LineClass
-from tombola.delay import resolve_delays
 from tombola.engine.compiler import interpreted
 from tombola.rng import RngStreams, uniform
 
@@ -37,12 +36,9 @@ def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, d
             return uniform(rng)
 
     twin = LineTwin(*sizes, learner.ties, toss)
-    lags = resolve_delays(delay, pool.rows)
-    due = [s + (lags if isinstance(lags, int) else int(lags[s])) + 1 for s in range(pool.rows)]
     predictions = []
-    for t in range(pool.rows):
-        for s in sorted((s for s in range(pool.rows) if due[s] == t), key=lambda s: (due[s], s)):
-            row = order[s]
+    for t, arrived in enumerate(arrivals(pool, delay)):
+        for row in order[arrived]:
             twin.learn(pool.features[row].tolist(), int(pool.labels[row]), float(pool.weights[row]))
         predictions.append(twin.predict(pool.features[order[t]].tolist()))
     return predictions

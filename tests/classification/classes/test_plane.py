@@ -1,12 +1,13 @@
 """ERM in the plane finds the least error, and keeps it."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 from naive import classes as naive
-from tombola.classification import Halfplanes, LabelledPool, Rectangles
+from tombola.classification import Halfplanes, HypothesisClass, LabelledPool, Rectangles
 
 
 def test_growth_in_plane_bounds_what_is_found() -> None:
@@ -21,16 +22,18 @@ def test_growth_in_plane_bounds_what_is_found() -> None:
         assert len(planes) == Halfplanes().growth(points)
 
 
-@pytest.mark.parametrize("plain_class", ["rectangles", "halfplanes"])
-def test_plane_finds_least_error(plain_class: str) -> None:
+BOTH = [(Rectangles(), naive.rectangle_error), (Halfplanes(), naive.halfplane_error)]
+
+
+@pytest.mark.parametrize(("hypotheses", "truth"), BOTH, ids=repr)
+def test_plane_finds_least_error(hypotheses: HypothesisClass, truth: Any) -> None:
     generator = np.random.default_rng(5)
-    hypotheses = Rectangles() if plain_class == "rectangles" else Halfplanes()
-    for trial in range(40 if plain_class == "rectangles" else 12):
-        rows = int(generator.integers(1, 12 if plain_class == "rectangles" else 8))
+    trials, most = (40, 12) if hypotheses == Rectangles() else (12, 8)
+    for trial in range(trials):
+        rows = int(generator.integers(1, most))
         table = generator.integers(0, 3, (rows, 2)).astype(float)
         labels, weights = generator.integers(0, 2, rows), generator.choice([0.25, 0.5, 1.0], rows)
         pool = LabelledPool(table, labels, weights)
-        truth = naive.rectangle_error if plain_class == "rectangles" else naive.halfplane_error
         expected = truth(table.tolist(), labels.tolist(), weights.tolist())
         got = naive.error_of(hypotheses.best_labels(pool).tolist(), labels.tolist(), weights.tolist())
         assert got == expected, trial
@@ -39,16 +42,13 @@ def test_plane_finds_least_error(plain_class: str) -> None:
 def test_plane_keeps_minimiser_round_by_round() -> None:
     """After every row the hypothesis in force has least error on what was seen, also where no search is done."""
     generator = np.random.default_rng(6)
-    for hypotheses in (Rectangles(), Halfplanes()):
+    for hypotheses, truth in BOTH:
         table, labels = generator.integers(0, 3, (9, 2)).astype(float), generator.integers(0, 2, 9)
         searcher = hypotheses.online_erm("first", 9, 2)
         rng = np.zeros(4, np.uint64)
         for t in range(9):
             given = [searcher.predict(row, rng) for row in table[:t]]
-            truth = naive.rectangle_error if isinstance(hypotheses, Rectangles) else naive.halfplane_error
-            if t:
-                assert naive.error_of(given, labels[:t].tolist(), [1.0] * t) == truth(
-                    table[:t].tolist(), labels[:t].tolist(), [1.0] * t
-                )
+            seen = labels[:t].tolist(), [1.0] * t
+            assert t == 0 or naive.error_of(given, *seen) == truth(table[:t].tolist(), *seen)
             searcher.predict(table[t], rng)
             searcher.learn(table[t], int(labels[t]), 1.0)

@@ -27,11 +27,7 @@ from tombola.learners import (
     TsallisSwitching,
 )
 from tombola.learners.base import Learner
-from tombola.learners.reductions.optimistic import (
-    _compile_simulation,
-    _SimulatedHistory,
-    keep_probabilities,
-)
+from tombola.learners.reductions.optimistic import _compile_simulation, keep_probabilities
 from tombola.learners.switching.frugal_ucb import lower_index
 from tombola.rng import new_rng
 from twin_cases import OPTIMISTIC, Case, after, each_case, follow
@@ -73,9 +69,7 @@ def test_simulated_mean_is_the_index() -> None:
     assert share[0] == 0.0, "an action that never lost has nothing to keep"
     memory, run = _compile_simulation(Listener(), 2, 64, compiled=compiles())
     sums = memory.copy()
-    run(
-        sums, new_rng(np.random.SeedSequence(1)), _SimulatedHistory(state.past, state.known, share), 40_000, np.zeros(2)
-    )
+    run(sums, new_rng(np.random.SeedSequence(1)), state.past, state.known, share, 40_000, np.zeros(2))
     count, total = sums[sums.size - 4 : sums.size - 2]
     assert count == 40_000
     assert 0.6 < expected < 0.75

@@ -11,6 +11,7 @@ from tombola._formatting import plural
 from tombola._types import Floats, Integers, RngState
 from tombola.classification.pool import LabelledPool
 from tombola.errors import PoolError
+from tombola.learners.parameters import Checked
 from tombola.rng import new_rng
 
 # Rule that selects one of several hypotheses of smallest error: the first, last or middle one in the order of the
@@ -22,22 +23,17 @@ class OnlineERM(Protocol):
     """Protocol of an empirical risk minimiser (ERM) that is updated row by row."""
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        """Add the label of a row; `weight` in (0, 1] is the loss of a wrong prediction.
-
-        row: features of the row, shape (d,).
-        """
+        """Add a row of features, shape (d,); `weight` in (0, 1] is the loss of a mistake."""
 
     def predict(self, row: Floats, rng: RngState) -> int:
         """Return the label of a row by a hypothesis of smallest error so far.
 
         Only the tie rule "random" draws from `rng`.
-
-        row: features of the row, shape (d,).
         """
 
 
 @dataclass(frozen=True)
-class HypothesisClass(ABC):
+class HypothesisClass(Checked, ABC):
     """Base class of hypothesis classes: functions from features to labels 0 and 1.
 
     Subclasses are frozen dataclasses; they implement `vc` and `online_erm`, and may override the others.
@@ -61,7 +57,7 @@ class HypothesisClass(ABC):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> OnlineERM:
         """Return a new empirical risk minimiser (ERM) of the class, without rows.
 
-        ties: tie rule, one of the class attribute `ties`: which of several hypotheses of smallest error predicts.
+        ties: tie rule, one of the class attribute `ties`.
         horizon: largest number of rows that it will learn.
         dimensions: number of features of a row.
         """

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.classification.classes.base import HypothesisClass, Ties
 from tombola.errors import ParameterError
+from tombola.learners.parameters import real
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Estimator(HypothesisClass):
     """
 
     model: Any
-    growth_factor: float = 1.25
+    growth_factor: float = real(1.25, least=1)
     dimension: int | None = None
 
     def __post_init__(self) -> None:
-        _validate.real("Estimator", "growth_factor", self.growth_factor, least=1)
+        super().__post_init__()
         if not (callable(getattr(self.model, "fit", None)) and callable(getattr(self.model, "predict", None))):
             raise ParameterError(
                 f"Estimator: model must have the methods fit and predict, got {self.model!r}; "

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
 from tombola.classification.dimension import class_matrix, littlestone_dimension, vc_dimension
 from tombola.errors import PoolError
+from tombola.learners.parameters import integer
 from tombola.rng import uniform
 
 
@@ -118,11 +118,8 @@ class AllLabellings(HypothesisClass):
     (99, 4, 3)
     """
 
-    points: int
+    points: int = integer(least=1)
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last")
-
-    def __post_init__(self) -> None:
-        _validate.integer("AllLabellings", "points", self.points, least=1)
 
     @property
     def vc(self) -> int | None:

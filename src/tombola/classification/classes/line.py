@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tombola import _validate
 from tombola._types import Floats, Integers, Order, RngState
-from tombola.classification.classes.base import HypothesisClass, Ties, sauer_shelah
+from tombola.classification.classes.base import HypothesisClass, Ties
 from tombola.classification.dimension import littlestone_dimension
 from tombola.classification.erm_kernels import (
     FEATURES,
@@ -28,6 +28,7 @@ from tombola.classification.segment_tree import Tree, ranked_tree
 from tombola.classification.switch_dp import COUNT, FEATURE, LABEL, RULES, SwitchDP, new_switch_dp
 from tombola.engine.arrivals import ArrivalSchedule
 from tombola.engine.compiler import compile_loop, compile_step
+from tombola.learners.parameters import integer
 from tombola.rng import new_rng
 
 
@@ -56,9 +57,6 @@ class LineClass(HypothesisClass):
     def vc(self) -> int | None:
         return self.switches
 
-    def growth(self, points: int) -> int | None:
-        return sauer_shelah(points, self.switches)
-
     def littlestone(self, points: int | None = None) -> float | None:
         if points is None:
             return math.inf
@@ -81,12 +79,7 @@ class LineClass(HypothesisClass):
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
     def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:
-        """Play ERM over an order, compiled; return the predicted labels, (rounds,).
-
-        ties: tie rule: which of several hypotheses of smallest error predicts.
-        order: row of each round, from 0.
-        arrivals: rounds at which the labels arrive.
-        """
+        """Play ERM over an order of rows, compiled; return the predicted labels, (rounds,)."""
         tree, dp, rows = self._ranked(pool, ties)
         labels = np.zeros(order.size, np.int64)
         arguments = (tree, dp, rng, rows, order, arrivals, labels)
@@ -162,10 +155,10 @@ class Unions(LineClass):
     (6, 64)
     """
 
-    intervals: int
+    intervals: int = integer(least=1)
 
     def __post_init__(self) -> None:
-        _validate.integer("Unions", "intervals", self.intervals, least=1)
+        super().__post_init__()
         _validate.real("Unions", "intervals", self.intervals, most=20)
 
     @property
@@ -187,12 +180,9 @@ class Stumps(LineClass):
     (2, 3, 7, 9)
     """
 
-    features: int
+    features: int = integer(least=1)
     entries: ClassVar[int] = 2
     switches: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        _validate.integer("Stumps", "features", self.features, least=1)
 
     @property
     def dimensions(self) -> int | None:

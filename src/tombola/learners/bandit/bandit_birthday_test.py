@@ -1,18 +1,15 @@
-"""Birthday test under bandit feedback (paper, Section 3).
-
-It learns every i.i.d. input, and fails in random order.
-"""
+"""Birthday test under bandit feedback (paper, Section 3)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.learners.bandit.ucb1 import UCB1
 from tombola.learners.base import Feedback, Kernel, Learner
 from tombola.learners.full_information.birthday_test import fires
+from tombola.learners.parameters import integer
 
 _act_ucb1: Kernel = UCB1.act
 _observe_ucb1: Kernel = UCB1.observe
@@ -48,12 +45,8 @@ class BanditBirthdayTest(Learner):
     50.5
     """
 
-    grid: int | None = None
+    grid: int | None = integer(None, least=1)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        if self.grid is not None:
-            _validate.integer("BanditBirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
         grid = horizon if self.grid is None else self.grid

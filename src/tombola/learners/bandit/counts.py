@@ -13,28 +13,20 @@ _MAX_NEWTON_STEPS = 100
 
 
 def update_mean(seen: Floats, means: Floats, action: int, loss: float) -> None:
-    """Count one more loss of an action and update its mean, in place; a kernel.
-
-    seen, means: number of losses observed of each action, and their mean, shapes (k,).
-    """
+    """Count one more loss of an action in `seen`, and update its mean in `means`; a kernel."""
     seen[action] += 1.0
     means[action] += (loss - means[action]) / seen[action]
 
 
 def observe_mean(state: Any, action: int, probability: float, loss: float) -> None:
-    """Add a loss to count and mean of its action, `state.seen` and `state.means`.
-
-    A kernel. `probability` is not used.
-    """
+    """Add a loss to count and mean of its action; a kernel."""
     update_mean(state.seen, state.means, action, loss)
 
 
 def least_tried_action(seen: Floats, chosen: Floats) -> int:
     """Return the least chosen action without feedback; -1 if all have feedback.
 
-    A kernel. `seen` counts the losses observed of each action, `chosen` its plays.
-
-    Without delay this tries every action once, in turn; with delay it goes round in turn until feedback comes.
+    A kernel. Without delay it tries every action once, in turn; with delay it goes round in turn until feedback comes.
     """
     best = -1
     for action in range(seen.size):
@@ -83,10 +75,8 @@ def kl_lower_bound(mean: float, divergence: float) -> float:
 def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
     """Drop active actions with mean - radius > min (mean + radius), in place.
 
-    A kernel. The minimum is over the active actions with feedback. Actions without feedback are kept.
-
-    left, active: the first `left[0]` entries of `active` are the active actions; shapes (1,) and (k,).
-    seen, means, radii: number of losses observed of each action, their mean, and the radius of its interval.
+    A kernel. The first `left[0]` entries of `active` are the active actions. The minimum is over those with feedback;
+    actions without feedback are kept.
     """
     ceiling = math.inf
     for place in range(int(left[0])):
@@ -112,10 +102,7 @@ def make_block_act(most_promising: Kernel, next_block: Kernel) -> Kernel:
     """
 
     def act(state: Any, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current block, from 0, and its probability, always 1.
-
-        A kernel. At the end of a block it chooses the next one: its action and its number of rounds.
-        """
+        """Return the action of the current block, and probability 1; a kernel."""
         if state.left[0] == 0.0:
             action = least_tried_action(state.seen, state.chosen)
             state.left[0] = 1.0

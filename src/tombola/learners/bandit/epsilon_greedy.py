@@ -5,10 +5,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats
 from tombola.learners.bandit.counts import observe_mean
 from tombola.learners.base import Feedback, MixedLearner
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -44,11 +44,8 @@ class EpsilonGreedy(MixedLearner):
     True
     """
 
-    c: float = 1.0
+    c: float = real(1.0, least=0)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("EpsilonGreedy", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         return _State(self.c, np.zeros(1), np.zeros(actions), np.zeros(actions))

@@ -9,10 +9,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, MixedLearner
+from tombola.learners.parameters import real
 
 # Weights are rescaled below this sum, long before they underflow.
 _MIN_WEIGHT_SUM = 1e-100
@@ -56,12 +57,8 @@ class Exp3(MixedLearner):
     True
     """
 
-    rate: float | None = None
+    rate: float | None = real(None, above=0)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        if self.rate is not None:
-            _validate.real("Exp3", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         tuned = math.sqrt(2 * math.log(actions) / (actions * horizon))

@@ -6,10 +6,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import argmin, update_mean
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import integer
 
 
 class _State(NamedTuple):
@@ -38,12 +39,8 @@ class ExploreThenCommit(Learner):
     [0, 1, 0, 1, 1, 1, 1, 1]
     """
 
-    rounds: int | None = None
+    rounds: int | None = integer(None, least=1)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        if self.rounds is not None:
-            _validate.integer("ExploreThenCommit", "rounds", self.rounds, least=1)
 
     def _losses_needed(self, actions: int, horizon: int) -> int:
         if self.rounds is not None:

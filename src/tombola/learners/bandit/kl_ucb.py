@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 
 # Larger than the error of `kl_lower_bound`, so that no candidate is missed.
 _TANGENT_TOLERANCE = 1e-11
@@ -79,11 +79,8 @@ class KLUCB(Learner):
     True
     """
 
-    c: float = 0.0
+    c: float = real(0.0, least=0)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("KLUCB", "c", self.c, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         chosen, seen, means, levels, slopes = np.zeros((5, actions))

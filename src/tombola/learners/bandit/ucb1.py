@@ -6,10 +6,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import least_tried_action, update_mean
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 
 # As printed; the bound holds for this value only.
 _DEFAULT_SCALE = 2.0
@@ -42,11 +43,8 @@ class UCB1(Learner):
     True
     """
 
-    scale: float = _DEFAULT_SCALE
+    scale: float = real(_DEFAULT_SCALE, least=0)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("UCB1", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         zeros = np.zeros((4, actions))

@@ -6,11 +6,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._statistics import serfling_factor
 from tombola._types import Floats
 from tombola.learners.bandit.counts import make_block_act, update_mean
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 
 # Smallest allowed `alpha`, the growth of the blocks. Blocks of length 0 are skipped one by one: a smaller alpha would
 # make that slow, and endless once 1 + alpha rounds to 1.
@@ -71,11 +72,8 @@ class UCB2(Learner):
     [0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1]
     """
 
-    alpha: float = 0.5
+    alpha: float = real(0.5, least=_MIN_ALPHA, below=1)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real(type(self).__name__, "alpha", self.alpha, least=_MIN_ALPHA, below=1)
 
     def init(self, actions: int, horizon: int) -> _State:
         place = (np.zeros(1), np.zeros(1), np.zeros(1))

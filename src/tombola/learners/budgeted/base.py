@@ -1,35 +1,25 @@
 """Base classes of learners under budgets.
 
-They are frozen dataclasses like every learner, and observe costs besides losses. Kernels, as in `learners.base`:
-
-    mix(state, mix)                                           write the probability of every action
-    needs_plan(state, fits)                                   optional; fits[a] is 1 if action a is affordable
-    observe(state, round, played, losses, costs)              BudgetedLearner: losses (k,), costs (k, m)
-    observe(state, round, action, probability, loss, costs)   BudgetedBanditLearner: costs (m,)
-
-`played` is the mix if it is played as such (`mixed=True`), otherwise 1 at the action drawn. Costs are in the common
-scale of `Budget`: in [0, 1], with the same rate (budget per round) for all m resources. The engine enforces the budget,
-so no learner can overspend. Feedback may be late, out of order or missing.
+They are learners as in `learners.base` that observe costs besides losses. The engine enforces the budget, so no learner
+can overspend.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.base import Kernels, kernel_by_name
+from tombola.learners.parameters import Checked
 
 
 @dataclass(frozen=True)
-class BudgetedBase(ABC):
+class BudgetedBase(Checked, ABC):
     """Base class of learners under budgets, for both kinds of feedback.
 
-    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, as a frozen dataclass, and define `init` and the
-    static methods `mix` and `observe`; help() of each has the parameters. The static methods are kernels: Numba
-    compiles them, so they use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python
-    between rounds, and `bound`. Costs are in [0, 1], with one rate (budget per round) for all resources.
+    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, like a `Learner`, and define `init` and the static
+    methods `mix` and `observe`. Costs are in [0, 1], with one rate (budget per round) for all resources.
 
     feedback: "budgeted" or "budgeted-bandit".
     learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
@@ -61,7 +51,7 @@ class BudgetedBase(ABC):
         """
         return False
 
-    def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:  # noqa: B027 - some never plan
+    def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:
         """Compute between two rounds in plain Python; write the result into `state`.
 
         left: unspent budget of each of the m resources, shape (m,), for costs in [0, 1].
@@ -86,9 +76,7 @@ class BudgetedBase(ABC):
         """Return a bound on the regret in random order, or None if none is proved.
 
         For every pool, with probability 1 - delta, the reward of the best fixed mix within the budget exceeds that of
-        this learner by at most the bound, in total over all rounds.
-
-        terms: the budget as the learner knows it, with the numbers of actions, resources and rounds.
+        this learner by at most the bound, in total over all rounds. `terms` are those of `init`.
         """
         return None
 
@@ -131,14 +119,3 @@ class BudgetedBanditLearner(BudgetedBase):
         action, probability: the action, from 0, and its probability then.
         loss, costs: of the action, both in [0, 1]; costs of m resources, shape (m,).
         """
-
-
-def check_growth(learner: Any) -> None:
-    """Raise ParameterError unless `growth` > 1 and `delta`, if any, is in (0, 1).
-
-    Both are parameters of the learner.
-    """
-    name = type(learner).__name__
-    _validate.real(name, "growth", learner.growth, above=1)
-    if hasattr(learner, "delta"):
-        _validate.real(name, "delta", learner.delta, above=0, below=1)

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import add_row
 from tombola.learners.budgeted.primal_dual import resource_use
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -46,11 +46,7 @@ class DualDescent(BudgetedLearner):
     (True, (False,))
     """
 
-    step: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.step is not None:
-            _validate.real("DualDescent", "step", self.step, above=0)
+    step: float | None = real(None, above=0)
 
     def init(self, terms: BudgetTerms) -> _State:
         k, m = terms.actions, terms.resources

@@ -1,45 +1,25 @@
-"""Empirical LP: optimal mix of the empirical means for the remaining budget.
-
-Solved again when the rows seen have grown by a factor, when the rows to come have shrunk by its
-square, and when an action of the mix no longer fits.
-"""
+"""Empirical LP: optimal mix of the empirical means for the remaining budget."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.bounds.budget import empirical_lp, next_solve
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.budgeted.base import BudgetedLearner, check_growth
+from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.means import (
+    RowState,
     add_row,
-    initial_plan,
-    initial_sums,
     loss_to_reach_target,
     means_of,
+    new_row_state,
     plan_is_due,
     solve,
-    target_fields,
     write_planned_mix,
 )
-
-
-class _State(NamedTuple):
-    growth: float
-    horizon: float
-    target: float  # infinite if there is none
-    idle: float  # the added null action, -1 if there is none
-    lost: Floats  # total loss so far
-    seen: Floats  # number of rows; `losses` (k,) and `costs` (k, m) are their sums
-    losses: Floats
-    costs: Floats
-    following: Floats  # number of rows at which the next plan is due
-    # played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
-    played: Floats
-    fitted: Floats
-    basis: Floats
+from tombola.learners.parameters import real
 
 
 @dataclass(frozen=True)
@@ -64,33 +44,24 @@ class EmpiricalLP(BudgetedLearner):
     """
 
     supports_target: ClassVar[bool] = True
-    growth: float = 1.2
+    growth: float = real(1.2, above=1)
 
-    def __post_init__(self) -> None:
-        check_growth(self)
-
-    def init(self, terms: BudgetTerms) -> _State:
-        return _State(
-            growth=float(self.growth),
-            **target_fields(terms),
-            lost=np.zeros(1),
-            **initial_sums(terms),
-            **initial_plan(terms),
-        )
+    def init(self, terms: BudgetTerms) -> RowState:
+        return new_row_state(terms, self.growth)
 
     mix = staticmethod(write_planned_mix)
 
     @staticmethod
-    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: RowState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         for action in range(losses.size):
             state.lost[0] += played[action] * losses[action]
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
-    def needs_plan(state: _State, fits: Floats) -> bool:
+    def needs_plan(state: RowState, fits: Floats) -> bool:
         return plan_is_due(state, state.seen[0], fits)
 
-    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: RowState, left: Floats, fits: Floats, rng: RngState) -> None:
         seen = float(state.seen[0])
         state.fitted[:] = fits
         state.following[0] = next_solve(int(seen), int(state.horizon), state.growth)

@@ -1,7 +1,7 @@
-"""Sums of observations and planned mixes, shared by learners of empirical means."""
+"""States of learners that plan by a linear program, and the kernels they share."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,64 +10,107 @@ from tombola.budget.budget import BudgetTerms
 from tombola.budget.optimum import UnreachableError, best_mix, target_as_budget
 
 
-def initial_plan(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the state fields of a plan that plays the null action, as keywords.
+class RowState(NamedTuple):
+    """State of learners that plan by the means of whole rows.
 
-    `horizon` is the number of rounds, `played` the mix, `fitted` 1 for each action affordable at the last plan, and
-    `basis` the last basis of the LP, -1 for none.
+    growth, log: parameter of the learner, and logarithm of its radii, if it has any.
+    target, idle: mean loss to reach, infinite without one; added null action, which cannot reach it, -1 if none.
+    lost: total loss so far.
+    seen, losses, costs: number of rows, and their sums, shapes (1,), (k,) and (k, m).
+    following: number of rows at which the next plan is due.
+    played, fitted, basis: mix of the last plan, 1 for each action affordable then, and basis of its LP, -1 for none.
     """
+
+    growth: float
+    horizon: float
+    log: float
+    null: float
+    target: float
+    idle: float
+    lost: Floats
+    seen: Floats
+    losses: Floats
+    costs: Floats
+    following: Floats
+    played: Floats
+    fitted: Floats
+    basis: Floats
+
+
+class AnswerState(NamedTuple):
+    """State of learners that plan by the means of the actions played, as `RowState`.
+
+    prices, ceilings: known costs, NaN where unknown, and largest rewards: 1, and 0 for an added null action.
+    answered: number of rounds with feedback; `following` is its value at which the next plan is due.
+    seen, means, costs: observations, mean loss (k,) and mean costs (k, m) of each action.
+    marks: values of `seen` at which the next plan is due.
+    """
+
+    growth: float
+    horizon: float
+    log: float
+    target: float
+    idle: float
+    prices: Floats
+    ceilings: Floats
+    answered: Floats
+    seen: Floats
+    means: Floats
+    costs: Floats
+    marks: Floats
+    following: Floats
+    played: Floats
+    fitted: Floats
+    basis: Floats
+
+
+def _shared_fields(terms: BudgetTerms, growth: float, log: float) -> dict[str, Any]:
+    """Return the fields of both states, for a first plan that plays the null action."""
     k = terms.actions
-    basis = np.full(k + terms.resources + 1, -1.0)
-    return {"horizon": float(terms.horizon), "played": np.eye(k)[terms.null], "fitted": np.ones(k), "basis": basis}
-
-
-def initial_sums(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the state fields of row sums, all 0, as keywords.
-
-    `seen` is the number of rows, `losses` and `costs` are their sums, shapes (k,) and (k, m), and `following` is the
-    number of rows at which the next plan is due.
-    """
-    k, m = terms.actions, terms.resources
-    return {"seen": np.zeros(1), "losses": np.zeros(k), "costs": np.zeros((k, m)), "following": np.ones(1)}
-
-
-def initial_answers(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the state fields of bandit feedback, nothing observed, as keywords.
-
-    `prices` are the known costs, NaN where unknown, and `ceilings` the largest rewards: 1, and 0 for an added null
-    action. `answered` counts rounds, `seen` the observations of each action; `following` and `marks` are their values
-    at which the next plan is due.
-    """
-    k, m = terms.actions, terms.resources
-    ceilings = np.ones(k)
-    ceilings[terms.null] = 0.0 if terms.added else 1.0
     return {
-        "prices": np.full((k, m), np.nan) if terms.prices is None else terms.prices,
-        "ceilings": ceilings,
-        "answered": np.zeros(1),
-        "seen": np.zeros(k),
-        "means": np.zeros(k),
-        "costs": np.zeros((k, m)),
-        "marks": np.zeros(k),
-        "following": np.zeros(1),
+        "growth": float(growth),
+        "horizon": float(terms.horizon),
+        "log": log,
+        "target": terms.target,
+        "idle": float(terms.null) if terms.added else -1.0,
+        "costs": np.zeros((k, terms.resources)),
+        "played": np.eye(k)[terms.null],
+        "fitted": np.ones(k),
+        "basis": np.full(k + terms.resources + 1, -1.0),
     }
 
 
-def target_fields(terms: BudgetTerms) -> dict[str, Any]:
-    """Return the state fields `target` and `idle`, as keywords.
+def new_row_state(terms: BudgetTerms, growth: float, log: float = 0.0) -> RowState:
+    """Return the state before the first row."""
+    return RowState(
+        **_shared_fields(terms, growth, log),
+        null=float(terms.null),
+        lost=np.zeros(1),
+        seen=np.zeros(1),
+        losses=np.zeros(terms.actions),
+        following=np.ones(1),
+    )
 
-    `target` is the mean loss to reach, infinite without one; `idle` is the index of the added null action, which has
-    loss 1 and cannot reach a target; -1 if none was added.
-    """
-    return {"target": terms.target, "idle": float(terms.null) if terms.added else -1.0}
+
+def new_answer_state(terms: BudgetTerms, growth: float, log: float = 0.0) -> AnswerState:
+    """Return the state before the first feedback."""
+    k = terms.actions
+    ceilings = np.ones(k)
+    ceilings[terms.null] = 0.0 if terms.added else 1.0
+    return AnswerState(
+        **_shared_fields(terms, growth, log),
+        prices=np.full((k, terms.resources), np.nan) if terms.prices is None else terms.prices,
+        ceilings=ceilings,
+        answered=np.zeros(1),
+        seen=np.zeros(k),
+        means=np.zeros(k),
+        marks=np.zeros(k),
+        following=np.zeros(1),
+    )
 
 
 def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats) -> None:
-    """Add a row to the sums of losses and costs, and count it, in place; a kernel.
-
-    seen: number of rows, shape (1,).
-    losses_sum, costs_sum: sums over rows, shapes (k,) and (k, m); `losses` and `costs` have the same ones.
-    """
+    """Add a row to the sums of losses (k,) and costs (k, m), and count it, in place; a kernel."""
     seen[0] += 1.0
     for action in range(losses.size):
         losses_sum[action] += losses[action]
@@ -88,11 +131,8 @@ def add_costs(state: Any, action: int, costs: Floats) -> None:
         state.following[0] = 0.0
 
 
-def means_of(state: Any) -> tuple[Floats, Floats]:
-    """Return mean rewards, 1 - loss, (k,) and mean costs (k, m) of the rows seen.
-
-    state: with the sums of `initial_sums`.
-    """
+def means_of(state: RowState) -> tuple[Floats, Floats]:
+    """Return mean rewards, 1 - loss, (k,) and mean costs (k, m) of the rows seen."""
     seen = float(state.seen[0])
     return 1.0 - state.losses / seen, state.costs / seen
 
@@ -107,10 +147,7 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
     """Return whether to plan: enough new feedback, or a planned action does not fit.
 
     A kernel. A planned action does not fit if it has a positive probability, was affordable when it was planned, and is
-    no longer.
-
-    answered: number of rounds with feedback; a plan is due at `state.following[0]` of them.
-    fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
+    no longer (`fits` is 0).
     """
     if answered >= state.following[0]:
         return True
@@ -125,8 +162,6 @@ def schedule_next_plan(state: Any, fits: Floats) -> float:
 
     Their number is at least 1. The next plan is due when the observations of an action have grown by the factor
     `growth`, or the rounds without feedback have shrunk by it.
-
-    fits: 1 for each action that the budget left can pay for, else 0, shape (k,).
     """
     answered = int(state.answered[0])
     state.fitted[:] = fits
@@ -169,11 +204,8 @@ def solve(
     If `needed_loss` is finite, and some mix within the rates has at most that mean loss, it is the cheapest such mix.
     The LP is warm-started from the last basis. Raises UnreachableError if no mix keeps within the rates.
 
-    state: with `played` and `basis`, and for a finite `needed_loss` also `idle`.
-    rewards, costs: means of all actions, shapes (k,) and (k, m).
-    rates: budget per round of each resource, shape (m,).
+    rewards, costs, rates: means of all actions, shapes (k,) and (k, m), and budget per round, shape (m,).
     actions: indices of the actions that may be used; the others get probability 0.
-    needed_loss: largest mean loss that is allowed, infinite without a target.
     """
     if needed_loss < math.inf and _write_cheapest_mix(state, rewards, costs, rates, actions, needed_loss):
         return

@@ -5,7 +5,6 @@ the theorem for random order, and its proof.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,37 +12,18 @@ from tombola._types import Floats, RngState
 from tombola.bounds.budget import optimistic_log, optimistic_lp
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.bandit.counts import update_mean
-from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
+from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
+    AnswerState,
     add_costs,
-    initial_answers,
-    initial_plan,
+    new_answer_state,
     plan_is_due,
     schedule_next_plan,
     share_unseen,
     solve,
     write_planned_mix,
 )
-
-
-class _State(NamedTuple):
-    growth: float
-    horizon: float
-    log: float  # ln(2 (k+1) (m+1) T / delta)
-    # prices, ceilings: costs known in advance (NaN if unknown), and largest rewards.
-    prices: Floats
-    ceilings: Floats
-    answered: Floats  # all answers
-    # seen, means, costs: answers, mean loss and mean costs of each action.
-    seen: Floats
-    means: Floats
-    costs: Floats
-    marks: Floats  # answers of each action at which the next plan is due; `following` is the same for all answers
-    following: Floats
-    # played, fitted, basis: mix of the last plan, actions that fitted then, and basis of its LP.
-    played: Floats
-    fitted: Floats
-    basis: Floats
+from tombola.learners.parameters import real
 
 
 @dataclass(frozen=True)
@@ -67,32 +47,25 @@ class OptimisticLP(BudgetedBanditLearner):
     (True, (False,))
     """
 
-    delta: float = 0.05
-    growth: float = 1.44
+    delta: float = real(0.05, above=0, below=1)
+    growth: float = real(1.44, above=1)
 
-    def __post_init__(self) -> None:
-        check_growth(self)
-
-    def init(self, terms: BudgetTerms) -> _State:
-        return _State(
-            growth=float(self.growth),
-            log=optimistic_log(terms.horizon, terms.actions, terms.resources, self.delta),
-            **initial_answers(terms),
-            **initial_plan(terms),
-        )
+    def init(self, terms: BudgetTerms) -> AnswerState:
+        log = optimistic_log(terms.horizon, terms.actions, terms.resources, self.delta)
+        return new_answer_state(terms, self.growth, log)
 
     mix = staticmethod(write_planned_mix)
 
     @staticmethod
-    def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(state: AnswerState, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
     @staticmethod
-    def needs_plan(state: _State, fits: Floats) -> bool:
+    def needs_plan(state: AnswerState, fits: Floats) -> bool:
         return plan_is_due(state, state.answered[0], fits)
 
-    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: AnswerState, left: Floats, fits: Floats, rng: RngState) -> None:
         rates = left / schedule_next_plan(state, fits)
         lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])

@@ -81,12 +81,7 @@ class PrimalDual(BudgetedLearner):
 
 
 def resource_use(played: Floats, costs: Floats, resource: int) -> float:
-    """Return the use of a resource by a play: sum of share times cost; a kernel.
-
-    played: share of each action in the play, shape (k,).
-    costs: of all actions, shape (k, resources).
-    resource: its index, from 0.
-    """
+    """Return the use of a resource by a play: sum of share times cost; a kernel."""
     total = 0.0
     for action in range(played.size):
         total += played[action] * costs[action, resource]

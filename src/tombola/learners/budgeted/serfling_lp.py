@@ -4,29 +4,15 @@ docs/theory/budget.md has the theorem and its proof (Serfling 1974 for the radii
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp
 from tombola.budget.budget import BudgetTerms
-from tombola.learners.budgeted.base import BudgetedLearner, check_growth
-from tombola.learners.budgeted.means import add_row, initial_sums, means_of, solve, write_planned_mix
-
-
-class _State(NamedTuple):
-    growth: float
-    horizon: float
-    log: float  # logarithm of the radii
-    null: float
-    seen: Floats  # number of rows; `losses` (k,) and `costs` (k, m) are their sums
-    losses: Floats
-    costs: Floats
-    following: Floats  # number of rows at which the next plan is due
-    # Mix of the last plan, and basis of its LP.
-    played: Floats
-    basis: Floats
+from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.learners.budgeted.means import RowState, add_row, means_of, new_row_state, solve, write_planned_mix
+from tombola.learners.parameters import real
 
 
 @dataclass(frozen=True)
@@ -50,35 +36,24 @@ class SerflingLP(BudgetedLearner):
     (True, (False,))
     """
 
-    delta: float = 0.05
-    growth: float = 2.0
+    delta: float = real(0.05, above=0, below=1)
+    growth: float = real(2.0, above=1)
 
-    def __post_init__(self) -> None:
-        check_growth(self)
-
-    def init(self, terms: BudgetTerms) -> _State:
-        k, m, T = terms.actions, terms.resources, terms.horizon
-        return _State(
-            growth=float(self.growth),
-            horizon=float(T),
-            log=lp_log(T, k, m, self.delta, self.growth),
-            null=float(terms.null),
-            **initial_sums(terms),
-            played=np.eye(k)[terms.null],
-            basis=np.full(k + m + 1, -1.0),
-        )
+    def init(self, terms: BudgetTerms) -> RowState:
+        log = lp_log(terms.horizon, terms.actions, terms.resources, self.delta, self.growth)
+        return new_row_state(terms, self.growth, log)
 
     mix = staticmethod(write_planned_mix)
 
     @staticmethod
-    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+    def observe(state: RowState, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         add_row(state.seen, state.losses, state.costs, losses, costs)
 
     @staticmethod
-    def needs_plan(state: _State, fits: Floats) -> bool:
+    def needs_plan(state: RowState, fits: Floats) -> bool:
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
-    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: RowState, left: Floats, fits: Floats, rng: RngState) -> None:
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following

@@ -6,26 +6,27 @@ Bubeck 2009), with the rounds left in place of the horizon. The mix solves the l
 """
 
 import math
+from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.budget.budget import BudgetTerms
 from tombola.budget.optimum import best_mix_one_resource, dual_prices
-from tombola.learners.budgeted.base import BudgetedBanditLearner, check_growth
+from tombola.learners.budgeted.base import BudgetedBanditLearner
 from tombola.learners.budgeted.means import (
+    AnswerState,
     add_costs,
-    initial_answers,
-    initial_plan,
     loss_to_reach_target,
+    new_answer_state,
     plan_is_due,
     schedule_next_plan,
     solve,
-    target_fields,
     write_planned_mix,
 )
+from tombola.learners.parameters import real
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARIANCE, add_loss, update_posterior
 
 # Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and least prior variance
@@ -37,40 +38,13 @@ _LEAST_LOG_SPREAD = 0.05
 _NO_PRICE = 1e-9
 
 
-class _State(NamedTuple):
-    """Fields of `initial_answers`, `initial_plan`, `target_fields`, `thrifty._State`.
-
-    chosen, limits: plays of each action, and plays at which the next plan is due.
-    log_counts, log_means, log_within: number and mean of the logarithms of the positive costs, by action and resource,
-        and sum of their squared deviations, by resource.
-    """
-
-    growth: float
-    horizon: float
-    target: float
-    idle: float
-    prices: Floats
-    ceilings: Floats
-    answered: Floats
-    chosen: Floats
-    limits: Floats
-    within: Floats
-    prior: Floats
-    log_counts: Floats
-    log_means: Floats
-    log_within: Floats
-    seen: Floats
-    means: Floats
-    posterior_mean: Floats
-    posterior_var: Floats
-    noise_var: Floats
-    errors: Floats
-    costs: Floats
-    marks: Floats
-    following: Floats
-    played: Floats
-    fitted: Floats
-    basis: Floats
+# Of each action: plays, plays at which the next plan is due, and the posterior as in `thrifty._State`.
+_PER_ACTION = ("chosen", "limits", "posterior_mean", "posterior_var", "noise_var", "errors")
+# Number and mean of the logarithms of the positive costs, by action and resource, and sum of their squared deviations,
+# by resource; `within` and `prior` as in `thrifty._State`.
+_State: Any = namedtuple(  # type: ignore[misc]
+    "_State", (*AnswerState._fields, *_PER_ACTION, "log_counts", "log_means", "log_within", "within", "prior")
+)
 
 
 @dataclass(frozen=True)
@@ -96,33 +70,16 @@ class ThriftyLP(BudgetedBanditLearner):
     """
 
     supports_target: ClassVar[bool] = True
-    growth: float = 1.44
+    growth: float = real(1.44, above=1)
 
-    def __post_init__(self) -> None:
-        check_growth(self)
-
-    def init(self, terms: BudgetTerms) -> _State:
-        k = terms.actions
-        return _State(
-            growth=float(self.growth),
-            **target_fields(terms),
-            chosen=np.zeros(k),
-            limits=np.zeros(k),
-            within=np.zeros(1),
-            prior=np.zeros(3),
-            log_counts=np.zeros((k, terms.resources)),
-            log_means=np.zeros((k, terms.resources)),
-            log_within=np.zeros(terms.resources),
-            posterior_mean=np.zeros(k),
-            posterior_var=np.zeros(k),
-            noise_var=np.zeros(k),
-            errors=np.zeros(k),
-            **initial_answers(terms),
-            **initial_plan(terms),
-        )
+    def init(self, terms: BudgetTerms) -> Any:
+        k, m = terms.actions, terms.resources
+        costs = (*np.zeros((2, k, m)), np.zeros(m))
+        answers = new_answer_state(terms, self.growth)
+        return _State._make((*answers, *np.zeros((6, k)), *costs, np.zeros(1), np.zeros(3)))
 
     @staticmethod
-    def mix(state: _State, mix: Floats) -> None:
+    def mix(state: Any, mix: Floats) -> None:
         write_planned_mix(state, mix)
         for action in range(mix.size):
             state.chosen[action] += mix[action]
@@ -130,7 +87,7 @@ class ThriftyLP(BudgetedBanditLearner):
                 state.following[0] = 0.0
 
     @staticmethod
-    def observe(state: _State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(state: Any, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
         add_loss(state, action, loss)
         add_costs(state, action, costs)
         for j in range(costs.size):
@@ -141,14 +98,14 @@ class ThriftyLP(BudgetedBanditLearner):
                 state.log_within[j] += off * (math.log(costs[j]) - state.log_means[action, j])
 
     @staticmethod
-    def needs_plan(state: _State, fits: Floats) -> bool:
+    def needs_plan(state: Any, fits: Floats) -> bool:
         if not plan_is_due(state, state.answered[0], fits):
             return False
         # In this kernel, because kernels are compiled.
         update_posterior(state, UNIFORM_VARIANCE, 0.0, UNIFORM_VARIANCE, math.inf)
         return True
 
-    def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
+    def plan(self, state: Any, left: Floats, fits: Floats, rng: RngState) -> None:
         remaining = schedule_next_plan(state, fits)
         _write_beta_posterior(state)
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
@@ -170,7 +127,7 @@ class ThriftyLP(BudgetedBanditLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
 
-def _write_beta_posterior(state: _State) -> None:
+def _write_beta_posterior(state: Any) -> None:
     """Write posterior means and variances, and the noise of one loss, of a beta prior.
 
     The prior has the centre and spread of `update_posterior`. A loss is as noisy as a coin of the posterior mean, so
@@ -185,7 +142,7 @@ def _write_beta_posterior(state: _State) -> None:
     state.posterior_var[:] = np.where(state.seen > 0.0, state.noise_var / (pseudo + state.seen), spread)
 
 
-def _expected_costs(state: _State) -> tuple[Floats, Floats]:
+def _expected_costs(state: Any) -> tuple[Floats, Floats]:
     """Return the expected costs of every action, and those of an action never tried.
 
     A known price is the cost. Unknown mean costs count as draws from a lognormal
@@ -209,7 +166,7 @@ def _expected_costs(state: _State) -> tuple[Floats, Floats]:
     return np.where(np.isnan(state.prices), costs, state.prices), usual
 
 
-def _exploration_bonuses(state: _State, plays: float) -> Floats:
+def _exploration_bonuses(state: Any, plays: float) -> Floats:
     """Return the reward added to each action for exploration, shape (k,).
 
     Pending plays count as answered, because their answers arrive soon. `plays` are left by rounds and budget.
@@ -229,7 +186,7 @@ def _affordable_plays(left: Floats, usual_cost: Floats) -> float:
     return float((left[some] / usual_cost[some]).min()) if some.any() else math.inf
 
 
-def _worth_trying(state: _State, costs: Floats, rates: Floats, remaining: float, known: Any) -> tuple[Any, bool]:
+def _worth_trying(state: Any, costs: Floats, rates: Floats, remaining: float, known: Any) -> tuple[Any, bool]:
     """Return if a trial of each action is expected to pay, and if all prices are 0.
 
     The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net of the dual prices of

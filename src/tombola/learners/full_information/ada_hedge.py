@@ -6,12 +6,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats
 from tombola.bounds.full_information import ALPHA, PHI
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.hedge import write_exponential_weights
+from tombola.learners.parameters import real
 
 # Index of the two regimes in the state: follow the leader, and AdaHedge.
 _FLIP, _FLOP = 0, 1
@@ -25,6 +26,11 @@ class _State(NamedTuple):
     rate: Floats
     log_sum: Floats
     gap: Floats  # mixability gap so far
+
+
+def _uniform_mix(actions: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the first values of `relative_losses`, `mix`, `rate` and `log_sum`."""
+    return np.zeros(actions), np.full(actions, 1 / actions), np.array([math.inf]), np.array([math.log(actions)])
 
 
 def _adapted_rate(gap: float, actions: int) -> float:
@@ -77,21 +83,11 @@ class AdaHedge(MixedLearner):
     [0.5, 0.059, 0.006]
     """
 
-    kappa: float = 2.0
+    kappa: float = real(2.0, above=0)
     feedback: ClassVar[Feedback] = "full"
 
-    def __post_init__(self) -> None:
-        _validate.real("AdaHedge", "kappa", self.kappa, above=0)
-
     def init(self, actions: int, horizon: int) -> _State:
-        return _State(
-            kappa=self.kappa,
-            relative_losses=np.zeros(actions),
-            mix=np.full(actions, 1 / actions),
-            rate=np.array([math.inf]),
-            log_sum=np.array([math.log(actions)]),
-            gap=np.zeros(1),
-        )
+        return _State(self.kappa, *_uniform_mix(actions), gap=np.zeros(1))
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
@@ -143,14 +139,7 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _FlipFlopState:
-        return _FlipFlopState(
-            relative_losses=np.zeros(actions),
-            mix=np.full(actions, 1 / actions),
-            rate=np.array([math.inf]),
-            log_sum=np.array([math.log(actions)]),
-            gaps=np.zeros(2),
-            regime=np.array([float(_FLIP)]),
-        )
+        return _FlipFlopState(*_uniform_mix(actions), gaps=np.zeros(2), regime=np.array([float(_FLIP)]))
 
     mix = staticmethod(AdaHedge.mix)
 

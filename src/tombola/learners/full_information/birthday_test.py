@@ -6,11 +6,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.full_information.follow_the_leader import add_losses
+from tombola.learners.parameters import integer
 
 # Largest distance of a float64 loss from a grid point, in steps of the grid. A float32 loss is off by up to 2^-24 of
 # its size, so grid * _SINGLE is added.
@@ -57,12 +57,8 @@ class BirthdayTest(Learner):
     [0, 0, 0, 1]
     """
 
-    grid: int | None = None
+    grid: int | None = integer(None, least=1)
     feedback: ClassVar[Feedback] = "full"
-
-    def __post_init__(self) -> None:
-        if self.grid is not None:
-            _validate.integer("BirthdayTest", "grid", self.grid, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
         grid = horizon if self.grid is None else self.grid

@@ -7,9 +7,9 @@ import numpy as np
 
 from tombola import bounds
 from tombola._types import Floats, RngState
-from tombola.errors import ParameterError
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import one_of
 from tombola.rng import integers
 
 
@@ -47,14 +47,8 @@ class FollowTheLeader(Learner):
     [0, 1, 1]
     """
 
-    ties: Literal["lowest", "random"] = "lowest"
+    ties: Literal["lowest", "random"] = one_of("lowest", "random")
     feedback: ClassVar[Feedback] = "full"
-
-    def __post_init__(self) -> None:
-        if self.ties not in ("lowest", "random"):
-            raise ParameterError(
-                f"FollowTheLeader: ties must be 'lowest' or 'random', got {self.ties!r}; write ties='lowest'."
-            )
 
     def init(self, actions: int, horizon: int) -> _State:
         return _State(random=float(self.ties == "random"), totals=np.zeros(actions))

@@ -9,13 +9,14 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats
 from tombola.engine.intrinsics import no_inline
 from tombola.engine.vectors import exponential, least, total
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.follow_the_leader import add_losses
+from tombola.learners.parameters import integer, one_of, real
 
 # Number of actions from which on the vectorised exponential is faster than the one of the C library.
 _MIN_VECTOR_ACTIONS = 8
@@ -67,22 +68,18 @@ class Hedge(MixedLearner):
     [0.5, 0.269, 0.119]
     """
 
-    rate: float | None = None
-    order: Literal["random", "given"] = "random"
-    delay: int = 0
+    rate: float | None = real(None, above=0)
+    order: Literal["random", "given"] = one_of("random", "given")
+    delay: int = integer(0, least=0)
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
-        _validate.integer("Hedge", "delay", self.delay, least=0)
-        if self.order not in ("random", "given"):
-            raise ParameterError(f"Hedge: order must be 'random' or 'given', got {self.order!r}; write order='random'.")
+        super().__post_init__()
         if self.order == "random" and self.delay > 0:
             raise ParameterError(
                 f"Hedge: in random order its rate needs no delay, got delay={self.delay}; write Hedge(), or "
                 f"Hedge(order='given', delay={self.delay}) for the worst order."
             )
-        if self.rate is not None:
-            _validate.real("Hedge", "rate", self.rate, above=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         tuned = math.sqrt(8 * math.log(actions) / (horizon * (1 + 2 * self.delay)))

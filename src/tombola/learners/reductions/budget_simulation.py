@@ -1,8 +1,4 @@
-"""Simulation for constraints: the paper's template under budgets (Section 4.2).
-
-At the start of block i: draw i.i.d. rows from the past ones, train a learner for i.i.d. rows on them with a slightly
-smaller budget, and play the average of its mixes in the block.
-"""
+"""Simulation for constraints: the paper's template under budgets (Section 4.2)."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -10,7 +6,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.budget import budget_epsilon, budget_first_play
 from tombola.budget.budget import BudgetRun, BudgetTerms, ResolvedBudget
@@ -19,7 +14,8 @@ from tombola.errors import ParameterError
 from tombola.feedback import BudgetedFeedback
 from tombola.learners.budgeted.base import BudgetedLearner
 from tombola.learners.budgeted.primal_dual import PrimalDual
-from tombola.learners.reductions.schedule import LemmaSchedule, in_any_block, in_block
+from tombola.learners.parameters import integer, real
+from tombola.learners.reductions.schedule import LemmaSchedule, block_is_due, in_any_block, in_block
 from tombola.learners.reductions.training import train
 
 # Positions in `_State.counters`.
@@ -66,15 +62,13 @@ class BudgetSimulation(BudgetedLearner):
     """
 
     base: BudgetedLearner = field(default_factory=PrimalDual)
-    delta: float = 0.05
-    margin: float = 2.0
-    delay: int = 0
+    delta: float = real(0.05, above=0, below=1)
+    margin: float = real(2.0, least=0)
+    delay: int = integer(0, least=0)
     learns: ClassVar[bool] = False  # not within a few hundred rounds
 
     def __post_init__(self) -> None:
-        _validate.real("BudgetSimulation", "delta", self.delta, above=0, below=1)
-        _validate.real("BudgetSimulation", "margin", self.margin, least=0)
-        _validate.integer("BudgetSimulation", "delay", self.delay, least=0)
+        super().__post_init__()
         if not isinstance(self.base, BudgetedLearner):
             raise ParameterError(
                 f"BudgetSimulation: base must be a budgeted learner, got {self.base!r}; "
@@ -106,8 +100,7 @@ class BudgetSimulation(BudgetedLearner):
 
     @staticmethod
     def needs_plan(state: _State, fits: Floats) -> bool:
-        following = int(state.counters[_BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
+        return block_is_due(state.starts, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         state.counters[_BLOCK] += 1.0

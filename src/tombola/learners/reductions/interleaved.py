@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.common import capped
 from tombola.engine.state_vector import flatten, unflattener
 from tombola.errors import ParameterError
 from tombola.learners.base import Feedback, Kernels, Learner, bound_of
+from tombola.learners.parameters import integer
 
 
 class _State(NamedTuple):
@@ -38,12 +38,11 @@ class Interleaved(Learner):
     """
 
     base: Learner
-    delay: int
-
+    delay: int = integer(least=0)
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
-        _validate.integer("Interleaved", "delay", self.delay, least=0)
+        super().__post_init__()
         if getattr(self.base, "feedback", None) != "full" or self.base.needs_round or self.base.plans:
             raise ParameterError(
                 f"Interleaved: base must be a full-information learner that acts round by round, got {self.base!r}; "

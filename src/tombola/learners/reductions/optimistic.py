@@ -62,21 +62,21 @@ def keep_probabilities(state: _State) -> Floats:
     return np.divide(indices, state.levels, out=np.zeros(actions), where=state.levels > 0.0)
 
 
-class _SimulatedHistory(NamedTuple):
-    past: Floats  # losses observed of each action, shape (k, T)
-    seen: Floats  # number of them to draw from, shape (k,)
-    shares: Floats  # probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it
+def _simulate_feedback(
+    memory: Floats, rng: RngState, past: Floats, seen: Floats, shares: Floats, rounds: int, plays: Floats
+) -> int:
+    """Run the base on simulated rounds, count its plays, and return the last action.
 
-
-def _simulate_feedback(memory: Floats, rng: RngState, history: _SimulatedHistory, rounds: int, plays: Floats) -> int:
-    """Run the base on simulated rounds, count its plays, and return the last action."""
+    past, seen: losses observed of each action, shape (k, T), and number of them to draw from, shape (k,).
+    shares: probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it.
+    """
     state, mix = view(memory), mix_slice(memory)
     last = 0
     for _ in range(rounds):
         action, probability = choose(state, mix, rng)
         loss = 0.0
-        if uniform(rng) < history.shares[action]:
-            loss = history.past[action, integers(rng, int(history.seen[action]))]
+        if uniform(rng) < shares[action]:
+            loss = past[action, integers(rng, int(seen[action]))]
         observe(state, action, probability, loss)
         plays[action] += 1.0
         last = action
@@ -88,8 +88,7 @@ def _compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: b
     """Return the first state vector of a base, and the kernel `_simulate_feedback`."""
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
-    history = _SimulatedHistory(np.zeros((actions, 1)), row, row)
-    arguments = (memory, new_rng(np.random.SeedSequence(0)), history, 1, row)
+    arguments = (memory, new_rng(np.random.SeedSequence(0)), np.zeros((actions, 1)), row, row, 1, row)
     names = {"view": unflattener(state), "choose": make_choose(kernels), "observe": kernels.observe}
     # Simulated rounds outnumber the played ones, and the result is memoised, so compiling always pays.
     with always_compiled() if compiled else nullcontext():
@@ -100,9 +99,9 @@ def _simulate(base: Learner, state: _State, horizon: int, rounds: int, rng: RngS
     """Run a base of this horizon for `rounds`; return its last action and its plays."""
     plays = np.zeros(state.seen.size)
     initial, run = _compile_simulation(base, plays.size, horizon, compiled=compiles())
-    memory, history = initial.copy(), _SimulatedHistory(state.past, state.known, keep_probabilities(state))
+    memory, shares = initial.copy(), keep_probabilities(state)
     try:
-        return int(run(memory, rng, history, rounds, plays)), plays
+        return int(run(memory, rng, state.past, state.known, shares, rounds, plays)), plays
     except IndexError as error:
         reject_invalid_action(base, memory, error)
         raise
@@ -190,8 +189,6 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     It simulates again when the rounds have doubled, or the losses seen of an action have grown by half. In between it
     draws each action with its share of the plays in the last simulation. No bound is proved, so `bound` is None.
-
-    base: any learner with feedback "bandit" that never plans; else ParameterError.
 
     >>> from tombola import UCB1, instances, play
     >>> play(LazyOptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32

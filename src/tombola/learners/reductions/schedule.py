@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats
+from tombola.learners.parameters import Checked, integer, real
 
 
 class Blocks(NamedTuple):
@@ -28,15 +28,14 @@ class Blocks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Schedule(ABC):
+class Schedule(Checked, ABC):
     """Base class of schedules, which define when `Simulation` trains its base learner."""
 
     @abstractmethod
     def blocks(self, horizon: int) -> Blocks:
         """Return first round and length of each block that begins within the horizon.
 
-        A block is a range of rounds played with the mix of one training; the last one may end after the horizon. Both
-        arrays are empty for a schedule that trains without blocks.
+        The last one may end after the horizon. Both arrays are empty for a schedule that trains without blocks.
         """
 
 
@@ -44,19 +43,14 @@ class Schedule(ABC):
 class LemmaSchedule(Schedule):
     """Schedule in which block i = 0, 1, .. has 2^i rounds from 2^i + 1 + (i+1) d on.
 
-    A block is a range of rounds played with the mix of one training. 2^i rows are revealed when block i begins: Lemma
-    4.1 of the paper holds to the letter; without delay it is the paper's template itself.
-
-    delay: d, the constant delay of the feedback, in rounds.
+    2^i rows are revealed when block i begins: Lemma 4.1 of the paper holds to the letter; without delay it is the
+    paper's template itself. d is `delay`, the constant delay of the feedback, in rounds.
 
     >>> LemmaSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 9.0, 14.0]
     """
 
-    delay: int = 0
-
-    def __post_init__(self) -> None:
-        _validate.integer("LemmaSchedule", "delay", self.delay, least=0)
+    delay: int = integer(0, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         powers = np.exp2(np.arange(horizon.bit_length() + 1, dtype=np.float64))
@@ -68,19 +62,14 @@ class LemmaSchedule(Schedule):
 class PaperSchedule(Schedule):
     """Schedule in which block i = 1, 2, .. has 2^i rounds from 2^i + i d on.
 
-    As printed in the paper. A block is a range of rounds played with the mix of one training. 2^i - 1 rows are revealed
-    when block i begins. Block 0 is round 1, without a training.
-
-    delay: d, the constant delay of the feedback, in rounds.
+    As printed in the paper. 2^i - 1 rows are revealed when block i begins. Block 0 is round 1, without a training.
+    d is `delay`, the constant delay of the feedback, in rounds.
 
     >>> PaperSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 10.0, 17.0]
     """
 
-    delay: int = 0
-
-    def __post_init__(self) -> None:
-        _validate.integer("PaperSchedule", "delay", self.delay, least=0)
+    delay: int = integer(0, least=0)
 
     def blocks(self, horizon: int) -> Blocks:
         index = np.arange(1, horizon.bit_length() + 1, dtype=np.float64)
@@ -98,10 +87,7 @@ class GrowingSchedule(Schedule):
     growth: factor of the number of rows from one training to the next, above 1.
     """
 
-    growth: float = 2.0
-
-    def __post_init__(self) -> None:
-        _validate.real("GrowingSchedule", "growth", self.growth, above=1)
+    growth: float = real(2.0, above=1)
 
     def blocks(self, horizon: int) -> Blocks:
         return Blocks(np.zeros(0), np.zeros(0))
@@ -116,16 +102,13 @@ def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
 
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
-    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel.
+    """Return whether a round is round 1 or in one of the blocks 0..last; a kernel."""
+    found = round == 1.0
+    for block in range(last + 1):
+        found = found or in_block(starts, lengths, block, round)
+    return found
 
-    starts, lengths: first round, from 1, and number of rounds of each block.
-    """
-    if round == 1.0:
-        return True
-    block = last
-    # Late feedback belongs to recent rounds, so the last block is searched first.
-    while block >= 0:
-        if in_block(starts, lengths, block, round):
-            return True
-        block -= 1
-    return False
+
+def block_is_due(starts: Floats, block: int, acted: float) -> bool:
+    """Return whether the block after `block` begins in the round after `acted`; a kernel."""
+    return bool(block + 1 < starts.size and acted + 1.0 >= starts[block + 1])

@@ -1,8 +1,4 @@
-"""Simulation, the paper's template (Section 3), also for delays (Section 4).
-
-At the start of a block: draw i.i.d. rows from the past ones, train a learner for i.i.d. rows on them, and play the
-frequencies of its actions in the block.
-"""
+"""Simulation, the paper's template (Section 3), also for delays (Section 4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tombola import _validate, bounds
+from tombola import bounds
 from tombola._types import Floats, RngState
 from tombola.bounds.common import capped
 from tombola.engine.state_vector import lazy_zeros
@@ -19,7 +15,15 @@ from tombola.errors import ParameterError
 from tombola.feedback import FullFeedback
 from tombola.learners.base import Feedback, Learner, MixedLearner, bound_of
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-from tombola.learners.reductions.schedule import GrowingSchedule, LemmaSchedule, Schedule, in_any_block, in_block
+from tombola.learners.parameters import integer, one_of
+from tombola.learners.reductions.schedule import (
+    GrowingSchedule,
+    LemmaSchedule,
+    Schedule,
+    block_is_due,
+    in_any_block,
+    in_block,
+)
 from tombola.learners.reductions.training import PythonLearner, train
 
 # Positions in `_State.counters`.
@@ -73,27 +77,19 @@ class Simulation(MixedLearner):
 
     base: Learner | PythonLearner
     schedule: Schedule = field(default_factory=GrowingSchedule)
-    past: Literal["blocks", "all"] = "blocks"
-    waiting: Literal["free", "last"] = "free"
-    trainings: int = 1
-    free_action: int = 0
-
+    past: Literal["blocks", "all"] = one_of("blocks", "all")
+    waiting: Literal["free", "last"] = one_of("free", "last")
+    trainings: int = integer(1, least=1)
+    free_action: int = integer(0, least=0)
     feedback: ClassVar[Feedback] = "full"
 
     def __post_init__(self) -> None:
-        _validate.integer("Simulation", "trainings", self.trainings, least=1)
-        _validate.integer("Simulation", "free_action", self.free_action, least=0)
+        super().__post_init__()
         if not isinstance(self.base, PythonLearner) and getattr(self.base, "feedback", None) != "full":
             raise ParameterError(
                 f"Simulation: base must be a full-information learner, got {self.base!r}; "
                 "write for example Simulation(FollowTheLeader())."
             )
-        for name, words in (("past", ("blocks", "all")), ("waiting", ("free", "last"))):
-            if getattr(self, name) not in words:
-                raise ParameterError(
-                    f"Simulation: {name} must be {words[0]!r} or {words[1]!r}, got {getattr(self, name)!r}; "
-                    f"write {name}={words[0]!r}."
-                )
 
     def init(self, actions: int, horizon: int) -> _State:
         if self.free_action >= actions:
@@ -120,8 +116,7 @@ class Simulation(MixedLearner):
     def needs_plan(state: _State) -> bool:
         if state.by_blocks == 0.0:
             return bool(state.counters[_N_KEPT] >= state.counters[_NEXT])
-        following = int(state.counters[_BLOCK]) + 1
-        return bool(following < state.starts.size and state.counters[_N_ACTED] + 1.0 >= state.starts[following])
+        return block_is_due(state.starts, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
 
     def plan(self, state: _State, rng: RngState) -> None:
         past = state.past[: int(state.counters[_N_KEPT])]

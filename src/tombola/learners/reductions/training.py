@@ -28,10 +28,8 @@ def train(
     In each round one row is drawn, the base plays, and gets its feedback at once. Under a budget with
     `mixed` play, counts are sums of probabilities.
 
-    base: learner to train; it starts from its first state.
     feedback_model: of the base; its horizon is the number of draws.
     losses, costs: of the past rows, shapes (n, k) and (n, k m) for m resources; None without a budget.
-    rng: random generator of draws and learner.
     """
     rounds = feedback_model.horizon
     past, prices = (_read_only(part) for part in (losses, np.zeros((0, 0)) if costs is None else costs))

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import integer, real
 from tombola.rng import choice
 
 
@@ -48,14 +48,9 @@ class BatchedExp3(Learner):
     (True, True)
     """
 
-    price: float = 1.0
-    block: int | None = None
+    price: float = real(1.0, least=0, most=1e12)
+    block: int | None = integer(None, least=1)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("BatchedExp3", "price", self.price, least=0, most=1e12)
-        if self.block is not None:
-            _validate.integer("BatchedExp3", "block", self.block, least=1)
 
     def init(self, actions: int, horizon: int) -> _State:
         block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block

@@ -5,11 +5,11 @@ from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tombola import _validate
 from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
 from tombola.confidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 from tombola.learners.switching.staged_elimination import first_stage, next_play, next_stage
 
 # Fields of the stage, as in `staged_elimination.State`, then those of the betting grid.
@@ -57,12 +57,8 @@ class BettingElimination(Learner):
     [10.0, 50.0]
     """
 
-    delta: float | None = None
+    delta: float | None = real(None, least=1e-200, below=1)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        if self.delta is not None:
-            _validate.real("BettingElimination", "delta", self.delta, least=1e-200, below=1)
 
     def init(self, actions: int, horizon: int) -> Any:
         stage = first_stage(actions, elimination_counts(horizon, actions, self.delta)[0])

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats
 from tombola.learners.bandit.counts import make_block_act
 from tombola.learners.bandit.ucb2 import UCB2
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -85,11 +85,8 @@ class BlockUCB(Learner):
     [0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]
     """
 
-    scale: float = 2.0
+    scale: float = real(2.0, least=0)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("BlockUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         blocks = np.array(_blocks_per_frame(horizon), dtype=np.float64)

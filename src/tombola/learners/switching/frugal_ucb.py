@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.frugal import FRUGAL_TOLL, frugal_first_block, frugal_ucb
 from tombola.learners.bandit.counts import kl_lower_bound, least_tried_action, observe_mean
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -39,9 +39,7 @@ def lower_index(mean: float, seen: float, remaining: float, actions: int, horizo
     is the relative entropy of two Bernoulli distributions.
 
     mean, seen: mean and number of the losses observed of the action, at least one.
-    remaining: number of rounds left.
-    actions, horizon: k and T.
-    scale: factor of the radius; 1 in the theorem, less explores less.
+    remaining, actions, horizon: number of rounds left, k and T.
     """
     worth = math.log(max(1.0, remaining / (actions * seen)))
     return kl_lower_bound(mean, scale * max(0.0, 1.0 - seen / horizon) * worth / seen)
@@ -92,13 +90,9 @@ class FrugalUCB(Learner):
     (True, True)
     """
 
-    price: float = 1.0
-    scale: float = 1.0
+    price: float = real(1.0, least=0, most=1e12)
+    scale: float = real(1.0, least=0)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("FrugalUCB", "price", self.price, least=0, most=1e12)
-        _validate.real("FrugalUCB", "scale", self.scale, least=0)
 
     def init(self, actions: int, horizon: int) -> _State:
         shortest = float(frugal_first_block(horizon, actions, self.price))

@@ -11,12 +11,8 @@ from typing import Any
 
 from tombola.learners.bandit.counts import update_mean
 
-# Position in `state.prior`: the centre, which is the estimated mean of the mean losses of all actions.
-CENTRE = 0
-# Position in `state.prior`: the spread, which is the estimated variance of the mean losses of actions.
-SPREAD = 1
-# Position in `state.prior`: the number of actions with feedback.
-TRIED = 2
+# Positions in `state.prior`: estimated mean and variance of the mean losses of all actions; number of actions tried.
+CENTRE, SPREAD, TRIED = range(3)
 # Iterations of `_estimate_spread`, in which each spread weights the next one.
 _PASSES = 3
 # Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while few actions are
@@ -29,11 +25,9 @@ _LEAST = 1e-8
 
 
 def add_loss(state: Any, action: int, loss: float) -> None:
-    """Add one loss of an action to its count, mean and squared deviations; a kernel.
+    """Add one loss of an action to its count and mean, in `seen` and `means`; a kernel.
 
-    state: with `seen` and `means` of each action, shape (k,), and `within`, the sum of squared deviations of all losses
-        from the means of their actions, shape (1,); changed in place.
-    action, loss: the action, from 0, and its loss, in [0, 1].
+    `within` is the sum of squared deviations of all losses from the means of their actions.
     """
     off = loss - state.means[action]
     update_mean(state.seen, state.means, action, loss)
@@ -85,8 +79,6 @@ def _estimate_noises(state: Any) -> float:
 
     They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its mean). The noise ratio
     is returned.
-
-    state: of a learner with the fields of `thrifty._State` for answers, prior and posterior; changed in place.
     """
     tried, total, possible = 0.0, 0.5, 1.0
     for action in range(state.seen.size):
@@ -109,12 +101,7 @@ def _estimate_noises(state: Any) -> float:
 
 
 def _damped_mean(state: Any, action: int, centre: float) -> float:
-    """Return the mean of an action with two pseudo-losses at the centre; a kernel.
-
-    So it is never 0 or 1 for a centre between them.
-
-    centre: mean loss of all actions.
-    """
+    """Return the mean with two pseudo-losses at the centre, so never 0 or 1; a kernel."""
     seen = state.seen[action]
     return float((seen * state.means[action] + 2.0 * centre) / (seen + 2.0))
 
@@ -122,10 +109,7 @@ def _damped_mean(state: Any, action: int, centre: float) -> float:
 def _estimate_spread(state: Any, widest: float) -> None:
     """Estimate spread and centre by moments, weighted by the last spread; a kernel.
 
-    Both are written into `prior`. At least one action must have answers.
-
-    state: of a learner with the fields of `thrifty._State` for answers, prior and posterior; changed in place.
-    widest: spread that is taken in as `_WEIGHT` of an action.
+    Both are written into `prior`. At least one action must have answers. `widest` counts as `_WEIGHT` of an action.
     """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]
     weights, squares, noise, own, total = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -153,10 +137,7 @@ def _estimate_spread(state: Any, widest: float) -> None:
 def _narrow_spread(state: Any, widest: float) -> None:
     """Lower the spread to that of the actions better than the centre; a kernel.
 
-    A few bad actions say nothing about how good a new one may be.
-
-    state: of a learner with the fields of `thrifty._State` for answers, prior and posterior; changed in place.
-    widest: spread that is taken in as one action with the mean error.
+    A few bad actions say nothing about how good a new one may be. `widest` counts as one action with the mean error.
     """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]
     weights, surplus, errors = 0.0, 0.0, 0.0

@@ -1,7 +1,4 @@
-"""Simulation with successive elimination (paper, switching costs, Section 4.3).
-
-Blocks double; in a block every active action plays one stretch, and at its end the surely worse actions are dropped.
-"""
+"""Simulation with successive elimination (paper, switching costs, Section 4.3)."""
 
 import math
 from dataclasses import dataclass
@@ -9,11 +6,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.learners.bandit.counts import drop_inferior, observe_mean
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 
 
 class _State(NamedTuple):
@@ -58,12 +55,9 @@ class SimulationSuccessiveElimination(Learner):
     [0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]
     """
 
-    price: float = 1.0
+    price: float = real(1.0, least=0, most=1e12)
     feedback: ClassVar[Feedback] = "bandit"
     learns: ClassVar[bool] = False  # not within a few hundred rounds
-
-    def __post_init__(self) -> None:
-        _validate.real("SimulationSuccessiveElimination", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
         width = math.sqrt(10 * actions) * math.pow(math.log(horizon), 1.5)

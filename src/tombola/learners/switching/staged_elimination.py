@@ -6,23 +6,22 @@ first of the next. Radii: Serfling 1974; Bardenet and Maillard 2015.
 """
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.bounds.common import capped
 from tombola.confidence.intervals import bernstein_serfling_radius, serfling_radius
 from tombola.learners.bandit.counts import drop_inferior, update_mean
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
+from tombola.learners.parameters import real
 
 
 class State(NamedTuple):
-    """State of `StagedElimination`: position in the stage, counts and means.
+    """State of the learners: position in the stage, counts and means.
 
     population, level: number of rows of the pool, and error probability of a two-sided interval.
     target: plays that every active action reaches in this stage.
@@ -48,56 +47,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StagedElimination(Learner):
-    """Base class of learners that eliminate actions by `radius` after each stage.
-
-    A stage plays every active action, one not dropped, for one stretch of consecutive rounds. Then action a is dropped
-    if mean(a) - r(a) > min_b (mean(b) + r(b)), where r(a) is radius(state, a).
-
-    delta: probability that the best action is dropped; None is 1/T.
-    price: cost of a switch, in losses; only `bound` uses it.
-    """
-
-    delta: float | None = None
-    price: float = 1.0
-    feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        name = type(self).__name__
-        _validate.real(name, "price", self.price, least=0, most=1e12)
-        if self.delta is not None:
-            _validate.real(name, "delta", self.delta, least=1e-200, below=1)
-
-    def init(self, actions: int, horizon: int) -> State:
-        counts = switching.elimination_counts(horizon, actions, self.delta)
-        # Level of a two-sided interval; only one side is needed.
-        level = 2 * math.exp(-switching.elimination_log(len(counts), horizon, actions, self.delta))
-        return State(float(horizon), level, *first_stage(actions, counts[0]), *np.zeros((4, actions)))
-
-    @staticmethod
-    @abstractmethod
-    def radius(state: State, action: int) -> float:
-        """Return the radius of the confidence interval of a mean loss; a kernel.
-
-        The true mean loss over the pool is within mean +- radius, up to the error probability `state.level`.
-        """
-
-    def kernels(self, actions: int, horizon: int) -> Kernels:
-        return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
-
-    @staticmethod
-    def act(state: State, rng: RngState) -> tuple[int, float]:
-        raise AssertionError("a learner by stages acts through its kernels")
-
-    @staticmethod
-    def observe(state: State, action: int, probability: float, loss: float) -> None:
-        before = state.means[action]
-        update_mean(state.seen, state.means, action, loss)
-        state.squares[action] += (loss - before) * (loss - state.means[action])
-
-
-@dataclass(frozen=True)
-class SerflingElimination(StagedElimination):
+class SerflingElimination(Learner):
     """Play active actions in stages, and drop the inferior ones after each.
 
     A stage ends when the count of each has grown by half. Then action a is dropped if mean(a) - r(a) > min_b (mean(b) +
@@ -116,16 +66,43 @@ class SerflingElimination(StagedElimination):
     True
     """
 
+    delta: float | None = real(None, least=1e-200, below=1)
+    price: float = real(1.0, least=0, most=1e12)
+    feedback: ClassVar[Feedback] = "bandit"
+
+    def init(self, actions: int, horizon: int) -> State:
+        counts = switching.elimination_counts(horizon, actions, self.delta)
+        # Level of a two-sided interval; only one side is needed.
+        level = 2 * math.exp(-switching.elimination_log(len(counts), horizon, actions, self.delta))
+        return State(float(horizon), level, *first_stage(actions, counts[0]), *np.zeros((4, actions)))
+
     @staticmethod
     def radius(state: State, action: int) -> float:
+        """Return the radius of the confidence interval of a mean loss; a kernel.
+
+        The true mean loss over the pool is within mean +- radius, up to the error probability `state.level`.
+        """
         return serfling_radius(state.seen[action], state.population, state.level)
+
+    def kernels(self, actions: int, horizon: int) -> Kernels:
+        return super().kernels(actions, horizon)._replace(act=_make_act(self.radius))
+
+    @staticmethod
+    def act(state: State, rng: RngState) -> tuple[int, float]:
+        raise AssertionError("a learner by stages acts through its kernels")
+
+    @staticmethod
+    def observe(state: State, action: int, probability: float, loss: float) -> None:
+        before = state.means[action]
+        update_mean(state.seen, state.means, action, loss)
+        state.squares[action] += (loss - before) * (loss - state.means[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)
 
 
 @dataclass(frozen=True)
-class BernsteinElimination(StagedElimination):
+class BernsteinElimination(SerflingElimination):
     """Play as `SerflingElimination`, with a radius that also uses the variance seen.
 
     The radius is the smaller one of Serfling's and of the empirical Bernstein-Serfling radius, each at half the level:

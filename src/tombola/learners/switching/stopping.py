@@ -55,10 +55,8 @@ def stopping_value(gap: float, variance: float, noise: float, rounds: float) -> 
 
     The loss is 0 if the action should not be played at all, else negative. A kernel.
 
-    gap: posterior mean loss of the action minus the mean loss of the alternative.
-    variance: posterior variance of the mean loss of the action, more than 0.
-    noise: variance of one loss, more than 0.
-    rounds: number of remaining rounds, more than 0.
+    gap, variance: posterior mean loss of the action minus that of the alternative, and its posterior variance.
+    noise, rounds: variance of one loss, and number of remaining rounds; all but the gap are above 0.
     """
     deviation = math.sqrt(variance)
     if gap <= -_MAX_Z * deviation:

@@ -1,8 +1,5 @@
 """Thrifty, for many actions: explore only if it can pay in the remaining rounds.
 
-It may deviate from the index of `FrugalUCB` until an exploration budget is spent. The budget equals the sum that bounds
-the plays by that index, so the bound is twice this sum.
-
 The rule is the knowledge gradient: the value of the information from the next plays of one action (Frazier, Powell and
 Dayanik 2008), for the most valuable number of plays (Frazier and Powell 2010), in online play (Ryzhov, Powell and
 Frazier 2012), averaged with the value of the best stopping rule (Chernoff and Ray 1965).
@@ -15,7 +12,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds.frugal import (
     THRIFTY_GROWTH_DIVISOR,
@@ -27,6 +23,7 @@ from tombola.bounds.frugal import (
 from tombola.engine.intrinsics import no_inline
 from tombola.learners.bandit.counts import argmin, least_tried_action
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 from tombola.learners.switching.frugal_ucb import lower_index, most_promising
 from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, add_loss, update_posterior
 from tombola.learners.switching.stopping import stopping_value
@@ -106,12 +103,7 @@ def _expected_excess(mean: float, variance: float) -> float:
 
 
 def _learnt(doubt: float, noise: float, plays: float) -> float:
-    """Return the variance of the change of a posterior mean by more plays.
-
-    doubt: posterior variance now.
-    noise: variance of one loss.
-    plays: number of further plays, more than 0.
-    """
+    """Return the variance of the change of a posterior mean of variance `doubt` by more plays."""
     return doubt * doubt / (doubt + noise / plays)
 
 
@@ -127,8 +119,6 @@ def _expected_saving(state: _State, action: int, plays: float, bar: float, unlik
     It is E max(0, bar - posterior mean after `plays` more answers). An action never answered may also be unlike all
     others; then its mean is uniform on [0, 1].
 
-    plays: number of further answers; 0 for the posterior mean now.
-    bar: mean loss to compare with.
     unlike: probability that an action never answered is unlike all others.
     """
     if plays == 0.0:
@@ -148,8 +138,6 @@ def _visit_loss(state: _State, action: int, other: int, remaining: float, unlike
     charged; plays not answered yet have been paid for.
 
     action, other: the action to visit, and the one to return to.
-    remaining: number of remaining rounds.
-    unlike: probability that an action never answered is unlike all others.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
     guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
@@ -175,11 +163,7 @@ def _stopping_loss(state: _State, action: int, other: int, remaining: float, unl
     """Return the expected loss of visiting an action until leaving it is better.
 
     The loss is that of all remaining rounds, with the switches. Plays not answered yet have been paid for: the variance
-    is that after their answers.
-
-    action, other: the action to visit, and the one to return to.
-    remaining: number of remaining rounds.
-    unlike: probability that an action never answered is unlike all others.
+    is that after their answers. Parameters as `_visit_loss`.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
     guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
@@ -204,8 +188,6 @@ def _spread_pending(state: _State, action: int) -> int:
 
     Nothing is known of actions begun and not answered yet, so their plays are spread until feedback arrives. Without
     delay no action is begun and not answered, and `action` is returned.
-
-    action: the action to play, from 0.
     """
     least = action
     for other in range(state.seen.size):
@@ -267,10 +249,7 @@ def _is_short_pair(state: _State) -> bool:
 
 
 def _smaller_index_of_two(state: _State, scale: float) -> int:
-    """Return the action with the smaller index of two, with 4 times the rounds left.
-
-    scale: factor of the radius in `lower_index`.
-    """
+    """Return the action with the smaller index of two, with 4 times the rounds left."""
     remaining = max(1.0, state.horizon - state.acted[0])
     toll, current = THRIFTY_TOLL * state.price / remaining, int(state.current[0])
     rounds, horizon = _PAIR_ROUNDS * remaining, state.horizon
@@ -287,8 +266,6 @@ def _choose_of_two(state: _State, valuable: int) -> int:
     The value of information alone would give up the unlucky one too soon. A first visit lasts 20 rounds where a switch
     has a price. After 20 answers of each, the index of FrugalUCB with scale 1 - .2 min(1, price) and four times the
     rounds left decides, and an action that it returns to is held as long as a visit.
-
-    valuable: the action that `_most_valuable` returned.
     """
     whole = min(1.0, state.price)
     if state.chosen[valuable] == 0.0:
@@ -358,51 +335,25 @@ class Thrifty(Learner):
     (True, True)
     """
 
-    price: float = 0.0
+    price: float = real(0.0, least=0, most=1e12)
     feedback: ClassVar[Feedback] = "bandit"
 
-    def __post_init__(self) -> None:
-        _validate.real("Thrifty", "price", self.price, least=0, most=1e12)
-
     def init(self, actions: int, horizon: int) -> _State:
-        """Return the first state: the whole exploration budget, and no loss seen.
-
-        The exploration budget limits the losses and switches spent against the index of FrugalUCB.
-
-        actions, horizon: number of actions and of rounds.
-        """
-        chosen, seen, means, posterior_mean, posterior_var, noise_var, errors = np.zeros((7, actions))
+        names = ("exploring", "acted", "left", "visit", "hold", "within")
+        per_action = ("chosen", "seen", "means", "posterior_mean", "posterior_var", "noise_var", "errors")
         return _State(
             horizon=float(horizon),
             price=self.price,
             scale=THRIFTY_SCALE,
             exploration_budget=np.full(1, thrifty_exploration_budget(horizon, actions)),
-            exploring=np.zeros(1),
-            acted=np.zeros(1),
             current=np.full(1, -1.0),
-            left=np.zeros(1),
-            visit=np.zeros(1),
-            hold=np.zeros(1),
-            within=np.zeros(1),
             prior=np.zeros(3),
-            chosen=chosen,
-            seen=seen,
-            means=means,
-            posterior_mean=posterior_mean,
-            posterior_var=posterior_var,
-            noise_var=noise_var,
-            errors=errors,
+            **{name: np.zeros(1) for name in names},
+            **{name: np.zeros(actions) for name in per_action},
         )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        """Return the action of the current visit, from 0, and probability 1.
-
-        A visit is a run of consecutive rounds with one action. If it has ended, the next one begins.
-
-        state: as returned by `init`, changed in place.
-        rng: not used.
-        """
         if state.left[0] == 0.0:
             action = _next_action(state) if state.seen.size > 1 else 0
             state.current[0] = action
@@ -417,23 +368,8 @@ class Thrifty(Learner):
 
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
-        """Add a loss to the mean of its action, and charge exploration to its budget.
-
-        While the learner explores against the index of FrugalUCB, losses are deducted from the exploration budget.
-
-        state: as returned by `init`, changed in place.
-        action, loss: the action played, from 0, and its loss in [0, 1].
-        probability: not used.
-        """
         add_loss(state, action, loss)
         state.exploration_budget[0] -= state.exploring[0] * loss
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        """Return a bound on expected regret plus switching costs; None if `delay` > 0.
-
-        It is in losses, for every pool in random order. A switch costs the parameter `price`.
-
-        actions, horizon: number of actions and of rounds.
-        delay: constant delay of the feedback, in rounds.
-        """
         return thrifty(horizon, actions, self.price) if delay == 0 else None

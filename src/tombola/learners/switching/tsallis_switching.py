@@ -10,12 +10,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.learners.bandit.counts import argmin
 from tombola.learners.bandit.tsallis_inf import normalise
 from tombola.learners.base import Feedback, Learner
+from tombola.learners.parameters import real
 from tombola.learners.switching.batched_exp3 import BatchedExp3
 from tombola.rng import choice
 
@@ -51,11 +51,8 @@ class TsallisSwitching(Learner):
     True
     """
 
-    price: float = 1.0
+    price: float = real(1.0, least=0, most=1e12)
     feedback: ClassVar[Feedback] = "bandit"
-
-    def __post_init__(self) -> None:
-        _validate.real("TsallisSwitching", "price", self.price, least=0, most=1e12)
 
     def init(self, actions: int, horizon: int) -> _State:
         place = (np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
