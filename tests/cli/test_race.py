@@ -695,7 +695,7 @@ def scored(command: Command, tmp_path: Path) -> Command:
         ("3 --score good", "got 'good'; write a number from 0 to 10"),
         ("3 --score 11", "got '11'; repair it"),
         ("--csv 70.csv", "got '70'; the race has the range 0,10: repair the cell, or start the race with another"),
-        ("--csv yes.csv", "yes.csv, line 2: expected a number from 0 to 10 in column outcome, got 'yes'; write a number"),
+        ("--csv yes.csv", "yes.csv, line 2: expected a number from 0 to 10 in column outcome, got 'yes'; write"),
         ("--csv timeout.csv", "got 'timeout'; for a timeout write the worst number of the range, 0"),
     ],
 )
