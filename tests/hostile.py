@@ -1,4 +1,6 @@
-"""Hostile learners under a budget, and hostile costs; whether too much is spent is told in exact fractions.
+"""Hostile learners under a budget, and hostile costs; overspending is detected in exact fractions.
+
+    PYTHONPATH=src:tests python tests/hostile.py 1000000    prints the number of plays that overspend
 
 Money is spent in three ways: a whole play (drawn or fluid, compiled or in plain Python), a `Session`, and a
 `SessionFile`. Live, the world answers late, out of order, twice, wrongly or never, and a witness who knows nothing of
@@ -7,6 +9,7 @@ ledgers adds up what was paid and what every open ticket may still cost.
 
 import contextlib
 import math
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -526,3 +529,7 @@ def count_overspent(first: int, count: int, route: tuple[Route, Any] | None = No
             numbers = range(max(first, group * MOODS), min(first + count, (group + 1) * MOODS))
             found += ask(group, kind, [number % MOODS for number in numbers], Path(folder))
     return found
+
+
+if __name__ == "__main__":
+    print(f"{sys.argv[1]} plays, {count_overspent(0, int(sys.argv[1]))} overspent")

@@ -1,15 +1,12 @@
 """Fuzzing of table readers: every format is covered, and ignored checksums are detected."""
 
-import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import damaged_tables
+from fuzz import damaged_tables
 from tombola.errors import TombolaError
 from tombola.readers.formats import FORMATS, suffix_of
 from tombola.readers.formats.aslib import RUNS

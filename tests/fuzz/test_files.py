@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from conftest import SOURCE
+from fuzz.files import KINDS
 
 TRIES = int(os.environ.get("FUZZ_TRIES", "150"))
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kind", ["sessions", "session_files", "race_files"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_fuzz(kind: str) -> None:
     tests = Path(__file__).parents[1]
     environment = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{tests}"}
