@@ -75,6 +75,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return "\npytestmark = pytest.mark.full\n" in collection_path.read_text(encoding="utf-8") or None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Reject names with memory addresses: two workers would collect different tests."""
+    if wrong := next((item.nodeid for item in items if " at 0x" in item.nodeid), None):
+        raise pytest.UsageError(f"{wrong}: expected a name that is the same in every process; pass other ids.")
+
+
 def pytest_collection_finish() -> None:
     """Exclude all modules and collected tests from garbage collection."""
     gc.collect()

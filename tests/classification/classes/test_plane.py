@@ -25,7 +25,7 @@ def test_growth_in_plane_bounds_what_is_found() -> None:
 BOTH = [(Rectangles(), naive.rectangle_error), (Halfplanes(), naive.halfplane_error)]
 
 
-@pytest.mark.parametrize(("hypotheses", "truth"), BOTH, ids=repr)
+@pytest.mark.parametrize(("hypotheses", "truth"), BOTH, ids=["rectangles", "halfplanes"])
 def test_plane_finds_least_error(hypotheses: HypothesisClass, truth: Any) -> None:
     generator = np.random.default_rng(5)
     trials, most = (40, 12) if hypotheses == Rectangles() else (12, 8)
