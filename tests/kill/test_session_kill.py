@@ -7,7 +7,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +21,7 @@ from conftest import HANGS, SOURCE
 from tombola import Exp3, FollowTheLeader, Session, Simulation
 from tombola.budget.budget import Budget
 from tombola.engine.compiler import compiled, interpreted
-from tombola.errors import SessionError
+from tombola.errors import ConflictError, SessionError
 from tombola.learners import ThriftyLP
 from tombola.persistence import Assignment, Outcome, SessionFile
 
@@ -29,12 +30,14 @@ WORST = [0.01, 0.03, 0.002]
 BUDGETS = {"budget": Budget(0.7, worst=WORST, null="add")}
 NAMES = ["a", "b", "c"]
 ROWS = 20_000
-LOSSES = np.random.default_rng(0).integers(0, 9, (ROWS, 3)) / 8
 
 
-def answer_of(assignment: Assignment, feedback: str) -> dict[str, Any]:
-    """Return the feedback of a ticket; the cost is the loss times the worst cost."""
-    row = LOSSES[int(assignment.id)].tolist()
+def random_answer(assignment: Assignment, feedback: str, rng: np.random.Generator) -> dict[str, Any]:
+    """Return random feedback of a ticket; the cost is the loss times the worst cost.
+
+    No two are equal, so that an outcome that was lost and recorded again is another one.
+    """
+    row = rng.random(3).tolist()
     if feedback == "full":
         return as_given(row, feedback)
     action = NAMES.index(assignment.action)
@@ -43,22 +46,30 @@ def answer_of(assignment: Assignment, feedback: str) -> dict[str, Any]:
 
 def work(path: Path, log: Path, feedback: str, seed: int) -> None:
     """Take tickets and record outcomes, in any order and some twice; log each call that returned."""
-    rng = np.random.default_rng(seed)
-    book = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    known: list[Assignment] = []
-    parent = os.getppid()
+    rng, parent = np.random.default_rng(seed), os.getppid()
+    recorded: list[tuple[int, dict[str, Any]]] = []
     with SessionFile.open(path) as run:
         while os.getppid() == parent:  # ends if the driver fails
             if rng.random() < 0.4 and run.round < ROWS - 10:  # two processes take less than ten at once
-                given = run.next(int(rng.integers(1, 4)))
-                os.write(book, (json.dumps(["given", given]) + "\n").encode())
-            waiting = known if known and rng.random() < 0.1 else run.pending
-            if waiting:
-                one = waiting[int(rng.integers(len(waiting)))]
-                answer = answer_of(one, feedback)
-                run.record(one.round, **answer)
-                os.write(book, (json.dumps(["kept", one.round, answer]) + "\n").encode())
-                known.append(one)
+                log_call(log, "issued", run.next(int(rng.integers(1, 4))))
+            if recorded and rng.random() < 0.1:
+                round_, answer = recorded[int(rng.integers(len(recorded)))]
+            elif pending := run.pending:
+                one = pending[int(rng.integers(len(pending)))]
+                round_, answer = one.round, random_answer(one, feedback, rng)
+            else:
+                continue
+            # The other process may have recorded another outcome meanwhile.
+            with suppress(ConflictError):
+                run.record(round_, **answer)
+                log_call(log, "recorded", round_, answer)
+                recorded.append((round_, answer))
+
+
+def log_call(log: Path, *call: Any) -> None:
+    """Append one line in one write, so that a kill truncates at most the last line."""
+    with log.open("ab", buffering=0) as file:
+        file.write((json.dumps(call) + "\n").encode())
 
 
 def fork(work_: Any, *arguments: Any) -> int:
@@ -81,42 +92,54 @@ def kill(child: int) -> None:
 
 
 def drive(folder: Path, feedback: str, kills: int, seed: int = 0) -> dict[str, int]:
-    """Let two processes work on one file, kill one or both again and again, then record all pending tickets."""
-    path, rng = folder / "live.run", np.random.default_rng([kills, seed])
+    """Let two processes work on one session that are killed again and again, then record all pending tickets."""
+    path = folder / "live.run"
     budget = BUDGETS.get(feedback)
     with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
         run.next()  # the first call also prepares the learner
         began = time.perf_counter()
         run.next()
         life = min(0.5, 0.05 + 10 * (time.perf_counter() - began))  # a few calls, however slow the disk is
+    counts = kill_workers(path, lambda log, number: fork(work, path, log, feedback, number), kills, life, seed)
+    with SessionFile.open(path) as run:
+        for assignment in run.pending:
+            assert run.record(assignment.round, **random_answer(assignment, feedback, np.random.default_rng()))
+        assert run.pending == []
+    return counts
+
+
+def kill_workers(path: Path, start: Callable[[Path, int], int], kills: int, life: float, seed: int) -> dict[str, int]:
+    """Kill one or both of two processes that share a file, again and again; return the counts.
+
+    start: forks a process that writes to a log; called with the log and a different number each time.
+    life: largest time between kills, in seconds.
+    """
+    folder, rng = path.parent, np.random.default_rng([kills, seed])
     logs = [folder / "0.log", folder / "1.log"]
-    workers = [fork(work, path, log, feedback, index) for index, log in enumerate(logs)]
+    workers = [start(log, index) for index, log in enumerate(logs)]
     done = torn = 0
     while done < kills or not acknowledged(folder)[1]:
         time.sleep(rng.random() * (life + 0.0001 * done))
         victims = [0, 1] if rng.random() < 0.3 else [int(rng.integers(2))]
         for victim in victims:
             kill(workers[victim])
-        torn += len(victims) == 2 and Path(f"{path}-journal").exists()  # no writer lives: a write was cut in two
+        # No writer lives, so a journal is left by an interrupted write.
+        torn += len(victims) == 2 and Path(f"{path}-journal").exists()
         for victim in victims:
             done += 1
-            workers[victim] = fork(work, path, logs[victim], feedback, 2 * done + victim)
+            workers[victim] = start(logs[victim], 2 * done + victim)
     for worker in workers:
         kill(worker)
-    with SessionFile.open(path) as run:
-        for assignment in run.pending:
-            assert run.record(assignment.round, **answer_of(assignment, feedback))
-        assert run.pending == []
     return {"kills": done, "torn": torn}
 
 
-def acknowledged(folder: Path) -> tuple[list[Assignment], list[list[Any]]]:
-    """Return the tickets and outcomes of all calls that returned; a line cut by a kill does not count."""
+def acknowledged(folder: Path) -> tuple[list[Any], list[list[Any]]]:
+    """Return issued tickets and recorded outcomes of all calls that returned; a truncated line does not count."""
     lines = [
         json.loads(line) for log in folder.glob("*.log") for line in log.read_text().splitlines(True) if "\n" in line
     ]
-    given = [Assignment(*one) for kind, *rest in lines if kind == "given" for one in rest[0]]
-    return given, [rest for kind, *rest in lines if kind == "kept"]
+    issued = [ticket for kind, *rest in lines if kind == "issued" for ticket in rest[0]]
+    return issued, [rest for kind, *rest in lines if kind == "recorded"]
 
 
 def events(path: Path) -> list[tuple[Any, ...]]:
@@ -169,12 +192,13 @@ def check(folder: Path, feedback: str) -> int:
     happened = events(path)
     tickets = [event for event in happened if event[1] == "ticket"]
     outcomes = {event[2]: event[3] for event in happened if event[1] == "outcome"}
-    given, kept = acknowledged(folder)
-    rounds = [one.round for one in given]
-    assert len(rounds) == len(set(rounds)), "a ticket was given twice"
+    issued, recorded = acknowledged(folder)
+    assignments = [Assignment(*one) for one in issued]
+    rounds = [one.round for one in assignments]
+    assert len(rounds) == len(set(rounds)), "a ticket was issued twice"
     assert [event[2] for event in tickets] == list(range(1, len(tickets) + 1)), "a ticket was lost"
-    assert all([*NAMES, "null"][tickets[one.round - 1][3][0]] == one.action for one in given)
-    assert all(as_given(outcomes[round_], feedback) == answer for round_, answer in kept), (
+    assert all([*NAMES, "null"][tickets[one.round - 1][3][0]] == one.action for one in assignments)
+    assert all(as_given(outcomes[round_], feedback) == answer for round_, answer in recorded), (
         "an acknowledged outcome was lost"
     )
     assert len(outcomes) == len(tickets)
@@ -222,10 +246,12 @@ def test_two_processes_killed(feedback: str, tmp_path: Path) -> None:
 def test_two_processes_killed_often(feedback: str, tmp_path: Path) -> None:
     done = run_driver(tmp_path, feedback, kills=1000)
     tickets = check(tmp_path, feedback)
-    given, kept = acknowledged(tmp_path)
-    print(feedback, done, f"{tickets} tickets, {len(given)} told, {len(kept)} acknowledgements")
+    issued, recorded = acknowledged(tmp_path)
+    print(
+        feedback, done, f"{tickets} tickets, {len(issued)} issued and {len(recorded)} recorded by calls that returned"
+    )
     assert done["torn"] >= 10, "too few kills fell into the middle of a write"
-    assert len(kept) > 500
+    assert len(recorded) > 500
 
 
 def begin(path: Path) -> None:
