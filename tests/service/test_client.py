@@ -150,3 +150,33 @@ def test_async_clients_share_session_and_race(tmp_path: Path) -> None:
         assert sorted(asyncio.run(main(server.url))) == list(range(1, 41))
     with RaceFile.open(tmp_path / "models.race") as file:
         assert file.race.answer == ("low",)
+
+
+_FOREIGN_REPLIES = {
+    "page": httpx.Response(200, html="<p>Welcome</p>"),
+    "empty": httpx.Response(204),
+    "other data": httpx.Response(200, json={"name": "another service"}),
+    "list": httpx.Response(200, json=[1, 2]),
+    "malformed JSON": httpx.Response(200, content=b"{", headers={"content-type": "application/json"}),
+    "problem of another service": httpx.Response(400, json={"type": [], "detail": "no"}),
+    "redirect": httpx.Response(301, headers={"location": "/x"}),
+}
+
+
+@pytest.mark.parametrize("reply", _FOREIGN_REPLIES.values(), ids=_FOREIGN_REPLIES)
+def test_address_of_another_server_is_named(reply: httpx.Response, tmp_path: Path) -> None:
+    """A reply that is not of tombola is a SessionError, and never a file of the user."""
+    transport = httpx.MockTransport(lambda _: reply)
+    out = tmp_path / "out.csv"
+    with (
+        Client("http://else.example", name="calls", transport=transport) as session,
+        RaceClient("http://else.example", transport=transport) as race,
+    ):
+        requests = (
+            session.next, session.overview, lambda: session.record(1, loss=0.5), lambda: session.pending,
+            lambda: session.export(out), race.calls, lambda: race.name, lambda: race.settings,
+        )  # fmt: skip
+        for request in requests:
+            with pytest.raises(SessionError, match=r"expected a reply of tombola serve, got .*; check the address"):
+                request()
+    assert not out.exists()

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamS
 from urllib.parse import quote
 
 from tombola._files import write_atomic
-from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
+from tombola.errors import (
+    MALFORMED_DATA_ERRORS,
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    ParameterError,
+    SessionError,
+    TombolaError,
+)
 from tombola.persistence.session_events import Outcome
 from tombola.persistence.session_file import Assignment
 from tombola.racing.events import Call, Event
@@ -43,6 +51,8 @@ _ERRORS: dict[str, type[SessionError]] = {
     "urn:tombola:invalid": FeedbackError,
 }
 
+# Media types of replies that are files.
+_FILE_TYPES = ("text/csv", "application/vnd.apache.parquet")
 # Seconds without a byte of a reply after which the request is repeated.
 _READ_TIMEOUT = 30.0
 # Result of a request.
@@ -100,17 +110,34 @@ def _new_key() -> str:
     return secrets.token_urlsafe(16)
 
 
-def _content_of(reply: "httpx.Response") -> Any:
-    """Return the JSON data or the bytes of a reply; raise the error that it states."""
-    if reply.is_success:
-        return reply.json() if "json" in reply.headers.get("content-type", "") else reply.content
+def _parse_reply(reply: "httpx.Response", parse: Callable[[Any], _T]) -> _T:
+    """Parse the JSON data or the bytes of a reply; raise the error that it states.
+
+    SessionError if the reply is not one of tombola serve.
+    """
+    media_type = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+    got = f"status {reply.status_code} and content of type {media_type or 'unknown'}"
+    foreign = SessionError(f"Client: expected a reply of tombola serve, got {got} from {reply.url}; check the address.")
     try:
+        if reply.is_success:
+            return parse(reply.content if media_type in _FILE_TYPES else reply.json())
         problem = reply.json()
-        kind, detail = problem["type"], str(problem["detail"])
-    except (KeyError, TypeError, ValueError):
-        kind = ""
-        detail = f"Client: expected a reply of tombola serve, got status {reply.status_code}; check the address."
-    raise _ERRORS.get(kind, SessionError)(detail)
+        kind, detail = str(problem["type"]), str(problem["detail"])
+        is_problem = kind.startswith("urn:tombola:")
+    except TombolaError:
+        raise
+    except MALFORMED_DATA_ERRORS:
+        raise foreign from None
+    raise _ERRORS.get(kind, SessionError)(detail) if is_problem else foreign
+
+
+def _overview(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the overview of a server with all of its keys."""
+    return {**found, **{name: found[name] for name in ("you", "sessions", "races")}}
+
+
+def _object(found: dict[str, Any]) -> dict[str, Any]:
+    return {**found}
 
 
 def _without_none(**values: Any) -> dict[str, Any]:
@@ -221,14 +248,14 @@ class _SyncConnection(_Connection):
 
         The caller has name and role; each session and race has its name and settings.
         """
-        return self._send(self._build("", ""), dict)
+        return self._send(self._build("", ""), _overview)
 
     def status(self) -> dict[str, Any]:
         """Return progress, pending tickets or calls, and estimates as plain data.
 
         Keys are those of `Status.to_json` or `RaceReport.to_json`, "pending" and "paused".
         """
-        return self._run("status", dict)
+        return self._run("status", _object)
 
     def export(self, path: str | Path) -> None:
         """Write all tickets and outcomes, or all answers, to a .csv or .parquet file.
@@ -265,7 +292,7 @@ class _SyncConnection(_Connection):
             except TransportError as error:
                 reply = error
             if (delay := retries.delay_after(reply)) is None:
-                return parse(_content_of(reply))
+                return _parse_reply(reply, parse)
             time.sleep(delay)
 
 
@@ -309,7 +336,7 @@ class _AsyncConnection(_Connection):
             except TransportError as error:
                 reply = error
             if (delay := retries.delay_after(reply)) is None:
-                return parse(_content_of(reply))
+                return _parse_reply(reply, parse)
             await asyncio.sleep(delay)
 
 
@@ -376,7 +403,7 @@ class Client(_SyncConnection):
         Keys: actions (dicts with name, plays, known, mean, low and high), best (name), within (bound on its distance
         from the best mean), level (error probability) and estimate (a sentence).
         """
-        return self._run("ranking", dict)
+        return self._run("ranking", _object)
 
     def assignment(self, round: int) -> Assignment:
         """Return the issued ticket with this number; FeedbackError if it was not issued."""
@@ -471,7 +498,7 @@ class RaceClient(_SyncConnection):
         Keys: verdict and progress (sentences), proved (None while undecided), answer (names of possible answers), done
         (whether the race is over), active (candidates left), leader, calls and calls_saved (their numbers).
         """
-        return self._run("verdict", dict)
+        return self._run("verdict", _object)
 
 
 class AsyncRaceClient(_AsyncConnection):
