@@ -51,6 +51,13 @@ def test_damaged_file_never_means_no_tokens(tmp_path: Path, content: str) -> Non
         len(store)
 
 
+def test_file_that_cannot_be_read_never_means_no_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "my.tokens"
+    path.symlink_to(path)
+    with pytest.raises(FileError):
+        TokenStore(path)
+
+
 def test_last_admin_stays() -> None:
     store = TokenStore(None)
     with pytest.raises(ParameterError, match="admin for the first"):

@@ -8,6 +8,7 @@ import hmac
 import json
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -132,8 +133,11 @@ class TokenStore:
             if self.path is None:
                 return self._by_hash
             by_hash: dict[str, Identity] = {}
+            content = b""
             try:
-                content = read_bytes(self.path) if self.path.exists() else b""
+                # Only a missing file has no tokens: one that cannot be read must not admit everybody.
+                with suppress(FileNotFoundError):
+                    content = read_bytes(self.path)
                 for row in json.loads(content)["tokens"] if content else ():
                     if row["role"] not in ROLES or len(row["sha256"]) != 64:
                         raise ValueError
