@@ -121,6 +121,18 @@ def test_export_replaces_only_its_like(out: str, session: Callable[..., str], tm
     assert (tmp_path / out).read_text() == "ticket,outcome\n1,yes\n"
 
 
+def test_export_keeps_outcomes_that_are_not_recorded(session: Callable[..., str], tmp_path: Path) -> None:
+    start(session)
+    session("next", "r", "--count", "2")
+    session("export", "r", "--out", "e.csv")
+    rows = [line.split(",") for line in (tmp_path / "e.csv").read_text().splitlines()[1:]]
+    mine = "ticket,id,loss\n" + "".join(f"{row[0]},{row[1]},0.25\n" for row in rows)
+    (tmp_path / "mine.csv").write_text(mine)
+    with pytest.raises(TombolaError, match="same columns"):
+        session("export", "r", "--out", "mine.csv")
+    assert (tmp_path / "mine.csv").read_text() == mine
+
+
 def test_open_tickets_are_named_with_time_and_commands(session: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "ids.csv").write_text("id\nx\ny\nz\n")
     start(session)

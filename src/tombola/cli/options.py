@@ -68,13 +68,14 @@ def check_output(
 ) -> None:
     """Raise FileError unless `out` can be written and no other file is lost by it.
 
-    An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table whose columns and
-    row keys are all in the new one. Nothing is written.
+    An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table with the same
+    columns whose row keys are all in the new one. Nothing is written.
 
     inputs: files that the command reads, which `out` must not replace.
     columns: header of the table to write; empty for a page or report.
     keys: first cells of each row to write, which identify it, such as ticket and id; read only if `out` exists.
-    n_keys: number of the first columns of the old table that identify its rows; None: as many as `keys` have.
+    n_keys: number of the first columns of the old table that identify its rows, which may then have fewer columns, such
+        as earlier candidates; None: as many as `keys` have, and the columns must be the same.
     """
     from tombola._files import check_output_path
 
@@ -82,7 +83,8 @@ def check_output(
     if out is None or not out.exists() or not out.stat().st_size:
         return
     if not (_has_all_rows(_read_table(out), columns, list(keys), n_keys) if columns else _is_page(out)):
-        like = "table with no other columns and no other rows" if columns else "page or report of tombola"
+        same = "the same columns" if n_keys is None else "no other columns"
+        like = f"table with {same} and no other rows" if columns else "page or report of tombola"
         raise FileError(
             f"--out: expected a new file, or an earlier {like}, got {out}, which holds something else; name another "
             "file, or delete it first."
@@ -122,7 +124,7 @@ def _csv_rows(text: str) -> list[list[str]]:
 def _has_all_rows(
     old: list[list[str]], columns: Collection[str], keys: list[Sequence[Any]], n_keys: int | None = None
 ) -> bool:
-    """Return whether a new table has all columns and row keys of an old one.
+    """Return whether a new table has all columns and row keys of an old one, as `check_output`.
 
     >>> old = [["id", "b"], ["x", "0.5"]]
     >>> [_has_all_rows(old, ["id", "a", "b"], [(row, 0.1, 0.5)], 2) for row in "xy"]
@@ -132,7 +134,8 @@ def _has_all_rows(
 
     # As they would be read back from a file.
     header, *new = _csv_rows(csv_text([columns, *keys]).encode(errors="backslashreplace").decode()) or [[]]
-    if not old or not set(old[0]) <= set(header):
+    # A table with fewer columns may be one of the user, with outcomes that are not recorded yet.
+    if not old or not (old[0] == header if n_keys is None else set(old[0]) <= set(header)):
         return False
     compared = old[0][: n_keys or len(new[0] if new else header)]
     places = [header.index(name) for name in compared]
