@@ -25,7 +25,8 @@ from tombola.engine.tickets import (
     write_ticket,
 )
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, EncodedOutcome, FeedbackModel, LiveKernels
+from tombola.feedback.base import EMPTY_CELLS, TABLE_FULL, FeedbackModel, LiveKernels
+from tombola.feedback.codec import EncodedOutcome
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,16 +12,8 @@ from tombola.engine.compiler import Kernel
 from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, read_ticket
-from tombola.feedback.base import (
-    EMPTY_CELLS,
-    EncodedOutcome,
-    FeedbackModel,
-    LiveKernels,
-    live_act,
-    loss_or_reward,
-    make_loop_kernels,
-    parse_loss,
-)
+from tombola.feedback.base import EMPTY_CELLS, FeedbackModel, LiveKernels, live_act, make_loop_kernels
+from tombola.feedback.codec import EncodedOutcome, loss_or_reward, parse_loss
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel

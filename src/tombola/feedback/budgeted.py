@@ -53,18 +53,8 @@ from tombola.engine.tickets import (
     write_ticket,
 )
 from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback.base import (
-    EMPTY_CELLS,
-    NEEDS_PLAN,
-    TABLE_FULL,
-    EncodedOutcome,
-    FeedbackModel,
-    LiveKernels,
-    copy_into,
-    loss_or_reward,
-    parse_loss,
-    parse_row,
-)
+from tombola.feedback.base import EMPTY_CELLS, NEEDS_PLAN, TABLE_FULL, FeedbackModel, LiveKernels
+from tombola.feedback.codec import EncodedOutcome, copy_into, loss_or_reward, parse_loss, parse_row
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel

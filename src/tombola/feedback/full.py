@@ -12,18 +12,8 @@ from tombola.engine.compiler import Kernel
 from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import OUTCOME_START, Ticket, has_native_types, is_pending, mark_answered, read_ticket
-from tombola.feedback.base import (
-    EMPTY_CELLS,
-    EncodedOutcome,
-    FeedbackModel,
-    LiveKernels,
-    are_losses,
-    copy_into,
-    live_act,
-    loss_or_reward,
-    make_loop_kernels,
-    parse_row,
-)
+from tombola.feedback.base import EMPTY_CELLS, FeedbackModel, LiveKernels, live_act, make_loop_kernels
+from tombola.feedback.codec import EncodedOutcome, are_losses, copy_into, loss_or_reward, parse_row
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel

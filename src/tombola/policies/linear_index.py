@@ -25,7 +25,8 @@ from tombola.engine.compiler import Workload, compile_step
 from tombola.engine.tickets import ACTION, OUTCOME_START, ROUNDS, is_pending, mark_answered, read_ticket, write_ticket
 from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
-from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels
+from tombola.feedback.base import TABLE_FULL, LiveKernels
+from tombola.feedback.codec import EncodedOutcome
 from tombola.learners import UCB1
 from tombola.policies.live import FeaturePolicy, FeatureRows
 from tombola.policies.models import losses_of

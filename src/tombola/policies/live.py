@@ -31,7 +31,8 @@ from tombola.engine.tickets import (
 )
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import FullFeedback, make_feedback_model
-from tombola.feedback.base import TABLE_FULL, EncodedOutcome, LiveKernels, are_losses
+from tombola.feedback.base import TABLE_FULL, LiveKernels
+from tombola.feedback.codec import EncodedOutcome, are_losses
 from tombola.policies.guard import CAPITAL, PENDING, Guard, release, settle, stake_of
 from tombola.policies.models import Fitted, actions_of, choose, fit_models
 from tombola.rng import RngStreams, new_rng, uniform
