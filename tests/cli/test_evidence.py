@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tombola.cli.app import app
-from tombola.cli.row_source import RowSource
+from tombola.cli.row_source import Rows, RowSource, Sample
 from tombola.confidence import RandomOrderTest
 from tombola.errors import TableError, TombolaError
 
@@ -463,3 +463,27 @@ def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
     stream = run("certify", "-", "--scores", "--rows", 10, text=path.read_text())[1]
     assert "got 'c0'" in stream
     assert ", or leave out the column with ignore=['q']." in stream
+
+
+@pytest.mark.parametrize("invalid", ["x", "0.5,1"])
+def test_invalid_row_after_the_last_one_needed_is_not_met(invalid: str, tmp_path: Path) -> None:
+    """A batch may hold rows that a proof does not need; also a check that only fails for a batch is no error."""
+
+    def check(batch: Rows) -> None:
+        if len(batch) == 1 and batch[0][1] == ["x"]:
+            raise TableError("not a number")
+        if len(batch) > 1:
+            raise TableError("not alike")
+
+    (tmp_path / "t.csv").write_text("a\n" + "0.5\n" * 202 + f"{invalid}\n0.5\n")
+    sample, n_rows = Sample(RowSource(str(tmp_path / "t.csv")), check, 1000, 1), 0
+    for batch in sample:
+        n_rows += len(batch)
+        if n_rows == 202:
+            break
+    sample.raise_error()
+    for batch in sample:
+        n_rows += len(batch)
+    assert n_rows == 202
+    with pytest.raises(TableError):
+        sample.raise_error()

@@ -149,7 +149,9 @@ class Sample:
         from tombola.confidence import RandomOrderTest
 
         self.source, self._check, self._tested = source, check, tested
+        # Errors of the first invalid row that the iteration met, and of the first one that could not be read.
         self._error: TableError | None = None
+        self._reading_error: TableError | None = None
         self._batches = self._valid_batches()
         self._test = None
         if rows is None:
@@ -168,26 +170,30 @@ class Sample:
         try:
             yield from self.source.rows()
         except TableError as error:
-            self._error = error
+            self._reading_error = error
 
     def _valid_batches(self) -> Iterator[Rows]:
         for batch in _growing_batches(self._rows_before_error()):
-            count = self._n_valid(batch)
+            count, error = self._valid_prefix(batch)
             if count:
                 yield batch[:count]
-            if count < len(batch):
+            # Only now: a command that needs no more rows has not met the invalid one.
+            if error is not None:
+                self._error = error
                 return
+        self._error = self._reading_error
 
-    def _n_valid(self, batch: Rows) -> int:
-        """Return the number of rows before the first invalid one, whose error is kept."""
+    def _valid_prefix(self, batch: Rows) -> tuple[int, TableError | None]:
+        """Return the number of rows before the first invalid one, and its error."""
         try:
             self._check(batch)
         except TableError as error:
             if len(batch) == 1:
-                self._error = error
-                return 0
-            return next(count for count, row in enumerate(batch) if not self._n_valid([row]))
-        return len(batch)
+                return 0, error
+            for count, row in enumerate(batch):
+                if (first := self._valid_prefix([row])[1]) is not None:
+                    return count, first
+        return len(batch), None
 
     def test_order(self, values: "Floats | list[list[float]]") -> None:
         """Test random order of a partial table; OrderError once its rows fail.
