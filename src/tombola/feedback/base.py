@@ -19,7 +19,7 @@ from tombola.engine.runner import INVALID_ACTION, reject_invalid_action
 from tombola.engine.state_vector import mix_slice
 from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, has_capacity, write_ticket
 from tombola.engine.vectors import dot
-from tombola.errors import ParameterError
+from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback.codec import EncodedOutcome
 from tombola.rng import choice
 
