@@ -1,12 +1,12 @@
-/* The bandit loops of tombola as one would write them by hand in C, each for its learner alone and without delays.
+/* Bandit loops of tombola, hand-written in C: one per learner, without delays.
 
-They read the same table in the same order, ask for rows as far ahead, throw the same rng, and write down the same
-sums, so their results can be compared with tombola's to the last bit (compile with -ffp-contract=off). */
+Table, order, prefetch distance, rng and sums are those of tombola, so that results can be compared to the last bit
+(compile with -ffp-contract=off). */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { AHEAD = 16, MOST = 1024 };
+enum { PREFETCH_ROUNDS = 16, MAX_ACTIONS = 1024 };
 enum { LOSS, EXPECTED, COMPARATOR, SWITCHES, SUMS };
 
 typedef struct {
@@ -22,12 +22,12 @@ typedef struct {
     int64_t marks_size, mark, last;
 } Accumulators;
 
-/* A macro, because gcc takes a function that only prefetches for one without effect, and drops every call of it. */
-#define LOOK_AHEAD(table, t)                                                                                          \
-    if ((t) + AHEAD < (table)->rounds)                                                                                \
-    __builtin_prefetch((table)->losses + (int64_t)(table)->order[(t) + AHEAD] * (table)->k)
+/* A macro, because gcc treats a function that only prefetches as one without effect and removes every call of it. */
+#define PREFETCH_ROW(table, t)                                                                                        \
+    if ((t) + PREFETCH_ROUNDS < (table)->rounds)                                                                      \
+    __builtin_prefetch((table)->losses + (int64_t)(table)->order[(t) + PREFETCH_ROUNDS] * (table)->k)
 
-/* Return the loss of the action in round t, and write down what happened. */
+/* Return the loss of the action in round t, and update sums, plays and curve. */
 static inline double play(const Table *table, Accumulators *accumulators, int64_t t, int64_t action) {
     const double *row = table->losses + (int64_t)table->order[t] * table->k;
     double loss = row[table->labels[action]];
@@ -78,10 +78,10 @@ static inline int64_t lowest(const double *values, int64_t k) {
 }
 
 void ucb1(const Table *table, Accumulators *accumulators, uint64_t *rng, double scale) {
-    double seen[MOST] = {0}, means[MOST] = {0}, shrink[MOST] = {0};
+    double seen[MAX_ACTIONS] = {0}, means[MAX_ACTIONS] = {0}, shrink[MAX_ACTIONS] = {0};
     (void)rng;
     for (int64_t t = 0; t < table->rounds; t++) {
-        LOOK_AHEAD(table, t);
+        PREFETCH_ROW(table, t);
         int64_t action = t;
         if (t >= table->k) {
             double width = sqrt(scale * log((double)t)), least = INFINITY;
@@ -102,13 +102,13 @@ void ucb1(const Table *table, Accumulators *accumulators, uint64_t *rng, double 
 }
 
 void successive_elimination(const Table *table, Accumulators *accumulators, uint64_t *rng, double width) {
-    double seen[MOST] = {0}, means[MOST] = {0};
-    int64_t active[MOST], left = table->k, turn = 0;
+    double seen[MAX_ACTIONS] = {0}, means[MAX_ACTIONS] = {0};
+    int64_t active[MAX_ACTIONS], left = table->k, turn = 0;
     (void)rng;
     for (int64_t a = 0; a < table->k; a++)
         active[a] = a;
     for (int64_t t = 0; t < table->rounds; t++) {
-        LOOK_AHEAD(table, t);
+        PREFETCH_ROW(table, t);
         if (turn == left) {
             if (left > 1) {
                 double ceiling = INFINITY;
@@ -130,12 +130,12 @@ void successive_elimination(const Table *table, Accumulators *accumulators, uint
 }
 
 void exp3(const Table *table, Accumulators *accumulators, uint64_t *rng, double rate) {
-    double totals[MOST] = {0}, weights[MOST], mix[MOST], base = 0.0;
+    double totals[MAX_ACTIONS] = {0}, weights[MAX_ACTIONS], mix[MAX_ACTIONS], base = 0.0;
     int64_t k = table->k;
     for (int64_t a = 0; a < k; a++)
         weights[a] = 1.0;
     for (int64_t t = 0; t < table->rounds; t++) {
-        LOOK_AHEAD(table, t);
+        PREFETCH_ROW(table, t);
         double total = 0.0;
         for (int64_t a = 0; a < k; a++)
             total += weights[a];
@@ -155,11 +155,11 @@ void exp3(const Table *table, Accumulators *accumulators, uint64_t *rng, double 
 }
 
 void tsallis_inf(const Table *table, Accumulators *accumulators, uint64_t *rng, double parameter) {
-    double totals[MOST] = {0}, gaps[MOST], mix[MOST], y = sqrt((double)table->k);
+    double totals[MAX_ACTIONS] = {0}, gaps[MAX_ACTIONS], mix[MAX_ACTIONS], y = sqrt((double)table->k);
     int64_t k = table->k;
     (void)parameter;
     for (int64_t t = 0; t < table->rounds; t++) {
-        LOOK_AHEAD(table, t);
+        PREFETCH_ROW(table, t);
         double half_eta = 1.0 / sqrt((double)t + 1.0), smallest = totals[lowest(totals, k)], total = 1.0;
         for (int64_t a = 0; a < k; a++)
             gaps[a] = (totals[a] - smallest) * half_eta;

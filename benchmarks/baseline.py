@@ -1,4 +1,4 @@
-"""The loops of baseline.c, compiled on the spot and called through ctypes."""
+"""Compile baseline.c and call its loops through ctypes."""
 
 import ctypes
 import os
@@ -16,35 +16,24 @@ SOURCE = Path(__file__).with_name("baseline.c")
 OPTIONS = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
 
 
-class Table(ctypes.Structure):
-    """The rows in the order in which they come."""
+def _fields(pointers: tuple[str, ...], integers: tuple[str, ...]) -> list[tuple[str, Any]]:
+    return [(name, ctypes.c_void_p) for name in pointers] + [(name, ctypes.c_int64) for name in integers]
 
-    _fields_ = (
-        ("losses", ctypes.c_void_p),
-        ("labels", ctypes.c_void_p),
-        ("order", ctypes.c_void_p),
-        ("rounds", ctypes.c_int64),
-        ("k", ctypes.c_int64),
-        ("best", ctypes.c_int64),
-    )
+
+class Table(ctypes.Structure):
+    """Losses and the order of the rows."""
+
+    _fields_ = _fields(("losses", "labels", "order"), ("rounds", "k", "best"))
 
 
 class Accumulators(ctypes.Structure):
-    """Where the sums go."""
+    """Sums, plays and curve of a play, written by the loop."""
 
-    _fields_ = (
-        ("sums", ctypes.c_void_p),
-        ("plays", ctypes.c_void_p),
-        ("curve", ctypes.c_void_p),
-        ("marks", ctypes.c_void_p),
-        ("marks_size", ctypes.c_int64),
-        ("mark", ctypes.c_int64),
-        ("last", ctypes.c_int64),
-    )
+    _fields_ = _fields(("sums", "plays", "curve", "marks"), ("marks_size", "mark", "last"))
 
 
-def compiled() -> ctypes.CDLL | str:
-    """Return the compiled loops, or why there are none."""
+def compile_library() -> ctypes.CDLL | str:
+    """Return the compiled loops, or the reason why they cannot be compiled."""
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return "no C compiler found (cc, gcc, clang)"
@@ -63,17 +52,15 @@ def compiled() -> ctypes.CDLL | str:
 def run(
     function: Any, losses: Rows, order: Order, best: int, marks: Integers, rng: RngState, parameter: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Play one loop, and return its sums, plays and curve."""
+    """Run one loop, and return its sums, plays and curve."""
     rounds, k = order.size, losses.shape[1]
     if k > 1024 or losses.dtype != np.float64 or not losses.flags.c_contiguous:
-        raise ValueError("baseline.c reads rows of at most 1024 float64 numbers, one after the other")
+        raise ValueError("baseline.c reads rows of at most 1024 float64 numbers, C-contiguous")
     labels, sums, plays, curve = np.arange(k), np.zeros(4), np.zeros(k), np.zeros((marks.size, 4))
     table = Table(losses.ctypes.data, labels.ctypes.data, order.ctypes.data, rounds, k, best)
-    accumulators = Accumulators(
-        sums.ctypes.data, plays.ctypes.data, curve.ctypes.data, marks.ctypes.data, marks.size, 0, 0
-    )  # fmt: skip
+    pointers = [array.ctypes.data for array in (sums, plays, curve, marks)]
+    accumulators = Accumulators(*pointers, marks.size, 0, 0)
     function.restype = None
-    function(
-        ctypes.byref(table), ctypes.byref(accumulators), ctypes.c_void_p(rng.ctypes.data), ctypes.c_double(parameter)
-    )  # fmt: skip
+    arguments = ctypes.c_void_p(rng.ctypes.data), ctypes.c_double(parameter)
+    function(ctypes.byref(table), ctypes.byref(accumulators), *arguments)
     return sums, plays, curve

@@ -1,8 +1,7 @@
 """Memory of a play on a pool that is mapped from disk.
 
-Run as a script it plays the file it is given, and prints by how many MB its own memory grew at most, and how many MB of
-the file the kernel had mapped. Pages of a mapped file count as resident, but the kernel drops them when it needs room;
-what tombola takes for itself is the anonymous memory.
+As a script, it plays a file and prints two numbers in MB: the peak growth of anonymous memory, and the mapped part of
+the file. Mapped pages count as resident, but the kernel drops them when it needs memory; anonymous memory is allocated.
 """
 
 import subprocess
@@ -15,73 +14,76 @@ from threading import Event, Thread
 
 import numpy as np
 
-from measure import Row, below, left_out
+from measure import Row, limit_row, skipped_row
 
 ACTIONS, ROWS = 10, 5_000_000  # 400 MB
-LIMIT = 100.0
+ROWS_PER_WRITE = 100_000
+# Largest growth of anonymous memory, in MB.
+MEMORY_LIMIT = 100.0
+STATUS = Path("/proc/self/status")
 
 
 def memory() -> list[Row]:
-    """Measure a play on a mapped pool of 400 MB, in a process of its own."""
+    """Measure a play on a mapped pool of 400 MB in a child process."""
     work, size = "memory of a mapped play", ACTIONS * ROWS * 8 / 1e6
-    if not Path("/proc/self/status").exists():
-        return [left_out(work, "needs /proc/self/status")]
+    if not STATUS.exists():
+        return [skipped_row(work, f"needs {STATUS}")]
     with tempfile.TemporaryDirectory(prefix="tombola-bench-") as folder:
         path = Path(folder) / "losses.npy"
-        write(path)
+        write_losses(path)
         command = [sys.executable, __file__, str(path)]
-        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    grown, mapped = (float(number) for number in printed.split())
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    growth, mapped = map(float, output.split())
     note = f"pool {size:.0f} MB, of which {mapped:.0f} MB mapped; the order alone is {ROWS * 4 / 1e6:.0f} MB"
-    return [below(work, grown, LIMIT, "MB", note)]
+    return [limit_row(work, growth, MEMORY_LIMIT, "MB", note)]
 
 
-def write(path: Path) -> None:
-    """Write a table of losses, a piece at a time."""
+def write_losses(path: Path) -> None:
+    """Write random losses without holding them in memory."""
     table = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(ROWS, ACTIONS))
-    rng, height = np.random.default_rng(0), 100_000
-    for start in range(0, ROWS, height):
-        table[start : start + height] = rng.random((height, ACTIONS))
+    rng = np.random.default_rng(0)
+    for start in range(0, ROWS, ROWS_PER_WRITE):
+        table[start : start + ROWS_PER_WRITE] = rng.random((ROWS_PER_WRITE, ACTIONS))
     table.flush()
 
 
 def resident(*kinds: str) -> float:
     """Return the resident memory of these kinds, in MB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = STATUS.read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.split(":")[0] in kinds) * 1024 / 1e6
 
 
 @contextmanager
-def watched_memory() -> Iterator[list[float]]:
-    """Collect the anonymous memory every few milliseconds; compiled play lets other threads run."""
-    seen, stop = [resident("RssAnon")], Event()
+def sample_memory() -> Iterator[list[float]]:
+    """Sample the anonymous memory every 3 ms in a thread; compiled play releases the GIL."""
+    samples, stop = [resident("RssAnon")], Event()
 
-    def watch() -> None:
+    def sample() -> None:
         while not stop.wait(0.003):
-            seen.append(resident("RssAnon"))
+            samples.append(resident("RssAnon"))
 
-    thread = Thread(target=watch)
+    thread = Thread(target=sample)
     thread.start()
     try:
-        yield seen
+        yield samples
     finally:
         stop.set()
         thread.join()
-        seen.append(resident("RssAnon"))
+        samples.append(resident("RssAnon"))
 
 
 def main(path: str) -> None:
-    """Play the table in `path`, after everything has been loaded, and print both numbers."""
-    from bandits import played
+    """Play the table after a short play that loads all code, and print both numbers."""
+    from bandits import play_pool
     from tombola import UCB1, Pool
 
-    played(UCB1(), Pool(np.load(path, mmap_mode="r")[:1000]))
+    play_pool(UCB1(), Pool(np.load(path, mmap_mode="r")[:1000]))
     before = resident("RssFile", "RssShmem")
-    with watched_memory() as seen:
+    with sample_memory() as samples:
         pool = Pool(np.load(path, mmap_mode="r"))
-        played(UCB1(), pool)
+        play_pool(UCB1(), pool)
         mapped = resident("RssFile", "RssShmem") - before
-    print(max(seen) - seen[0], mapped)
+    print(max(samples) - samples[0], mapped)
 
 
 if __name__ == "__main__":

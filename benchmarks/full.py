@@ -1,4 +1,4 @@
-"""Full information in random order, against a plain gather and sum of the same rows."""
+"""Time of full-information rounds in random order, against a gather and sum of the same rows."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bandits import order_of, played, pool_of
-from measure import Row, race, within
+from bandits import play_pool, random_order, random_pool
+from measure import Row, best_times, slowdown_row
 from tombola import FollowTheLeader, Hedge, Learner, Simulation
 from tombola._types import Floats, Order, Rows
 
-SIZES = {2: 1_000_000, 10: 1_000_000, 100: 200_000}  # rows for each number of actions; all far beyond the cache
-
-SIMULATED = {2: 2**20, 10: 2**20, 100: 2**17}
+# Number of actions -> rows; all tables are far larger than the processor cache.
+ROWS = {2: 1_000_000, 10: 1_000_000, 100: 200_000}
+SIMULATION_ROWS = {2: 2**20, 10: 2**20, 100: 2**17}
 
 
 def _gather_and_sum(losses: Rows, order: Order, totals: Floats) -> None:
@@ -25,8 +25,8 @@ def _gather_and_sum(losses: Rows, order: Order, totals: Floats) -> None:
             totals[action] += losses[row, action]
 
 
-def _gather_twice_and_pass(losses: Rows, order: Order, draws: Order, past: Rows, totals: Floats) -> None:
-    """Do what a simulation cannot do without: copy the rows in this order, read as many drawn ones, add up all."""
+def _gather_twice(losses: Rows, order: Order, draws: Order, past: Rows, totals: Floats) -> None:
+    """Do the memory accesses of a simulation: copy the rows in order, read random ones, add up all."""
     for t in range(order.size):
         row = order[t]
         for action in range(totals.size):
@@ -40,47 +40,48 @@ def _gather_twice_and_pass(losses: Rows, order: Order, draws: Order, past: Rows,
             totals[action] += past[t, action]
 
 
-compile_: Any = njit  # its types know it only as a decorator with options
+# Its types know it only as a decorator with options.
+compile_: Any = njit
 gather_and_sum: Callable[[Rows, Order, Floats], None] = compile_(_gather_and_sum)
-gather_twice_and_pass: Callable[[Rows, Order, Order, Rows, Floats], None] = compile_(_gather_twice_and_pass)
+gather_twice: Callable[[Rows, Order, Order, Rows, Floats], None] = compile_(_gather_twice)
 
 
 def against_gather() -> list[Row]:
-    """Compare follow the leader and Hedge with reading the rows and nothing else."""
+    """Compare FollowTheLeader and Hedge with reading the rows once."""
     rows = []
-    learners: list[Learner] = [FollowTheLeader(), Hedge()]
-    for actions, height in SIZES.items():
-        pool, order, totals = pool_of(height, actions), order_of(height), np.zeros(actions)
-        gather = partial(gather_and_sum, pool.losses, order, totals)
-        gather()
-        for learner in learners:
-            played(learner, pool)
-            best = race({"tombola": partial(played, learner, pool), "gather": gather})
+    for actions, height in ROWS.items():
+        pool = random_pool(height, actions)
+        gather = partial(gather_and_sum, pool.losses, random_order(height), np.zeros(actions))
+        for learner in (FollowTheLeader(), Hedge()):
             name = f"{type(learner).__name__} full play, k = {actions}, T = {height:.0e}"
-            rows.append(
-                within(name, best["tombola"] / height, "plain gather and sum, no prefetch", best["gather"] / height, 3)
-            )
+            rows.append(_compare(name, learner, pool, "plain gather and sum, no prefetch", gather, 3, turns=7))
     return rows
-
-
-def copied(losses: Rows, order: Order, draws: Order) -> None:
-    """Gather twice and pass, with new memory for the copy, as a play has for its past."""
-    gather_twice_and_pass(losses, order, draws, np.empty_like(losses), np.zeros(losses.shape[1]))
 
 
 def simulation_against_gathers() -> list[Row]:
-    """Compare a simulation of follow the leader with two gathers of the rows (one copies) and one pass over them."""
+    """Compare a simulation of FollowTheLeader with two gathers of the rows and one pass."""
     rows = []
-    learner = Simulation(FollowTheLeader())
-    for actions, height in SIMULATED.items():
-        pool, order = pool_of(height, actions), order_of(height)
+    for actions, height in SIMULATION_ROWS.items():
+        pool, order = random_pool(height, actions), random_order(height)
         draws = np.random.default_rng(0).integers(0, height, height).astype(order.dtype)
-        gathers = partial(copied, pool.losses, order, draws)
-        gathers()
-        played(learner, pool)
-        best = race({"tombola": partial(played, learner, pool), "gathers": gathers}, turns=5)
+        gathers = partial(_gather_into_new_copy, pool.losses, order, draws)
         name = f"Simulation(FollowTheLeader()) full play, k = {actions}, T = 2^{height.bit_length() - 1}"
-        rows.append(
-            within(name, best["tombola"] / height, "two gathers and a pass, no prefetch", best["gathers"] / height, 2)
-        )
+        peer = "two gathers and a pass, no prefetch"
+        rows.append(_compare(name, Simulation(FollowTheLeader()), pool, peer, gathers, 2, turns=5))
     return rows
+
+
+def _gather_into_new_copy(losses: Rows, order: Order, draws: Order) -> None:
+    """Allocate the copy in every call, as a play allocates its past."""
+    gather_twice(losses, order, draws, np.empty_like(losses), np.zeros(losses.shape[1]))
+
+
+def _compare(
+    work: str, learner: Learner, pool: Any, peer: str, gather: Callable[[], None], limit: float, turns: int
+) -> Row:
+    ours = partial(play_pool, learner, pool)
+    # Compile both.
+    gather()
+    ours()
+    best = best_times({"tombola": ours, "gather": gather}, turns)
+    return slowdown_row(work, best["tombola"] / pool.rows, peer, best["gather"] / pool.rows, limit)

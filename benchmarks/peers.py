@@ -1,4 +1,4 @@
-"""Other libraries, one round at a time: each peer is a function that plays some rows, given as plain lists."""
+"""Bandit algorithms of other libraries, as functions that play rows one round at a time."""
 
 import io
 from collections.abc import Callable
@@ -12,7 +12,11 @@ LossRows: TypeAlias = list[list[float]]
 
 @dataclass(frozen=True)
 class Peer:
-    """One algorithm of another library, how many rounds are enough to time it, and how many times faster we must be."""
+    """One algorithm of another library.
+
+    rounds: enough to measure its time per round.
+    target: speed of tombola as a multiple of its speed.
+    """
 
     library: str
     algorithm: str
@@ -26,9 +30,9 @@ def river_peers() -> list[Peer]:
     from river import bandit
 
     def play(policy: Any, rows: LossRows) -> float:
-        total, everyone = 0.0, list(range(len(rows[0])))
+        total, arms = 0.0, list(range(len(rows[0])))
         for row in rows:
-            action = policy.pull(everyone)
+            action = policy.pull(arms)
             total += row[action]
             policy.update(action, 1.0 - row[action])
         return total
@@ -44,9 +48,9 @@ def mabwiser_peers() -> list[Peer]:
     from mabwiser.mab import MAB, LearningPolicy
 
     def play(rows: LossRows) -> float:
-        k = len(rows[0])
-        total, policy = 0.0, MAB(list(range(k)), LearningPolicy.UCB1(alpha=1.0), seed=0)
-        policy.fit(list(range(k)), [1.0 - loss for loss in rows[0]])
+        total, arms = 0.0, list(range(len(rows[0])))
+        policy = MAB(arms, LearningPolicy.UCB1(alpha=1.0), seed=0)
+        policy.fit(arms, [1.0 - loss for loss in rows[0]])
         for row in rows:
             action = policy.predict()
             total += row[action]
@@ -79,13 +83,13 @@ def smpybandits_peers() -> list[Peer]:
 LIBRARIES = {"river": river_peers, "SMPyBandits": smpybandits_peers, "MABWiser": mabwiser_peers}
 
 
-def peers() -> tuple[list[Peer], dict[str, str]]:
-    """Return the peers that can be imported here, and why the others cannot."""
-    found: list[Peer] = []
+def installed_peers() -> tuple[list[Peer], dict[str, str]]:
+    """Return the peers that can be imported, and the reason for each library that cannot."""
+    peers: list[Peer] = []
     missing: dict[str, str] = {}
     for name, load in LIBRARIES.items():
         try:
-            found += load()
+            peers += load()
         except ImportError as error:
             missing[name] = f"not importable here ({error})"
-    return found, missing
+    return peers, missing

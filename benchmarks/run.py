@@ -1,28 +1,30 @@
-"""The speed targets of tombola, measured side by side in one run: `make bench`.
+"""Speed targets of tombola, measured in one run: `make bench`.
 
-To add a row, write a function that returns rows (measure.py has the shapes) and list it here. Machines are noisy and
-differ, so what counts are the ratios; names given as arguments choose parts of the table.
+Arguments are names of parts; default: all. To add a part, write a function that returns rows (measure.py builds them)
+and list it in PARTS. Machines differ and are noisy, so the targets are mostly ratios.
 """
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from statistics import median
 from time import perf_counter
 
-from bandits import against_c, against_peers, order_of, pool_of
+from bandits import against_c, against_peers, random_order, random_pool
 from classes import erm_rounds
 from footprint import memory
 from full import against_gather, simulation_against_gathers
-from measure import Row, below, faster, left_out, race, table
-from peers import LossRows, peers
+from measure import Row, best_times, format_table, limit_row, skipped_row, speedup_row
+from peers import LossRows, installed_peers
 from tombola import UCB1, Session
 
-# Rounds of a session, turns of all that is timed here, and the limit of a round in microseconds.
-ROUNDS, TURNS, LIMIT = 10_000, 7, 4.0
+SESSION_ROUNDS, TURNS = 10_000, 7
+# Largest time of one round, in microseconds.
+ROUND_LIMIT = 4.0
+# Statement -> largest time in milliseconds; None: no target.
 IMPORTS = {"import tombola": 150, "import numpy": None, "from tombola import Pool, UCB1, compare, play": None}
-IMPORT = """
+IMPORT_SCRIPT = """
 from time import perf_counter
 start = perf_counter()
 {statement}
@@ -30,12 +32,12 @@ seconds = perf_counter() - start
 import sys
 print(seconds, "numba" in sys.modules)
 """
-HELP = "import sys; sys.argv = ['tombola', '--help']; from tombola.cli.app import main; main()"
+HELP_SCRIPT = "import sys; sys.argv = ['tombola', '--help']; from tombola.cli.app import main; main()"
 
 
-def live(session: Session, rows: LossRows) -> float:
-    """Play the rows through a session, as one would by hand."""
-    total = 0.0
+def play_next_session(sessions: Iterator[Session], rows: LossRows) -> float:
+    """Play the rows with the next session; return the total loss."""
+    session, total = next(sessions), 0.0
     for row in rows:
         ticket = session.act()
         loss = row[ticket.action]
@@ -44,84 +46,72 @@ def live(session: Session, rows: LossRows) -> float:
     return total
 
 
-def next_live(sessions: Iterator[Session], rows: LossRows) -> float:
-    """Play the rows through the next of the sessions."""
-    return live(next(sessions), rows)
-
-
 def session_rounds() -> list[Row]:
     """Time act and observe of UCB1, alone and against river."""
-    found, missing = peers()
-    river = [peer for peer in found if (peer.library, peer.algorithm) == ("river", "UCB1")]
+    peers, missing = installed_peers()
+    river = [peer for peer in peers if (peer.library, peer.algorithm) == ("river", "UCB1")]
     rows = []
     for actions in (2, 10):
         work = f"Session act + observe, UCB1, k = {actions}"
-        pool = pool_of(ROUNDS, actions)
-        lists: LossRows = pool.losses[order_of(ROUNDS)].tolist()
-        fresh = iter([Session(UCB1(), actions, ROUNDS, seed=0) for _ in range(TURNS)])  # made before the clock starts
-        rivals = {peer.library: partial(peer.play, lists) for peer in river}
-        best = race({"tombola": partial(next_live, fresh, lists), **rivals}, TURNS)
-        ours = best["tombola"] / ROUNDS
-        rows.append(below(work, ours * 1e6, LIMIT, "us"))
-        rows += [faster(work, ours, peer.library, best[peer.library] / ROUNDS, 1) for peer in river]
+        losses: LossRows = random_pool(SESSION_ROUNDS, actions).losses[random_order(SESSION_ROUNDS)].tolist()
+        # Built before the clock starts.
+        sessions = iter([Session(UCB1(), actions, SESSION_ROUNDS, seed=0) for _ in range(TURNS)])
+        others = {peer.library: partial(peer.play, losses) for peer in river}
+        best = best_times({"tombola": partial(play_next_session, sessions, losses), **others}, TURNS)
+        ours = best["tombola"] / SESSION_ROUNDS
+        rows.append(limit_row(work, ours * 1e6, ROUND_LIMIT, "us"))
+        rows += [speedup_row(work, ours, peer.library, best[peer.library] / SESSION_ROUNDS, 1) for peer in river]
     if not river:
-        rows.append(left_out("Session act + observe", f"river: {missing['river']}"))
+        rows.append(skipped_row("Session act + observe", f"river: {missing['river']}"))
     return rows
 
 
 def start_up() -> list[Row]:
-    """Time imports from inside a fresh process, and the help from outside, with Python's own start."""
+    """Time imports inside a new process, and `tombola --help` with the start of Python."""
     rows = []
     for statement, limit in IMPORTS.items():
-        seconds, numba = zip(*(imported(statement) for _ in range(TURNS)), strict=True)
-        note = "loads Numba" if any(numba) else "no Numba"
-        rows.append(below(statement, 1e3 * median(seconds), limit, "ms", note, also=not any(numba)))
-    rows.append(below("tombola --help", 1e3 * median(helped() for _ in range(TURNS)), 300, "ms", "the whole process"))
+        outputs = [run_python(IMPORT_SCRIPT.format(statement=statement)).split() for _ in range(TURNS)]
+        seconds, numba = [float(one) for one, _ in outputs], any(loaded == "True" for _, loaded in outputs)
+        note = "loads Numba" if numba else "no Numba"
+        rows.append(limit_row(statement, 1e3 * median(seconds), limit, "ms", note, condition=not numba))
+    rows.append(
+        limit_row("tombola --help", 1e3 * median(map(help_seconds, range(TURNS))), 300, "ms", "the whole process")
+    )
     return rows
 
 
-def imported(statement: str) -> tuple[float, bool]:
-    """Return the seconds a statement takes in a fresh process, and whether it loads Numba."""
-    seconds, numba = python(IMPORT.format(statement=statement)).split()
-    return float(seconds), numba == "True"
-
-
-def helped() -> float:
-    """Return the seconds from the command to the end of its help."""
+def help_seconds(_: int) -> float:
+    """Return the seconds of `tombola --help`."""
     start = perf_counter()
-    python(HELP)
+    run_python(HELP_SCRIPT)
     return perf_counter() - start
 
 
-def python(source: str) -> str:
-    """Run some Python in a fresh process, and return what it prints."""
+def run_python(source: str) -> str:
+    """Run Python code in a new process; return its output."""
     return subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True).stdout
 
 
-PARTS: list[Callable[[], list[Row]]] = [
-    against_c,
-    against_peers,
-    against_gather,
-    simulation_against_gathers,
-    erm_rounds,
-    session_rounds,
-    start_up,
-    memory,
-]
+PARTS = {
+    part.__name__: part
+    for part in (
+        against_c, against_peers, against_gather, simulation_against_gathers, erm_rounds, session_rounds, start_up,
+        memory,
+    )
+}  # fmt: skip
 
 
 def main(names: list[str]) -> None:
-    """Measure the parts that are named, all if none is, and print the table."""
-    known = {part.__name__: part for part in PARTS}
-    unknown = [name for name in names if name not in known]
+    """Measure the named parts, or all, and print the table."""
+    unknown = [name for name in names if name not in PARTS]
     if unknown:
-        raise SystemExit(f"run.py: expected names of {', '.join(known)}, got {unknown[0]!r}; write one of those.")
+        raise SystemExit(f"run.py: expected names of {', '.join(PARTS)}, got {unknown[0]!r}; write one of those.")
     rows: list[Row] = []
     start = perf_counter()
-    for name in names or known:
+    for name in names or PARTS:
         print(f"measuring: {name}", file=sys.stderr, flush=True)
-        rows += known[name]()
-    print(table(rows))
+        rows += PARTS[name]()
+    print(format_table(rows))
     reached = [row.reached for row in rows if row.reached is not None]
     print(f"{sum(reached)} of {len(reached)} targets reached, in {perf_counter() - start:.0f} s")
 
