@@ -345,3 +345,8 @@ def test_column_options_of_array_are_rejected(said: str) -> None:
     words: dict[str, Any] = {said: ["1"] if said in ("ignore", "costs") else "1"}
     with pytest.raises(TableError, match=f"an array has no column names, got {said}"):
         read_table([[0.0, 1.0]], **words)
+
+
+def test_object_that_is_no_table_is_named() -> None:
+    with pytest.raises(TableError, match=r"expected a path, an array or a data frame, got dict; write read_table"):
+        read_any_table({"a": [0.5]})

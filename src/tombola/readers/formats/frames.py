@@ -23,7 +23,10 @@ def read_frame(frame: Any, source: str) -> Columns:
         check_unique_names(source, [str(name) for name in getattr(frame, "column_names", frame.columns)])
         raise
     except TypeError:
-        raise TableError(f"{source}: expected a path, an array or a data frame; write read_table('t.csv').") from None
+        got = type(frame).__name__
+        raise TableError(
+            f"{source}: expected a path, an array or a data frame, got {got}; write read_table('t.csv')."
+        ) from None
     known = known.collect() if isinstance(known, narwhals.LazyFrame) else known
     names = [str(name) for name in known.columns]
     check_unique_names(source, names)
