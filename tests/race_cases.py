@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, Race, RaceSettings
-from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.base import Elimination
 from tombola.racing.verdict import is_wrong
 
 BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)

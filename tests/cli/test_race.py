@@ -18,7 +18,7 @@ from tombola.cli.race import app
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, SubprocessEvaluator
-from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.base import Elimination
 from tombola.readers.cells import read_cells
 
 # Takes arguments; returns exit status and output.

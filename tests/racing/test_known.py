@@ -19,7 +19,7 @@ from tombola.racing import Call, Event, Race, RaceSettings, race
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.report import RaceReport
-from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.gate import Gate
 from tombola.racing.verdict import is_wrong
 

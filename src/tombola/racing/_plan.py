@@ -20,7 +20,7 @@ from tombola.pool import Pool
 from tombola.racing._race import COST_ROUNDING
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
-from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.ranks import Place
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text

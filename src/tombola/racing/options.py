@@ -11,8 +11,8 @@ from typing import Any, Literal, NoReturn, TypedDict, TypeVar
 
 from tombola import _validate
 from tombola.errors import ParameterError
+from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
-from tombola.racing.rules.elimination import Elimination
 from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.ranks import Blocks, Place, Ranks
 from tombola.racing.rules.top import Top

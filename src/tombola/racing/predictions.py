@@ -26,8 +26,8 @@ from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.racing.known import SideInformation
+from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.bets import MIN_VARIANCE, PRIOR_ROWS, largest_growth, shrunk_edge
-from tombola.racing.rules.elimination import Elimination
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel

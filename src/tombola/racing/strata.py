@@ -19,7 +19,7 @@ from tombola.errors import ParameterError
 from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import InformedRule
-from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.base import Elimination
 
 
 class Strata(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 from tombola._formatting import join_names, plural
 from tombola._types import Floats
 from tombola.racing.options import RaceSettings
+from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import MAX_LOSS_SHARE, ROUNDING_SLACK
-from tombola.racing.rules.elimination import Elimination, OpenQuestion
 from tombola.racing.rules.gate import Gate, holds_on_list
 from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top

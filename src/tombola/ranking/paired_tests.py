@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_row
+from tombola.racing.rules.base import Elimination, OpenQuestion
+from tombola.racing.rules.elimination import count_row
 from tombola.racing.rules.pair_bets import bet_on_goal, pair_weights, share_of_goal
 from tombola.racing.rules.ranks import n_pairs
 

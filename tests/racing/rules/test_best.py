@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from naive import race as naive
 from race_cases import BITS, LEVELS, THIRDS, by_one_row, error_rate, loss_tables
 from tombola.engine.compiler import compile_loop
-from tombola.racing.rules.best import Best, drop_hopeless
+from tombola.racing.rules.best import Best
 from tombola.racing.rules.bets import update_wealth
-from tombola.racing.rules.elimination import best_two, count_row, drop, finish
+from tombola.racing.rules.elimination import best_two, count_row, drop, drop_hopeless, finish
 
 
 @settings(max_examples=150, deadline=None)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from race_cases import BITS, THIRDS, all_pools, by_one_row, error_rate
+from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
-from tombola.racing.rules.elimination import Elimination
 from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within

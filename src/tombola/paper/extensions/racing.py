@@ -20,8 +20,8 @@ from tombola.paper.pvalues import exact
 from tombola.paper.rows import Row, Rows, matching
 from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
+from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
-from tombola.racing.rules.elimination import Elimination
 from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within

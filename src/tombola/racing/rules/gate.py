@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
+from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import ROUNDING_SLACK, bet, is_refuted
-from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_row, drop
+from tombola.racing.rules.elimination import count_row, drop
 
 
 class Gate(Elimination):

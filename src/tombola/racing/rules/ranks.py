@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
+from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import is_certainly_worse
-from tombola.racing.rules.elimination import Elimination, OpenQuestion, count_row, drop
+from tombola.racing.rules.elimination import count_row, drop
 from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_goal
 
 

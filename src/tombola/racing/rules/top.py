@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
+from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import bet, is_refuted, total_wealth
-from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two, count_row, drop, finish, n_active
+from tombola.racing.rules.elimination import best_two, count_row, drop, finish, n_active
 
 # Largest number of sets that are listed: a row takes about 50 ns per set, and most sets are rejected soon.
 _MAX_SETS = 5000

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from tombola._types import Floats
-from tombola.racing.rules.best import bet_and_drop, drop_hopeless
+from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
-from tombola.racing.rules.elimination import Elimination, OpenQuestion, best_two, finish
+from tombola.racing.rules.elimination import best_two, bet_and_drop, drop_hopeless, finish
 
 # Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows), about the noise of
 # the means. A tolerance below 1 is rarely shown before the others are dropped, so that it must not slow the drops.

@@ -1,0 +1,273 @@
+"""Base of the elimination rules: state, and compiled update per row.
+
+A rule (`Best`, `Within`, `Top`, `Gate`, `Ranks`, `Place`) defines the initial state (the fields of `EliminationState`
+and its own ones) and the kernel `step(state, losses)`, which processes one row and drops candidates. Losses of dropped
+candidates are not read. The state after n rows is a function of the first n rows of the shuffled list only, so late and
+out-of-order answers cannot change it.
+"""
+
+from abc import ABC, abstractmethod
+from collections import namedtuple
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola._types import Floats, Order, Rows
+from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
+from tombola.engine.state_vector import flatten, unflattener
+from tombola.racing.rules.bets import MIXTURE_WEIGHTS, STRATEGY_WEIGHTS
+
+if TYPE_CHECKING:  # bound by `compile_loop`
+    view: Kernel
+    step: Kernel
+
+
+class EliminationState(NamedTuple):
+    """State of a rule after `rows_seen` rows; k candidates numbered from 0.
+
+    A rule adds fields of its own; its class lists them. A bettor is an e-process against one null hypothesis. The last
+    seven fields are None without predictions. d is the difference of the losses of candidate and opponent, g the
+    predicted one.
+
+    active             (k,) 1 while a candidate is in the race, else 0
+    total_loss         (k,) sum of losses over the rows counted
+    drop_row           (k,) rows counted at the drop; 0 while active, or if answers on file dropped it
+    dropped_against    (k,) the opponent it was dropped against, -1 while active
+    opponent           (k,) `Best`, `Within`: the opponent on the last row, -1 before
+    wealth_at_drop     (k,) wealth of the bet that dropped it; infinite if the outcome was certain
+    current_wealth     (k,) wealth of the bet against it now
+    rows_seen          (1,) rows counted
+    done               (1,) 1 when the question is answered or no row is left
+    wealth             (bettors, 4) wealth by strategy; 8 with predictions, 5 for pairs of a sample
+    squared_residuals  (bettors,) sum over the rows bet on, for the variance estimate
+    n_bets             (bettors,) number of terms of this sum
+    known_loss         (k,) sum of the answers on file, over the rows after the current one
+    known_gain         (k,) the same of 1 - loss
+    rows               length of the list
+    population         infinite if rows are i.i.d. draws
+    threshold          wealth at which a bet decides
+    offset             (k,) predicted_mean minus the prediction of the current row
+    predicted_mean     (k,) mean prediction over the rows left, the current one included
+    predicted_seen     (k,) sum of the present predictions over the rows counted
+    residual_low       (k, k) smallest possible d - g over the rows left
+    residual_variance  (k, k) estimated variance of d - g
+    fitted_rows        (1,) number of rows of this estimate
+    prior_noise        (k,) variance before the first fit; 0 if the whole column is known
+    """
+
+    active: Floats
+    total_loss: Floats
+    drop_row: Floats
+    dropped_against: Floats
+    opponent: Floats
+    wealth_at_drop: Floats
+    current_wealth: Floats
+    rows_seen: Floats
+    done: Floats
+    wealth: Floats
+    squared_residuals: Floats
+    n_bets: Floats
+    known_loss: Floats
+    known_gain: Floats
+    rows: float
+    population: float
+    threshold: float
+    offset: Floats | None = None
+    predicted_mean: Floats | None = None
+    predicted_seen: Floats | None = None
+    residual_low: Floats | None = None
+    residual_variance: Floats | None = None
+    fitted_rows: Floats | None = None
+    prior_noise: Floats | None = None
+
+
+@cache
+def _state_type(rule: str, own: tuple[str, ...]) -> Any:
+    """Return the named tuple of a rule: `EliminationState` and its own fields."""
+    return namedtuple(f"{rule}State", EliminationState._fields + own, module=__name__)
+
+
+class OpenQuestion(NamedTuple):
+    """An undecided comparison, from which the rows still needed are estimated.
+
+    edge: mean difference of losses so far, plus the tolerance of the question. It is in favour of the decision; if it
+        is 0 or less, more rows like those so far do not decide it.
+    variance: of this difference on one row.
+    threshold: wealth that decides the comparison.
+    """
+
+    edge: float
+    variance: float
+    threshold: float
+
+
+class Elimination(ABC):
+    """Base class of elimination rules for k candidates, numbered from 0, on a list.
+
+    population: `rows`, if the question is about this list; infinite, if rows are i.i.d. draws.
+    level: probability of a wrong answer, at most.
+
+    `update` adds the rows one by one, in random order. `play` runs a whole table. The answer is in `active`, `done` and
+    `state`. A subclass defines `init`, `step` and `open_questions`, and may define `settle`. It sets
+    `supports_predictions = True` if `step` bets by `bets.bet`, which uses predictions.
+    """
+
+    # Whether `step` can bet on adjusted losses: those minus their predictions from history (`use_predictions`).
+    supports_predictions = False
+    has_predictions = False
+
+    def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
+        self.candidates, self.rows, self.population, self.level = candidates, rows, population, level
+        self._build()
+
+    def _build(self) -> None:
+        candidates, state = self.candidates, self.init()
+        self._initial = flatten(state, candidates)
+        self.memory, self._row = self._initial.copy(), np.zeros(candidates)
+        self._view = unflattener(state)
+        self.state = self._view(self.memory)
+        self.kernels = {"view": self._view, "step": type(self).step}
+        self.settle_kernels = {"view": self._view, "settle": type(self).settle}
+        self._loops: dict[Any, Kernel] = {}
+
+    def use_predictions(self) -> None:
+        """Bet on adjusted losses too, from the first row; resets the rule.
+
+        An adjusted loss is the loss minus its prediction, plus the mean prediction of the rows left. Four fifths of the
+        wealth of every bettor then bet on these. `InformedRule` calls it, and writes the predictions into `state`.
+        """
+        self.has_predictions = True
+        self._build()
+
+    @abstractmethod
+    def init(self) -> Any:
+        """Return the state before the first row, built by `initial_state`."""
+
+    def initial_state(self, *, bettors: int, threshold: float, weights: Any = None, **own: float | Floats) -> Any:
+        """Return a state with all candidates active and bettors of wealth 1.
+
+        A bettor, a row of `state.wealth`, is an e-process against one null hypothesis; at `threshold` its bet decides.
+        `weights` are its initial wealths by strategy; None: those of `bet`. `own` are the fields of the rule itself; a
+        kernel can change arrays, not numbers.
+        """
+        k, zeros = self.candidates, np.zeros(self.candidates)
+        if weights is None:
+            weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
+        common = EliminationState(
+            active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
+            opponent=np.full(k, -1.0), wealth_at_drop=zeros, current_wealth=np.ones(k),
+            rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
+            wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors),
+            n_bets=np.zeros(bettors),
+            known_loss=zeros, known_gain=zeros,
+            rows=self.rows, population=self.population, threshold=threshold,
+        )  # fmt: skip
+        if self.has_predictions:
+            common = common._replace(
+                offset=zeros, predicted_mean=zeros, predicted_seen=zeros,
+                residual_low=np.full((k, k), -1.0), residual_variance=np.zeros((k, k)),
+                fitted_rows=np.zeros(1), prior_noise=zeros,
+            )  # fmt: skip
+        return _state_type(type(self).__name__, tuple(own))(*common, *own.values())
+
+    @staticmethod
+    @abstractmethod
+    def step(state: Any, losses: Floats) -> None:
+        """Update the state by one row: bet, count the row, drop candidates; a kernel.
+
+        `losses` are in [0, 1], one per candidate; those of dropped candidates are not read.
+        """
+
+    @staticmethod  # noqa: B027 - a rule need not override it
+    def settle(state: Any) -> None:
+        """Draw the conclusions that answers on file make certain before the first row.
+
+        A kernel. `known_loss` and `known_gain` of the state, the sums of loss and of 1 - loss over the answers on file
+        of each candidate, must be over all rows. A rule without such conclusions leaves the state as it is.
+        """
+
+    def update(self, losses: Floats) -> None:
+        """Process the next row, in random order; losses of dropped ones are not read."""
+        self._update(self.memory, losses)
+
+    @cached_property
+    def _update(self) -> Kernel:
+        # A live race waits for its calls: on short lists interpreting is faster than compiling.
+        with expected_rounds(self.rows, len(self.state.wealth)):
+            return compile_loop(_update_row, (self.memory, self._row), **self.kernels)
+
+    def reset(self) -> None:
+        """Set the state back to the one before the first row; nothing is returned."""
+        self.memory[:] = self._initial
+
+    def play(self, table: Rows, order: Order) -> int:
+        """Run a whole race on a table, from the start; return the number of losses read.
+
+        table: losses in [0, 1], shape (rows, k). order: row indices in random order; a part of them stops early.
+        """
+        self.reset()
+        rows = table.view()
+        # Pools are read-only. A writeable array has another type and would be compiled again.
+        rows.flags.writeable = False
+        if rows.dtype not in self._loops:
+            self._loops[rows.dtype] = compile_loop(_play_table, (self.memory, rows, order, self._row), **self.kernels)
+        return int(self._loops[rows.dtype](self.memory, rows, order, self._row))
+
+    @property
+    def active(self) -> list[int]:
+        """Numbers of the candidates that were not dropped, ascending, from 0."""
+        return [int(a) for a in np.flatnonzero(self.state.active)]
+
+    @property
+    def leader(self) -> int:
+        """Number of the active candidate with the smallest total loss; lowest in a tie."""
+        return min(self.active, key=lambda a: float(self.state.total_loss[a]))
+
+    @abstractmethod
+    def open_questions(self) -> list[OpenQuestion]:
+        """Return the undecided comparisons of two candidates.
+
+        `verdict.rows_remaining` estimates from them how many more rows are needed.
+        """
+
+    def gap(self, better: int, worse: int) -> float:
+        """Return the mean loss of `worse` minus that of `better`, over the rows counted."""
+        return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
+
+    def variance(self, bettor: int) -> float:
+        """Return the variance of the differences that a bettor has bet on; 0 before any.
+
+        bettor: row of `state.wealth`.
+        """
+        return float(self.state.squared_residuals[bettor] / max(self.state.n_bets[bettor], 1.0))
+
+    @property
+    def rows_seen(self) -> int:
+        """Number of rows processed so far."""
+        return int(self.state.rows_seen[0])
+
+    @property
+    def done(self) -> bool:
+        """Whether the question is answered or no row is left."""
+        return bool(self.state.done[0])
+
+
+def _update_row(memory: Floats, losses: Floats) -> None:
+    """Process one row of losses, shape (k,); `memory` is the flat state vector."""
+    step(view(memory), losses)  # noqa: F821
+
+
+def _play_table(memory: Floats, table: Rows, order: Order, row: Floats) -> int:
+    """Process rows until the race is over; return the number of losses read."""
+    state = view(memory)  # noqa: F821
+    calls = 0
+    for i in range(order.size):
+        if state.done[0] > 0.0:
+            break
+        for a in range(row.size):
+            if state.active[a] > 0.0:
+                row[a] = table[order[i], a]
+                calls += 1
+        step(state, row)  # noqa: F821
+    return calls
