@@ -20,9 +20,9 @@ import numpy as np
 from measure import read_losses
 from tombola.confidence import Betting, PredictedMean
 from tombola.engine.compiler import compiled
-from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.best import Best
+from tombola.racing.side_information import SideInformation
 
 NAMES = (
     "alpacaeval_v2", "aslib_graphs_2015", "aslib_sat12_indu", "aslib_asp_potassco", "aslib_qbf_2014", "limeqo_job",

@@ -28,7 +28,7 @@ import tombola
 from tombola.cli.app import app
 from tombola.engine.compiler import interpreted
 from tombola.persistence import SessionFile
-from tombola.racing.rules.elimination import Elimination
+from tombola.racing.rules.base import Elimination
 
 PACKAGE = str(Path(tombola.__file__).parent)
 ROWS, ACTIONS = 60, ("a", "b", "c")

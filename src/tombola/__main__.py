@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Timer
 from typing import Any
 
-from tombola.cli.loading import LoadingLine
+from tombola.cli.waiting_notice import LoadingLine
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM
 
 # Seconds until a dropped Ctrl-C is raised again; by then Python has left the code that drops exceptions.

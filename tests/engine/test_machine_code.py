@@ -39,9 +39,9 @@ from tombola.order import draw_order
 from tombola.paper.extensions.ranks import _worst_pair
 from tombola.policies import LinearIndex, Ridge, Routed, RoutedLP, Trees
 from tombola.racing import RaceSettings
-from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.ranks import Ranks
+from tombola.racing.side_information import SideInformation
 from twin_cases import ALL
 
 FULL = pytest.mark.full

@@ -23,7 +23,7 @@ from tombola.errors import ConflictError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Race, RaceSettings
 from tombola.racing.events import Call
-from tombola.racing.known import SideInformation
+from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Strata
 
 KILLS_PER_RACE = 4

@@ -18,8 +18,8 @@ from tombola.paper.extensions.racing import (
     _range_ignored,
 )
 from tombola.racing import Race, RaceSettings
-from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
+from tombola.racing.side_information import SideInformation
 from tombola.racing.verdict import is_wrong
 
 # The lists are short, and the fit takes twenty seconds to compile.
@@ -116,7 +116,7 @@ def test_adjusted_losses_keep_mean_and_range() -> None:
     ],
 )  # fmt: skip
 def test_faults_raise_expected_wealth(fault: Any, N: int, k: int) -> None:
-    """Asking known rows first, the sixth fault, is in test_known.py. The drop rate alone would not show them."""
+    """Asking known rows first, the sixth fault, is in test_side_information.py. The drop rate alone would not show them."""
     assert any(expected_wealth(table, side, fault=fault)[1] > 1.01 for table, side in cases(24, N, k))
 
 

@@ -13,7 +13,7 @@ from tombola.order import draw_order
 from tombola.persistence.race_file import RaceFile
 from tombola.pool import Pool
 from tombola.racing import Race, RaceSettings, plan, race, strata
-from tombola.racing.known import SideInformation
+from tombola.racing.side_information import SideInformation
 from tombola.racing.verdict import is_wrong
 from tombola.rng import RngStreams, repetition_seeds
 

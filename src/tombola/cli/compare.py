@@ -12,7 +12,7 @@ import typer
 from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
 from tombola.cli.printing import new_table, show, show_cells, show_groups
-from tombola.cli.reading import Missing, Rescale, TableArgument, TableOptions, with_table_options
+from tombola.cli.table_options import Missing, Rescale, TableArgument, TableOptions, with_table_options
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:

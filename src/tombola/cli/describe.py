@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tombola._formatting import escape_control
 from tombola.cli.options import By, Json
 from tombola.cli.printing import new_table, show, show_cells, show_groups
-from tombola.cli.reading import TableArgument, TableOptions, with_table_options
+from tombola.cli.table_options import TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
     from tombola.readers.summary import TableSummary

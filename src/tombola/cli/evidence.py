@@ -17,8 +17,8 @@ import typer
 from tombola._formatting import join_names, nan_to_none, plural
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
 from tombola.cli.printing import show, show_cells, show_lines
-from tombola.cli.reading import require_kind
 from tombola.cli.row_source import Rows, RowSource, Sample
+from tombola.cli.table_options import require_kind
 from tombola.errors import ParameterError, TableError
 
 if TYPE_CHECKING:

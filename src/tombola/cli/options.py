@@ -236,7 +236,7 @@ def _make_settings(
     """Return a function from candidate names to `RaceSettings` with these options."""
 
     def settings(candidates: Iterable[str], stated: "Kind | None" = None, **unit: Any) -> "RaceSettings":
-        from tombola.cli.reading import parse_kind
+        from tombola.cli.table_options import parse_kind
         from tombola.racing import RaceSettings
         from tombola.readers.units import parse_range
 

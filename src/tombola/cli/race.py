@@ -48,7 +48,8 @@ from tombola.cli.printing import (
     show_lines,
     show_result,
 )
-from tombola.cli.reading import (
+from tombola.cli.session import ID_HELP, LIST_HELP, check_direction
+from tombola.cli.table_options import (
     Missing,
     Rescale,
     TableArgument,
@@ -57,7 +58,6 @@ from tombola.cli.reading import (
     table_header,
     with_table_options,
 )
-from tombola.cli.session import ID_HELP, LIST_HELP, check_direction
 from tombola.errors import FeedbackError, ParameterError, SessionError
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
 
     from tombola.persistence.race_file import RaceFile
     from tombola.racing import Call, Plan, Race, RaceSettings, SubprocessEvaluator
-    from tombola.racing.known import SideInformation
     from tombola.racing.report import RaceReport, RunTimes
+    from tombola.racing.side_information import SideInformation
     from tombola.racing.strata import Strata
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.readers.cells import RowList
@@ -650,7 +650,7 @@ def _side_of_list(
 ) -> "tuple[SideInformation | None, Strata | None]":
     """Return the answers on file and history of a list, and its groups; None without."""
     from tombola.persistence.race_csv import read_known
-    from tombola.racing.known import SideInformation
+    from tombola.racing.side_information import SideInformation
     from tombola.racing.strata import Strata
     from tombola.readers.cells import read_history
 

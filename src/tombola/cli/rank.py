@@ -10,7 +10,7 @@ import typer
 from tombola._formatting import plural
 from tombola.cli.options import Json, Page, check_level, check_page
 from tombola.cli.printing import print_error, show
-from tombola.cli.reading import TABLE_HELP, TableOptions, parse_names, with_table_options
+from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, with_table_options
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:

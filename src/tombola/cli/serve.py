@@ -7,8 +7,8 @@ import typer
 
 from tombola._formatting import plural
 from tombola.cli.printing import show, show_lines
-from tombola.cli.reading import parse_names
 from tombola.cli.session import ID_HELP
+from tombola.cli.table_options import parse_names
 from tombola.errors import ParameterError
 
 # Port of the server if --port is left out.

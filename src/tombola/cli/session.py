@@ -96,7 +96,7 @@ def start(
     record` takes their outcomes.
     """
     from tombola.cli.budget_options import parse_budget
-    from tombola.cli.reading import parse_kind, parse_names
+    from tombola.cli.table_options import parse_kind, parse_names
     from tombola.learners.spec import parse_learner
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list
@@ -222,7 +222,7 @@ def record(
     The outcome is --loss or --score of one ticket, or --csv has a line per ticket. Another outcome for the same ticket
     is an error. Prints the number of new outcomes.
     """
-    from tombola.cli.reading import parse_kind
+    from tombola.cli.table_options import parse_kind
     from tombola.persistence.session_csv import read_outcomes
     from tombola.persistence.session_events import Outcome
 

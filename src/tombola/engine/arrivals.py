@@ -1,6 +1,7 @@
 """Arrival schedule of delayed feedback: in which round feedback arrives.
 
-`tombola.engine.loop` delivers it to the learner; `tombola.delay` has the delay models.
+`tombola.engine.loop` delivers it to the learner; `tombola.delay` has the delay models. Rounds that wait for feedback
+are kept in ring buffers, the workspaces of `tombola.feedback`.
 """
 
 from typing import NamedTuple

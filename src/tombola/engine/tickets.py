@@ -1,5 +1,7 @@
 """Ticket table: issued tickets, their outcomes, and the order of both.
 
+Values of outcomes are checked and encoded before, by `tombola.feedback` (`codec.py`).
+
 One float64 matrix, `cells`, which compiled kernels write too. Row 0 holds counts; row t holds round t:
 
     action, probability, answer index (0 = pending), encoded outcome, features

@@ -19,8 +19,8 @@ from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.leases import LeasedFile
 from tombola.racing._race import Race, conflicting_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
-from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings, distinct_names
+from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Strata
 from tombola.readers.cells import RowList
 from tombola.readers.names import without_kind_word

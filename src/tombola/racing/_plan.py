@@ -18,10 +18,10 @@ from tombola.order import draw_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool
 from tombola.racing._race import COST_ROUNDING
-from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.ranks import Place
+from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds

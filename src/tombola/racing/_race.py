@@ -25,8 +25,8 @@ from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
-from tombola.racing.known import SideInformation, check_frame_kind
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
+from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, verdict_of
 from tombola.readers.to_pool import direction_text

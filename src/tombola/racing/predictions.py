@@ -25,9 +25,9 @@ from tombola.confidence.regression import (
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
-from tombola.racing.known import SideInformation
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.bets import MIN_VARIANCE, PRIOR_ROWS, largest_growth, shrunk_edge
+from tombola.racing.side_information import SideInformation
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel

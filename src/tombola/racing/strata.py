@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tombola import _validate
 from tombola._types import Floats, Order, Rows
 from tombola.errors import ParameterError
-from tombola.racing.known import SideInformation
 from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.base import Elimination
+from tombola.racing.side_information import SideInformation
 
 
 class Strata(NamedTuple):

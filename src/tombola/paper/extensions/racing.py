@@ -18,13 +18,13 @@ from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed
 from tombola.paper.pvalues import exact
 from tombola.paper.rows import Row, Rows, matching
-from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
+from tombola.racing.side_information import SideInformation
 from tombola.racing.verdict import is_wrong
 from tombola.report.chart import Chart
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from conftest import HANGS
-from tombola.cli.loading import _ERASE, _TEXT, LoadingLine
+from tombola.cli.waiting_notice import _ERASE, _TEXT, LoadingLine
 
 
 class Terminal(io.StringIO):

@@ -16,11 +16,11 @@ from race_cases import LOSSES, NAMES, ROWS, answer_all, loss_of, loss_tables
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, Event, Race, RaceSettings, race
-from tombola.racing.known import SideInformation
 from tombola.racing.predictions import InformedRule
 from tombola.racing.report import RaceReport
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.gate import Gate
+from tombola.racing.side_information import SideInformation
 from tombola.racing.verdict import is_wrong
 
 pytestmark = pytest.mark.usefixtures("plainly")
