@@ -1,14 +1,14 @@
-"""Advice on real tables: the ranks behind it on one half of them, and how good it is on the other.
+"""Quality of advice on real tables: mean ranks from one half of the tables, a test on all.
 
-    python benchmarks/advice.py play ../shared/pools runs            play what is not there yet
-    python benchmarks/advice.py play ../shared/pools runs switching  one setting only
+    python benchmarks/advice.py play ../shared/pools runs            play the missing runs
+    python benchmarks/advice.py play ../shared/pools runs switching  only one kind of conditions
     python benchmarks/advice.py ranks ../shared/pools runs           the table in src/tombola/advice/default_learners.py
-    python benchmarks/advice.py check ../shared/pools runs           advised on 40 orders, judged on 40 fresh ones
+    python benchmarks/advice.py check ../shared/pools runs           advice from 40 orders, tested on 40 other orders
 
-The halves are every second table by name. The runs are kept in a folder, a file for each table, setting and seed, and
-reused by later versions of the code: remove those of a learner that has changed. Each line has the table, the setting,
-the advised learner, its regret on fresh orders, the best of all default_learners there (one action picked at random
-among them), and whether the two are tied.
+The halves are every second table by name. Runs are cached in a folder by table, conditions and seed, but not by the
+version of the code: delete those of a learner that has changed. Each line of `check` has the table, the conditions, the
+advised learner, its regret on other orders, the best default learner there (or a random fixed action), and whether the
+two are tied.
 """
 
 import sys
@@ -18,92 +18,91 @@ from typing import NamedTuple
 
 import numpy as np
 
+from measure import geometric_mean
 from tombola.advice import CompareRequest, Conditions, run_comparison
 from tombola.advice.advise import advise
 from tombola.persistence.result_cache import ResultCache, read_runs, write_runs
-from tombola.pool import Pool
 from tombola.readers import read_table
 from tombola.readers.to_pool import Table
 from tombola.runs import Runs
 
 REPETITIONS, DELAY, PRICE = 40, 100, 5.0
-ADVISED, FRESH = 1, 2  # the seeds
-FEEDBACK_MODELS = (
-    Conditions("full"),
-    Conditions("bandit"),
-    Conditions("full", delay=DELAY),
-    Conditions("bandit", delay=DELAY),
-    Conditions("bandit", switching_price=PRICE),
-)
+ADVICE_SEED, TEST_SEED = 1, 2
+# A regret below this share of the rows counts as none.
+NEGLIGIBLE_REGRET = 1e-3
+CONDITIONS: dict[str, Conditions] = {
+    conditions.kind: conditions
+    for conditions in (
+        Conditions("full"),
+        Conditions("bandit"),
+        Conditions("full", delay=DELAY),
+        Conditions("bandit", delay=DELAY),
+        Conditions("bandit", switching_price=PRICE),
+    )
+}
 
 
 class Case(NamedTuple):
-    """A table in a setting: in which half the table is, and where its runs are kept."""
+    """A table under conditions of one kind, the half of the tables it belongs to, and the cache of its runs."""
 
     name: str
     table: Table
     half: int
     kind: str
-    kept: Path
+    cache: ResultCache
 
     def key(self, seed: int) -> str:
-        """Return the key under which the runs of a seed are cached."""
+        """Return the key of the cached runs of a seed."""
         return f"{self.name}-{self.kind.replace(' ', '_')}-{seed}"
 
     def runs(self, seed: int) -> Runs | None:
-        """Return the runs of a seed, if they were played."""
-        return read_runs(ResultCache(self.kept), self.key(seed), (0, REPETITIONS))
+        """Return the cached runs of a seed; None if they were not played."""
+        return read_runs(self.cache, self.key(seed), (0, REPETITIONS))
 
     @property
     def random_action_loss(self) -> float | None:
         """The loss of a random fixed action; None under a budget."""
         return None if self.kind == "budget" else float(self.table.pool.means.mean()) * self.table.pool.rows
 
+    def request(self, seed: int) -> CompareRequest:
+        """Return the comparison to run; a budget is the mean cost of the cheapest and of the best action."""
+        if self.kind != "budget":
+            return CompareRequest(CONDITIONS[self.kind], repetitions=REPETITIONS, seed=seed)
+        pool = self.table.pool
+        assert pool.costs is not None
+        means = pool.costs[:, :, 0].mean(axis=0)
+        amount = float(pool.rows * (means.min() + means[pool.best]) / 2)
+        return CompareRequest(Conditions("full"), amounts=(amount,), repetitions=REPETITIONS, seed=seed)
 
-def cases(folder: Path, kept: Path) -> Iterator[Case]:
-    """Give every table in every setting, the small tables first."""
+
+def read_cases(folder: Path, cache: ResultCache) -> Iterator[Case]:
+    """Yield every table under all conditions, small tables first."""
     paths = sorted(path for path in folder.glob("*.npz") if "logged" not in path.stem)
     tables = [(path.stem, read_table(path), place % 2) for place, path in enumerate(paths)]
     for name, table, half in sorted(tables, key=lambda one: one[1].pool.losses.size):
-        for kind in (conditions.kind for conditions in FEEDBACK_MODELS):
-            yield Case(name, table, half, kind, kept)
-        if table.pool.costs is not None and table.pool.costs.shape[2] == 1:
-            yield Case(name, table, half, "budget", kept)
+        has_cost = table.pool.costs is not None and table.pool.costs.shape[2] == 1
+        for kind in (*CONDITIONS, *(["budget"] if has_cost else [])):
+            yield Case(name, table, half, kind, cache)
 
 
-def question(case: Case, seed: int) -> CompareRequest:
-    if case.kind == "budget":
-        amounts = (half_way(case.table.pool),)
-        return CompareRequest(Conditions("full"), amounts=amounts, repetitions=REPETITIONS, seed=seed)
-    conditions = next(one for one in FEEDBACK_MODELS if one.kind == case.kind)
-    return CompareRequest(conditions, repetitions=REPETITIONS, seed=seed)
-
-
-def half_way(pool: Pool) -> float:
-    """Return a budget half-way between playing the cheapest action always and the best one always."""
-    assert pool.costs is not None
-    means = pool.costs[:, :, 0].mean(axis=0)
-    return float(pool.rows * (means.min() + means[pool.best]) / 2)
-
-
-def play(folder: Path, kept: Path, kinds: list[str]) -> None:
-    for case in cases(folder, kept):
-        for seed in (ADVISED, FRESH):
+def play(folder: Path, cache: ResultCache, kinds: list[str]) -> None:
+    for case in read_cases(folder, cache):
+        for seed in (ADVICE_SEED, TEST_SEED):
             if (not kinds or case.kind in kinds) and case.runs(seed) is None:
-                runs = run_comparison(case.table, question(case, seed)).runs
-                write_runs(ResultCache(kept), case.key(seed), (0, REPETITIONS), runs)
+                runs = run_comparison(case.table, case.request(seed)).runs
+                write_runs(cache, case.key(seed), (0, REPETITIONS), runs)
                 print(case.name, case.kind, seed, flush=True)
 
 
-def ranks(folder: Path, kept: Path) -> None:
-    places: dict[str, dict[str, list[int]]] = {}
-    for case in cases(folder, kept):
-        runs = case.runs(ADVISED) if case.half == 0 else None
-        for place, name in enumerate([] if runs is None else runs.ranking(), start=1):
-            places.setdefault(case.kind, {}).setdefault(name, []).append(place)
+def print_ranks(folder: Path, cache: ResultCache) -> None:
+    ranks: dict[str, dict[str, list[int]]] = {}
+    for case in read_cases(folder, cache):
+        runs = case.runs(ADVICE_SEED) if case.half == 0 else None
+        for rank, name in enumerate([] if runs is None else runs.ranking(), start=1):
+            ranks.setdefault(case.kind, {}).setdefault(name, []).append(rank)
     print("MEAN_RANKS: dict[str, dict[str, float]] = {")
-    for kind, found in places.items():
-        means = {name: float(np.mean(ones)) for name, ones in found.items()}
+    for kind, of_learner in ranks.items():
+        means = {name: float(np.mean(values)) for name, values in of_learner.items()}
         print(f'    "{kind}": {{')
         for name in sorted(means, key=lambda name: means[name]):
             print(f'        "{name}": {means[name]:.2f},')
@@ -111,62 +110,60 @@ def ranks(folder: Path, kept: Path) -> None:
     print("}")
 
 
-class Judged(NamedTuple):
-    """Advice, judged on fresh orders."""
+class Score(NamedTuple):
+    """Advice on other orders: tied with the best, ratio of regrets, worse than a random fixed action."""
 
     tied: bool
     ratio: float
-    worse_than_blind: bool
-    words: str
+    worse_than_random: bool
+    text: str
 
 
-def judged(case: Case, before: Runs, runs: Runs) -> Judged:
+def score_advice(case: Case, before: Runs, runs: Runs) -> Score:
+    """Compare the advice from the runs before with the best choice in other runs."""
     advice = advise(before, case.kind, case.random_action_loss)
     best = runs.ranking()[0]
-    least = runs.regret(best)
-    pool = case.table.pool
-    blind = None if case.random_action_loss is None else case.random_action_loss - float(pool.means.min()) * pool.rows
-    mine = blind if advice.fixed_action and blind is not None else runs.regret(advice.learner).value
-    lowest = least.value if blind is None else min(least.value, blind)
-    if advice.fixed_action and blind is not None:
-        tied = blind <= least.high
-    elif blind is not None and blind < least.value:
-        tied = runs.regret(advice.learner).low <= blind
-    else:
-        tied = advice.learner == best or runs.difference(advice.learner, best).low <= 0
-    worse = blind is not None and not advice.fixed_action and runs.regret(advice.learner).low > blind
-    floor = 1e-3 * pool.rows  # a regret below a thousandth of the rows is none
-    ratio = (max(mine, 0.0) + floor) / (max(lowest, 0.0) + floor)
-    words = f"{'stay' if advice.fixed_action else advice.learner:<24} {mine:9.1f}  best {best:<24} {lowest:9.1f}"
-    return Judged(tied, ratio, worse, words)
+    least, pool, random_loss = runs.regret(best), case.table.pool, case.random_action_loss
+    random_regret = None if random_loss is None else random_loss - float(pool.means.min()) * pool.rows
+    advised = runs.regret(advice.learner)
+    regret, lowest, worse = advised.value, least.value, False
+    tied = advice.learner == best or runs.difference(advice.learner, best).low <= 0
+    if random_regret is not None:
+        lowest = min(least.value, random_regret)
+        if advice.fixed_action:
+            regret, tied = random_regret, random_regret <= least.high
+        else:
+            worse = advised.low > random_regret
+            tied = advised.low <= random_regret if random_regret < least.value else tied
+    floor = NEGLIGIBLE_REGRET * pool.rows
+    ratio = (max(regret, 0.0) + floor) / (max(lowest, 0.0) + floor)
+    name = "stay" if advice.fixed_action else advice.learner
+    return Score(tied, ratio, worse, f"{name:<24} {regret:9.1f}  best {best:<24} {lowest:9.1f}")
 
 
-def check(folder: Path, kept: Path) -> None:
-    halves: dict[int, list[Judged]] = {0: [], 1: []}
-    for case in cases(folder, kept):
-        before, fresh = case.runs(ADVISED), case.runs(FRESH)
-        if before is None or fresh is None:
+def check(folder: Path, cache: ResultCache) -> None:
+    halves: tuple[list[Score], list[Score]] = [], []
+    for case in read_cases(folder, cache):
+        before, runs = case.runs(ADVICE_SEED), case.runs(TEST_SEED)
+        if before is None or runs is None:
             print(f"{case.name:<22} {case.kind:<12} not played")
             continue
-        one = judged(case, before, fresh)
-        halves[case.half].append(one)
-        marks = "" if one.tied else "   NOT TIED"
-        marks += "  WORSE" if one.worse_than_blind else ""
-        print(f"{case.name:<22} {case.kind:<12} {one.words}  ratio {one.ratio:.2f}{marks}")
+        score = score_advice(case, before, runs)
+        halves[case.half].append(score)
+        marks = ("" if score.tied else "   NOT TIED") + ("  WORSE" if score.worse_than_random else "")
+        print(f"{case.name:<22} {case.kind:<12} {score.text}  ratio {score.ratio:.2f}{marks}")
     names = ("where the ranks come from", "the other half", "both")
-    for which, ones in zip(names, (halves[0], halves[1], halves[0] + halves[1]), strict=True):
-        if ones:
-            mean = float(np.exp(np.mean([np.log(one.ratio) for one in ones])))
-            share = float(np.mean([one.tied for one in ones]))
-            worse = sum(one.worse_than_blind for one in ones)
-            print(
-                f"{which}: {len(ones)} pairs, best or tied in {share:.1%}, ratio {mean:.3f}, worse than blind {worse}"
-            )
+    for name, scores in zip(names, (*halves, halves[0] + halves[1]), strict=True):
+        if scores:
+            tied, worse = np.mean([one.tied for one in scores]), sum(one.worse_than_random for one in scores)
+            ratio = geometric_mean(one.ratio for one in scores)
+            counts = f"{len(scores)} pairs, best or tied in {tied:.1%}, ratio {ratio:.3f}, worse than blind {worse}"
+            print(f"{name}: {counts}")
 
 
 if __name__ == "__main__":
-    what, folder, kept, *kinds = sys.argv[1:]
-    if what == "play":
-        play(Path(folder), Path(kept), kinds)
+    command, pools, runs_folder, *kinds = sys.argv[1:]
+    if command == "play":
+        play(Path(pools), ResultCache(Path(runs_folder)), kinds)
     else:
-        {"ranks": ranks, "check": check}[what](Path(folder), Path(kept))
+        {"ranks": print_ranks, "check": check}[command](Path(pools), ResultCache(Path(runs_folder)))

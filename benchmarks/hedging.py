@@ -1,8 +1,8 @@
-"""AdaHedge(kappa) against the better one of follow the leader and Hedge, and Hedge with late rows.
+"""Regret of AdaHedge(kappa) relative to the better of FollowTheLeader and Hedge; Hedge with delay.
 
-`python benchmarks/hedging.py FOLDER`, where FOLDER holds NAME.npz files with an array `loss`. Printed is the mean
-expected regret of AdaHedge over the smaller of those of the two others, on pools from ties to clear gaps and on the
-tables, then what Hedge tuned to a delay for the worst order pays in random order. Nothing is chosen by its outcome.
+`python benchmarks/hedging.py FOLDER`, where FOLDER holds NAME.npz files with an array `loss`. Prints the mean expected
+regret of AdaHedge divided by the smaller one of the two others, on generated pools from ties to clear gaps and on the
+tables, and the regret in random order of Hedge tuned to a delay for the worst order. The pools were fixed beforehand.
 """
 
 import sys
@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from measure import read_pools
+from measure import geometric_mean, read_pools
 from tombola import Pool, compare
 from tombola._types import Floats
 from tombola.learners import AdaHedge, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 
 KAPPAS = (1.0, 1.5, 2.0, 3.0)
-T, ORDERS, ROUNDS = 1024, 400, 2_000_000
-LATE_T, DELAY, LATE_ORDERS = 2**14, 1000, 60
+# Horizon of generated pools, and limits on the orders per pool: their number, and the rounds of all of them.
+T, MAX_ORDERS, MAX_ROUNDS = 1024, 400, 2_000_000
+DELAY_T, DELAY, DELAY_ORDERS = 2**14, 1000, 60
 
 
 def regrets(pool: Pool, learners: dict[str, Learner], orders: int, delay: int = 0) -> dict[str, Floats]:
@@ -28,19 +29,22 @@ def regrets(pool: Pool, learners: dict[str, Learner], orders: int, delay: int = 
 
 def factors(pool: Pool, orders: int) -> dict[float, tuple[float, float]]:
     """Return the factor of each kappa, with its standard error."""
-    adaptive: dict[str, Learner] = {f"AdaHedge {kappa}": AdaHedge(kappa=kappa) for kappa in KAPPAS}
-    found = regrets(pool, {"FollowTheLeader": FollowTheLeader(), "Hedge": Hedge(), **adaptive}, orders)
-    rival = min((found["FollowTheLeader"], found["Hedge"]), key=np.mean)
+    learners: dict[str, Learner] = {f"AdaHedge {kappa}": AdaHedge(kappa=kappa) for kappa in KAPPAS}
+    found = regrets(pool, {"FollowTheLeader": FollowTheLeader(), "Hedge": Hedge(), **learners}, orders)
+    base = min((found["FollowTheLeader"], found["Hedge"]), key=np.mean)
     factor = {}
     for kappa in KAPPAS:
         own = found[f"AdaHedge {kappa}"]
-        ratio = float(own.mean() / rival.mean())
-        factor[kappa] = ratio, float((own - ratio * rival).std() / rival.mean() / orders**0.5)
+        ratio = float(own.mean() / base.mean())
+        factor[kappa] = ratio, float((own - ratio * base).std() / base.mean() / orders**0.5)
     return factor
 
 
-def made(k: int) -> dict[str, Pool]:
-    """Return pools whose best action is better by 0, 1, .., 32 of 1/sqrt(T): rng, and rows that one action loses."""
+def generated_pools(k: int) -> dict[str, Pool]:
+    """Return pools with a best action ahead by 0, 1, .., 32 times 1/sqrt(T).
+
+    Losses are independent 0 and 1 ("rng"), or one action loses in each row ("one loses").
+    """
     generator = np.random.default_rng(k)
     pools = {}
     for times in (0, 1, 2, 4, 8, 16, 32):
@@ -53,36 +57,33 @@ def made(k: int) -> dict[str, Pool]:
     return pools
 
 
-def table(title: str, pools: dict[str, Pool]) -> None:
-    all_found: dict[float, list[float]] = {kappa: [] for kappa in KAPPAS}
+def print_factors(title: str, pools: dict[str, Pool]) -> None:
+    ratios: dict[float, list[float]] = {kappa: [] for kappa in KAPPAS}
     for name, pool in pools.items():
-        orders = min(ORDERS, max(20, ROUNDS // pool.rows))
-        found = factors(pool, orders)
-        for kappa in KAPPAS:
-            all_found[kappa].append(found[kappa][0])
-        cells = ", ".join(f"kappa {kappa}: {found[kappa][0]:.2f} +- {found[kappa][1]:.2f}" for kappa in KAPPAS)
-        print(f"{title} {name} ({pool.rows} x {pool.k}, {orders} orders): {cells}", flush=True)
-    for kappa, some in all_found.items():
-        print(
-            f"{title} kappa {kappa}: geometric mean {np.exp(np.mean(np.log(some))):.2f}, worst {max(some):.2f}",
-            flush=True,
-        )
+        orders = min(MAX_ORDERS, max(20, MAX_ROUNDS // pool.rows))
+        cells = []
+        for kappa, (ratio, error) in factors(pool, orders).items():
+            ratios[kappa].append(ratio)
+            cells.append(f"kappa {kappa}: {ratio:.2f} +- {error:.2f}")
+        print(f"{title} {name} ({pool.rows} x {pool.k}, {orders} orders): {', '.join(cells)}", flush=True)
+    for kappa, some in ratios.items():
+        print(f"{title} kappa {kappa}: geometric mean {geometric_mean(some):.2f}, worst {max(some):.2f}", flush=True)
 
 
-def late() -> None:
-    """Print what tuning to the delay costs in random order."""
+def print_delayed() -> None:
+    """Print the regret in random order of Hedge with and without tuning to the delay."""
     generator = np.random.default_rng(0)
-    pool = Pool((generator.random((LATE_T, 2)) < [0.55, 0.45]).astype(float))
+    pool = Pool((generator.random((DELAY_T, 2)) < [0.55, 0.45]).astype(float))
     learners: dict[str, Learner] = {"Hedge()": Hedge(), "tuned": Hedge(order="given", delay=DELAY)}
-    found = regrets(pool, learners, LATE_ORDERS, DELAY)
-    cells = [f"{name} {own.mean():.1f} +- {own.std() / LATE_ORDERS**0.5:.1f}" for name, own in found.items()]
-    print(f"T = {LATE_T}, d = {DELAY}, k = 2, gap .1, {LATE_ORDERS} orders: {', '.join(cells)}", flush=True)
+    found = regrets(pool, learners, DELAY_ORDERS, DELAY)
+    cells = [f"{name} {own.mean():.1f} +- {own.std() / DELAY_ORDERS**0.5:.1f}" for name, own in found.items()]
+    print(f"T = {DELAY_T}, d = {DELAY}, k = 2, gap .1, {DELAY_ORDERS} orders: {', '.join(cells)}", flush=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit("hedging.py: expected one folder of tables; write hedging.py FOLDER.")
-    late()
-    table("k = 2:", made(2))
-    table("k = 10:", made(10))
-    table("table", read_pools(Path(sys.argv[1])))
+    print_delayed()
+    print_factors("k = 2:", generated_pools(2))
+    print_factors("k = 10:", generated_pools(10))
+    print_factors("table", read_pools(Path(sys.argv[1])))
