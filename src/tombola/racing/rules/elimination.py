@@ -1,6 +1,7 @@
 """Kernels of elimination: bet on a row, and drop candidates (docs/theory/race.md, Theorem 1).
 
-`bet_and_drop` is the step of `Best` and `Within`. Other rules decide in their own step, and call `drop`.
+`bet_and_drop` is the step of `Best` and `Within`. `Top`, `Gate` and `Ranks` decide in their own step, and call
+`drop`.
 """
 
 import math
