@@ -34,7 +34,7 @@ def test_how_tos_have_page_and_output() -> None:
 )
 def test_how_to_output_matches_page(script: Path, run_python: Run) -> None:
     """After a change that is meant: python docs/studies/howto_output.py."""
-    ran = run_python(str(script))
+    ran = run_python(str(script), COLUMNS="80")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")
 
