@@ -50,7 +50,8 @@ def test_working_day_by_forms(tmp_path: Path) -> None:
 
 
 INVALID_FORMS = [
-    ("next", "key="), ("record", "ticket=1&outcome=x"), ("record", "ticket=1&outcome=7"), ("record", "outcome=1"),
+    ("next", "key="), ("next", ""),
+    ("record", "ticket=1&outcome=x"), ("record", "ticket=1&outcome=7"), ("record", "outcome=1"),
     ("record", "ticket=1&outcome=nan"), ("record", "ticket=%F0&outcome=1"), ("record", "ticket=99&outcome=1"),
     ("record", "&&&"), ("amend", "ticket=1&outcome=1"), ("cancel", "ticket=-1"),
 ]  # fmt: skip

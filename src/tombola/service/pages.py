@@ -249,6 +249,9 @@ def _plain_words(now: Status, units: Units) -> str:
 
 
 async def _next(request: CheckedRequest) -> Response:
+    # Without the key of the page, a form that is sent twice would issue two tickets.
+    if "key" not in request.fields:
+        raise invalid_value("key", "the key of the page", "none", "reload the page")
     key, file = request.key, request.session.file
     await request.session.write(lambda: file.lease(key, worker=request.identity.name))
     return _redirect("/s", request.session.name)
