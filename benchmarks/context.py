@@ -1,11 +1,11 @@
-"""Routing by features on real tables: share of the gap, budgets, delays, bandit feedback, speed and memory.
+"""Routing by features on real tables: regret, budgets, delays, bandit feedback, speed and memory.
 
     python benchmarks/context.py full POOLS --orders 10      share of the gap, rows against the safe learner
     python benchmarks/context.py delay POOLS --orders 10     the same with feedback 50 and 200 rows late
-    python benchmarks/context.py hostile POOLS --orders 10   rows lost by models that mislead (PYTHONPATH=tests)
+    python benchmarks/context.py hostile POOLS --orders 10   rows lost by hostile models (PYTHONPATH=tests)
     python benchmarks/context.py budget POOLS --orders 5     share from the best fixed mix to the best choice per row
-    python benchmarks/context.py bandit POOLS --orders 8     one loss is seen a row
-    python benchmarks/context.py speed POOLS                 time a row, a live decision, memory at 40,000 rows
+    python benchmarks/context.py bandit POOLS --orders 8     bandit feedback
+    python benchmarks/context.py speed POOLS                 time per row and per live decision, memory at 40,000 rows
 
 POOLS is a folder of tables as .npz with `loss`, `X` and, for budgets, `cost`. "share" is (best fixed action - learner)
 / (best fixed action - best action of every row), in per cent, over the whole list, averaged over the guard's draws.
@@ -14,11 +14,14 @@ POOLS is a folder of tables as .npz with `loss`, `X` and, for budgets, `cost`. "
 import argparse
 import resource
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from measure import standard_error
 from tombola import Budget, Pool, Session, play
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.learners import EmpiricalLP, Thrifty
@@ -34,12 +37,13 @@ BUDGETED = (
     "bank_calls", "frugalml_yelp", "frugalml_command", "frugalml_rafdb", "routellm_mmlu", "alpacaeval_v2",
     "routellm_gsm8k", "swebench_bash",
 )  # fmt: skip
+# Largest numbers of rows.
 MAX_ROWS, BUDGET_ROWS, BANDIT_ROWS = 40_000, 5_000, 3_000
 BUDGET_SHARES = (0.1, 0.3, 0.6)
 
 
-def read(folder: Path, name: str, rows: int, seed: int = 0) -> Pool:
-    """Return a table with features; at most `rows` rows, drawn at random, because some files are sorted."""
+def read_pool(folder: Path, name: str, rows: int, seed: int = 0) -> Pool:
+    """Return a pool with features and costs: at most `rows` random rows, because some files are sorted."""
     with np.load(folder / f"{name}.npz") as file:
         chosen = np.sort(np.random.default_rng(seed).permutation(len(file["loss"]))[:rows])
         costs = file["cost"][chosen].astype(np.float64) if "cost" in file.files else None
@@ -48,42 +52,42 @@ def read(folder: Path, name: str, rows: int, seed: int = 0) -> Pool:
 
 
 def share(pool: Pool, loss: float) -> float:
-    """Return the share of the gap that a total loss closes, in per cent."""
+    """Return the share of the gap (best fixed action to best per row) that a loss closes, in per cent."""
     fixed, oracle = float(pool.means.min()), float(np.asarray(pool.losses).min(axis=1).mean())
     return 100 * (fixed - loss / pool.rows) / (fixed - oracle)
 
 
 def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ...] = (0,)) -> None:
-    """Print the share of Routed, and the rows by which it is worse than the safe learner in the worst order."""
+    """Print shares, and the largest excess loss of Routed over the safe learner, in rows."""
     print(
         f"{'table':22} {'delay':>5} {'guarded':>8} {'+-':>5} {'router':>8} {'safe':>8} {'rows worse':>10} "
         f"{'ms a row':>8}   {orders} orders"
     )
     for name in names:
-        pool = read(pools, name, MAX_ROWS)
+        pool = read_pool(pools, name, MAX_ROWS)
         for delay in delays:
             began = time.process_time()
             traces = [Routed().play(pool, delay=delay, seed=seed) for seed in range(orders)]
-            taken = 1e3 * (time.process_time() - began) / orders / pool.rows
+            ms = 1e3 * (time.process_time() - began) / orders / pool.rows
             shares = np.array([
                 [share(pool, x) for x in (one.expected_loss, one.router_loss, one.safe_loss)] for one in traces
             ])  # fmt: skip
             guarded, router, safe = shares.mean(axis=0)
-            error = shares[:, 0].std(ddof=1) / np.sqrt(orders)
+            error = standard_error(shares[:, 0])
             worse = max(one.expected_loss - one.safe_loss for one in traces)
             print(
-                f"{name:22} {delay:5} {guarded:8.2f} {error:5.2f} {router:8.2f} {safe:8.2f} {worse:10.2f} {taken:8.2f}",
+                f"{name:22} {delay:5} {guarded:8.2f} {error:5.2f} {router:8.2f} {safe:8.2f} {worse:10.2f} {ms:8.2f}",
                 flush=True,
             )
 
 
 def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
-    """Print the rows by which Routed with misleading models is worse than the safe learner, in the worst order."""
+    """Print the largest excess loss of Routed with hostile models over the safe learner, in rows."""
     from hostile_models import KINDS, HostileModel
 
     print(f"{'table':22} {' '.join(f'{kind:>14}' for kind in KINDS)}   {orders} orders, risk {Routed().risk:g}")
     for name in names:
-        pool = read(pools, name, MAX_ROWS)
+        pool = read_pool(pools, name, MAX_ROWS)
         worst = []
         for kind in KINDS:
             routed = Routed(models=(HostileModel(kind, np.asarray(pool.losses)),))
@@ -93,16 +97,16 @@ def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
 
 
 def one_price_loss(losses: Any, costs: Any, rate: float) -> float:
-    """Return the least mean loss of argmin loss + price x cost at one price with a mean cost of at most the rate.
+    """Return the least mean loss of argmin(loss + price * cost) over prices with mean cost <= rate.
 
-    Where all rows have the same costs, it may leave much of the budget unspent, and so is above `best_per_row`.
+    With equal costs in all rows it may leave much of the budget unspent, and then exceeds `best_per_row`.
     """
-    index, found = np.arange(len(losses)), 1.0
+    index, least = np.arange(len(losses)), 1.0
     for price in np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 600) / costs.max()]):
         chosen = (losses + price * costs).argmin(axis=1)
         if costs[index, chosen].mean() <= rate:
-            found = min(found, float(losses[index, chosen].mean()))
-    return found
+            least = min(least, float(losses[index, chosen].mean()))
+    return least
 
 
 def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
@@ -115,17 +119,16 @@ def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
         for part in BUDGET_SHARES:
             figures, overspent = [], 0
             for seed in range(orders):
-                pool = read(pools, name, BUDGET_ROWS, seed)
+                pool = read_pool(pools, name, BUDGET_ROWS, seed)
                 costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)
                 amount = part * float(costs[:, pool.best].sum())
                 limits = Budget(amount, null="add")
                 routed = RoutedLP().play(pool, budget=limits, seed=seed)
                 overspent += routed.spent > amount * (1 + 1e-9)
                 plain = play(EmpiricalLP(), pool, budget=limits, seed=seed)
+                # The null action has loss 1 and cost 0.
                 losses = np.column_stack([pool.losses, np.ones(pool.rows)])
-                priced = one_price_loss(
-                    losses, np.column_stack([costs, np.zeros(pool.rows)]), amount / pool.rows
-                )  # fmt: skip
+                priced = one_price_loss(losses, np.pad(costs, ((0, 0), (0, 1))), amount / pool.rows)
                 figures.append((
                     1 - optimum(pool, limits).value, plain.loss / pool.rows, routed.loss / pool.rows,
                     best_per_row(pool, limits), priced,
@@ -143,38 +146,37 @@ def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
     print(f"{'table':22} {'LinearIndex':>11} {'+-':>5} {'Thrifty':>8}   {orders} orders")
     means = []
     for name in names:
-        pool = read(pools, name, BANDIT_ROWS)
+        pool = read_pool(pools, name, BANDIT_ROWS)
         index = [share(pool, LinearIndex().play(pool, seed=seed).loss) for seed in range(orders)]
         plain = [share(pool, play(Thrifty(price=1.0), pool, seed=seed).loss) for seed in range(orders)]
         means.append((np.mean(index), np.mean(plain)))
-        error = np.std(index, ddof=1) / np.sqrt(orders)
+        error = standard_error(index)
         print(f"{name:22} {means[-1][0]:11.1f} {error:5.1f} {means[-1][1]:8.1f}", flush=True)
     print(f"{'mean':22} {np.mean(means, axis=0)[0]:11.1f} {'':5} {np.mean(means, axis=0)[1]:8.1f}")
 
 
 def speed(pools: Path) -> None:
-    """Print processor time a row and of a live decision, and the memory of a play of 40,000 rows."""
+    """Print the processor time per row and per live decision, and the memory of a long play."""
     for name in ("aslib_sat12_indu", "aslib_graphs_2015"):
-        pool = read(pools, name, MAX_ROWS)
-        Routed().play(read(pools, name, 200), seed=0)  # compile
+        pool = read_pool(pools, name, MAX_ROWS)
+        Routed().play(read_pool(pools, name, 200), seed=0)  # compile
         began = time.process_time()
         Routed().play(pool, seed=0)
         print(f"{name}: {1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row, {pool.rows} rows")
-    pool = read(pools, "aslib_asp_potassco", 900)
+    pool = read_pool(pools, "aslib_asp_potassco", 900)
     features, losses = np.asarray(pool.features), np.asarray(pool.losses)
     for label, router in (("50 trees", Routed(models=Routed().models[:1])), ("default models", Routed())):
         session = Session(router, pool.k, pool.rows, features=features.shape[1], seed=0)
-        taken = []
+        times = []
         for row, loss in zip(features, losses, strict=True):
             before = (session.state.trained_on, time.process_time())
             ticket = session.act(row)
-            taken.append((time.process_time() - before[1], session.state.trained_on == before[0]))
+            times.append((time.process_time() - before[1], session.state.trained_on == before[0]))
             session.observe(ticket, loss=loss)
-        after = [seconds for seconds, same in taken[100:] if same]
-        print(
-            f"live act, {label}: median {1e6 * np.median(after):.0f} us, 95 % {1e6 * np.quantile(after, 0.95):.0f} us"
-        )
-    pool = read(pools, "frugalml_command", MAX_ROWS)
+        after = [seconds for seconds, same in times[100:] if same]
+        median, high = 1e6 * np.quantile(after, (0.5, 0.95))
+        print(f"live act, {label}: median {median:.0f} us, 95 % {high:.0f} us")
+    pool = read_pool(pools, "frugalml_command", MAX_ROWS)
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
     Routed().play(pool, seed=0)
@@ -185,26 +187,28 @@ def speed(pools: Path) -> None:
     )
 
 
+PARTS: dict[str, tuple[Callable[[Path, int, tuple[str, ...]], None], tuple[str, ...]]] = {
+    "full": (full, TABLES),
+    "delay": (partial(full, delays=(50, 200)), DELAYED),
+    "hostile": (hostile, TABLES),
+    "budget": (budget, BUDGETED),
+    "bandit": (bandit, TABLES),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["full", "delay", "hostile", "budget", "bandit", "speed"])
+    parser.add_argument("what", choices=[*PARTS, "speed"])
     parser.add_argument("pools", type=Path)
     parser.add_argument("--orders", type=int, default=3)
     parser.add_argument("--tables", default="", help="names, separated by commas")
     given = parser.parse_args()
     names = tuple(name for name in given.tables.split(",") if name)
-    if given.what == "full":
-        full(given.pools, given.orders, names or TABLES)
-    elif given.what == "delay":
-        full(given.pools, given.orders, names or DELAYED, (50, 200))
-    elif given.what == "hostile":
-        hostile(given.pools, given.orders, names or TABLES)
-    elif given.what == "budget":
-        budget(given.pools, given.orders, names or BUDGETED)
-    elif given.what == "bandit":
-        bandit(given.pools, given.orders, names or TABLES)
-    else:
+    if given.what == "speed":
         speed(given.pools)
+        return
+    part, default = PARTS[given.what]
+    part(given.pools, given.orders, names or default)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,28 @@
-"""Routing by features against other libraries, on the same rows in the same orders.
+"""Routing by features, compared with other libraries on the same rows in the same orders.
 
     python benchmarks/context_peers.py POOLS --orders 5 [--rows 1000] [--tables a,b]
 
-Run it in an environment of its own with vowpalwabbit, contextualbandits, river and, if wanted, asf; a library that is
-not installed is left out. "share" is (best fixed action - learner) / (best fixed action - best action of every row), in
-per cent, progressive: every row counts, the first ones too. Bandit feedback: the loss of the action played. Full
-information: the whole row. "asf" is offline, cross-validated, and only a reference. With costs, the best fixed mix and
-EmpiricalLP are at the same cost as RoutedLP: 30 % of that of the best fixed action.
+Run it in an environment with vowpalwabbit, contextualbandits, river and asf; a missing library is skipped.
+
+share             (best fixed action - learner) / (best fixed action - best action of each row), in per cent, all rows
+bandit feedback   the loss of the action played; full rows: all losses of a row
+asf               offline and cross-validated, for reference only
+mean loss         with costs: RoutedLP, the best fixed mix and EmpiricalLP with 30 % of the cost of the best action
 """
 
 import argparse
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from context import read, share
+from context import read_pool, share
+from measure import standard_error
 from tombola import Budget, Pool, play
 from tombola.budget.optimum import optimum
 from tombola.learners import EmpiricalLP, FollowTheLeader, Thrifty
@@ -33,13 +37,13 @@ VOWPAL_WABBIT = {
     "cover": "--cover 3", "bag": "--bag 5",
 }  # fmt: skip
 BUDGET_SHARE = 0.3
-# asf fits a forest for each pair of actions and each fold: few trees, to be done within minutes.
+# asf fits a forest for each pair of actions and each fold: few trees, to end within minutes.
 ASF_FOLDS, ASF_TREES = 5, 20
 Peer = Callable[[np.ndarray, np.ndarray, int], float]
 
 
-def standardised(features: np.ndarray) -> np.ndarray:
-    """Return features with mean 0 and variance 1 over the whole list; a missing one is 0."""
+def standardise(features: np.ndarray) -> np.ndarray:
+    """Return features with mean 0 and variance 1 over the list; missing ones are 0."""
     known = np.where(np.isfinite(features), features, np.nan)
     empty = ~np.isfinite(known).any(axis=0)
     known[:, empty] = 0.0
@@ -107,7 +111,7 @@ def river_lin_ucb(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
 
 
 def forest(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
-    """Return the loss of a forest without guard and without a choice, retrained at growth 1.5; full information."""
+    """Return the loss of a plain forest, retrained at growth 1.5; full information."""
     total, start, end = 0.0, 0, 16
     fitted: Any = None
     while start < len(losses):
@@ -121,7 +125,7 @@ def forest(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
 
 
 def asf_offline(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
-    """Return the loss of asf's pairwise classifier, cross-validated: trained on four fifths of the list."""
+    """Return the cross-validated loss of asf's pairwise classifier."""
     import pandas as pd
     from asf.selectors import PairwiseClassifier
     from sklearn.ensemble import RandomForestClassifier
@@ -140,59 +144,50 @@ def asf_offline(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
     return total
 
 
-def peers() -> dict[str, Peer]:
+def installed_peers() -> dict[str, Peer]:
     """Return the installed peers by name."""
-    found: dict[str, Peer] = {}
-    for name, options in VOWPAL_WABBIT.items():
-        with_library(found, f"VW {name}", partial(vowpal_wabbit, options))
+    makers: dict[str, Callable[[], Peer]] = {}
+    makers |= {f"VW {name}": partial(vowpal_wabbit, options) for name, options in VOWPAL_WABBIT.items()}
     for name in ("BootstrappedTS", "AdaptiveGreedy"):
-        with_library(found, f"contextualbandits {name}", partial(contextual_bandits, name))
-
-    def river() -> Peer:
-        import river.bandit  # noqa: F401
-
-        return river_lin_ucb
-
-    def asf() -> Peer:
-        import asf.selectors  # noqa: F401
-
-        return asf_offline
-
-    with_library(found, "river LinUCBDisjoint", river)
-    with_library(found, "asf, offline", asf)
+        makers[f"contextualbandits {name}"] = partial(contextual_bandits, name)
+    makers["river LinUCBDisjoint"] = partial(_if_installed, "river.bandit", river_lin_ucb)
+    makers["asf, offline"] = partial(_if_installed, "asf.selectors", asf_offline)
+    found: dict[str, Peer] = {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+        except ImportError as error:
+            print(f"{name}: left out ({error})")
     return found | {"forest, full rows": forest}
 
 
-def with_library(found: dict[str, Peer], name: str, make: Callable[[], Peer]) -> None:
-    """Add a peer if its library is installed."""
-    try:
-        found[name] = make()
-    except ImportError as error:
-        print(f"{name}: left out ({error})")
+def _if_installed(module: str, peer: Peer) -> Peer:
+    import_module(module)
+    return peer
 
 
-def own(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
-    """Return the losses of tombola's policies on the rows in this order."""
+def own_losses(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
+    """Return the total losses of tombola's policies on the rows in this order."""
     losses = np.asarray(pool.losses)[order]
-    listed = Pool(losses, features=np.asarray(pool.features)[order])
-    routed = Routed().play(listed, order="given", seed=seed)
+    ordered = Pool(losses, features=np.asarray(pool.features)[order])
+    routed = Routed().play(ordered, order="given", seed=seed)
     return {
         "Routed, averaged": routed.expected_loss, "Routed, realised": routed.loss,
-        "LinearIndex, bandit": LinearIndex().play(listed, order="given", seed=seed).loss,
-        "Thrifty, bandit": float(play(Thrifty(price=1.0), listed, order="given", seed=seed).loss),
-        "FollowTheLeader, full rows": float(play(FollowTheLeader(), listed, order="given", seed=seed).loss),
+        "LinearIndex, bandit": LinearIndex().play(ordered, order="given", seed=seed).loss,
+        "Thrifty, bandit": float(play(Thrifty(price=1.0), ordered, order="given", seed=seed).loss),
+        "FollowTheLeader, full rows": float(play(FollowTheLeader(), ordered, order="given", seed=seed).loss),
     }  # fmt: skip
 
 
-def at_a_cost(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
+def losses_at_cost(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
     """Return mean losses at the same cost: RoutedLP, the best fixed mix in hindsight, and EmpiricalLP."""
     costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[order]
-    listed = Pool(np.asarray(pool.losses)[order], costs=costs, features=np.asarray(pool.features)[order])
+    ordered = Pool(np.asarray(pool.losses)[order], costs=costs, features=np.asarray(pool.features)[order])
     budget = Budget(BUDGET_SHARE * float(costs[:, pool.best].sum()), null="add")
     return {
-        "RoutedLP": RoutedLP().play(listed, budget=budget, order="given", seed=seed).loss / pool.rows,
-        "best fixed mix": 1 - optimum(listed, budget).value,
-        "EmpiricalLP": float(play(EmpiricalLP(), listed, budget=budget, order="given", seed=seed).loss) / pool.rows,
+        "RoutedLP": RoutedLP().play(ordered, budget=budget, order="given", seed=seed).loss / pool.rows,
+        "best fixed mix": 1 - optimum(ordered, budget).value,
+        "EmpiricalLP": float(play(EmpiricalLP(), ordered, budget=budget, order="given", seed=seed).loss) / pool.rows,
     }
 
 
@@ -203,8 +198,7 @@ def print_table(title: str, found: dict[str, dict[str, list[float]]], names: lis
         cells = []
         for name in names:
             values = lists.get(name, [])
-            error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-            cells.append(f"{np.mean(values):.{digits}f} ± {error:.{digits}f}" if values else "")
+            cells.append(f"{np.mean(values):.{digits}f} ± {standard_error(values):.{digits}f}" if values else "")
         print(f"| {label} | {' | '.join(cells)} |")
 
 
@@ -215,35 +209,34 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--tables", default=",".join(TABLES))
     given = parser.parse_args()
-    others, names = peers(), given.tables.split(",")
-    shares: dict[str, dict[str, list[float]]] = {}
-    priced: dict[str, dict[str, list[float]]] = {}
+    others, names = installed_peers(), given.tables.split(",")
+    # Policy -> table -> one value per order.
+    shares, priced = (defaultdict[str, Any](partial(defaultdict, list)) for _ in range(2))
     for name in names:
-        pool = read(given.pools, name, given.rows)
-        scores, losses = standardised(np.asarray(pool.features)), np.asarray(pool.losses)
-        seconds: dict[str, float] = {}
+        pool = read_pool(given.pools, name, given.rows)
+        scores, losses = standardise(np.asarray(pool.features)), np.asarray(pool.losses)
+        milliseconds: dict[str, float] = {}
         for seed in range(given.orders):
             order = np.random.default_rng(seed).permutation(pool.rows)
-            for label, loss in own(pool, order, seed).items():
-                shares.setdefault(label, {}).setdefault(name, []).append(share(pool, loss))
+            for label, loss in own_losses(pool, order, seed).items():
+                shares[label][name].append(share(pool, loss))
             for label, run in others.items():
                 began = time.process_time()
                 try:
                     loss = run(losses[order], scores[order], seed)
-                except Exception as error:  # a peer may fail on a table: say so, and go on
+                except Exception as error:  # a peer may fail on a table
                     print(f"{name}: {label} failed: {str(error).splitlines()[0] if str(error) else error!r}")
                     continue
-                shares.setdefault(label, {}).setdefault(name, []).append(share(pool, loss))
-                seconds[label] = 1e3 * (time.process_time() - began) / pool.rows
+                shares[label][name].append(share(pool, loss))
+                milliseconds[label] = 1e3 * (time.process_time() - began) / pool.rows
             if pool.costs is not None:
-                for label, loss in at_a_cost(pool, order, seed).items():
-                    priced.setdefault(label, {}).setdefault(name, []).append(loss)
-        taken = ", ".join(f"{label} {milliseconds:.2f}" for label, milliseconds in seconds.items())
+                for label, loss in losses_at_cost(pool, order, seed).items():
+                    priced[label][name].append(loss)
+        taken = ", ".join(f"{label} {value:.2f}" for label, value in milliseconds.items())
         print(f"{name}: {pool.rows} rows, {pool.k} actions, {given.orders} orders; ms a row: {taken}", flush=True)
     print_table("share in per cent", shares, names, 1)
-    print_table(
-        f"mean loss at {BUDGET_SHARE:.0%} of the cost", priced, [n for n in names if n in priced["RoutedLP"]], 4
-    )
+    with_costs = [name for name in names if name in priced["RoutedLP"]]
+    print_table(f"mean loss at {BUDGET_SHARE:.0%} of the cost", priced, with_costs, 4)
 
 
 if __name__ == "__main__":

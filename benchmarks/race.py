@@ -12,7 +12,6 @@ real package too where Rscript and its package irace are installed (Debian: r-cr
 per table run on the first shuffles only: a note prints the number.
 """
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from measure import read_losses
+from measure import random_orders, read_losses, table_parser
 from race_irace import f_race, irace, t_race
 from race_peers import halving, rejects, t_bonferroni, ucb_e, unpaired, wilcoxon_pruner
 from tombola.pool import Pool
@@ -35,6 +34,8 @@ Method: TypeAlias = Callable[[Table, Any, int], tuple[int, int]]
 LEVEL = 0.05
 # A lead in mean loss below this is a near tie.
 NEAR_TIE = 0.01
+SHUFFLES = 40
+# Table -> largest share of all calls.
 TARGETS = {
     "alpacaeval_v2": 0.034, "m3_forecasts": 0.27, "aslib_sat12_indu": 0.16, "swebench_bash": 0.24,
     "routellm_gsm8k": 0.055, "aslib_asp_potassco": 0.26,
@@ -64,18 +65,18 @@ class Score:
             self.near_runs, self.near_wrong = self.near_runs + len(found), self.near_wrong + int(wrong)
 
 
-def ours(table: Table, order: Any, budget: int) -> tuple[int, int]:
+def tombola_race(table: Table, order: Any, budget: int) -> tuple[int, int]:
     rule = Best(candidates=table.shape[1], rows=len(table), population=len(table), level=LEVEL)
     return rule.play(table, order), rule.leader
 
 
-def everything(table: Table, order: Any, budget: int) -> tuple[int, int]:
+def run_everything(table: Table, order: Any, budget: int) -> tuple[int, int]:
     return table.size, int(np.argmin(table.sum(axis=0)))
 
 
 METHODS: dict[str, Method] = {
-    "run everything": everything,
-    "tombola race": ours,
+    "run everything": run_everything,
+    "tombola race": tombola_race,
     "irace's F-race, port": f_race,
     "irace's t-race, port": t_race,
     "t-test, Bonferroni, from row 50": t_bonferroni,
@@ -90,12 +91,12 @@ SLOW = ("Optuna WilcoxonPruner",)
 
 
 def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
-    """Run all methods on all tables: 40 shuffles, or `slow` shuffles for the slow ones."""
+    """Run all methods on all tables; slow methods on the first `slow` shuffles only."""
     scores = {name: Score(name, {}) for name in [*METHODS, "irace's F-race", "irace's t-race"]}
     for name in names:
         table = read_losses(folder, name)
-        orders = [np.random.default_rng(seed).permutation(len(table)).astype(np.uint32) for seed in range(40)]
-        budget = int(np.mean([ours(table, order, 0)[0] for order in orders]))
+        orders = random_orders(len(table), SHUFFLES)
+        budget = int(np.mean([tombola_race(table, order, 0)[0] for order in orders]))
         for title, method in METHODS.items():
             shuffles = slow if title in SLOW else len(orders)
             if shuffles:
@@ -108,8 +109,8 @@ def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
     return [score for score in scores.values() if score.runs]
 
 
-def show(scores: list[Score]) -> None:
-    """Print calls and wrong winners, and ours against its targets."""
+def print_scores(scores: list[Score]) -> None:
+    """Print calls and wrong winners, and the calls of the race with their targets."""
     print(f"{'':34}{'calls, mean of tables':>22}{'wrong':>12}{'wrong, near ties':>18}")
     for score in scores:
         share = float(np.mean(list(score.shares.values())))
@@ -117,30 +118,28 @@ def show(scores: list[Score]) -> None:
         print(f"{score.name:34}{share:>21.1%} {f'{score.wrong} of {score.runs}':>12}{near:>18}")
     [race] = [score for score in scores if score.name == "tombola race"]
     for name, share in race.shares.items():
-        target = (
-            f"target {TARGETS[name]}: {'reached' if share <= TARGETS[name] else 'MISSED'}" if name in TARGETS else ""
-        )
-        print(f"  tombola race on {name:22}{share:>8.4f}  {target}")
+        target = TARGETS.get(name, 0.0)
+        verdict = f"target {target}: {'reached' if share <= target else 'MISSED'}" if target else ""
+        print(f"  tombola race on {name:22}{share:>8.4f}  {verdict}")
 
 
-def speed() -> None:
-    """Print the time of one answer, live and compiled, early and late in the race."""
+def print_speed(rows: int = 10_000) -> None:
+    """Print the time of one answer: compiled, and live at the start and the end of the race."""
     rng = np.random.default_rng(0)
-    table = (rng.random((10_000, 100)) < 0.4).astype(float)
-    rule = Best(candidates=100, rows=10_000, population=10_000, level=1e-300)
-    order = rng.permutation(10_000).astype(np.uint32)
+    table = (rng.random((rows, 100)) < 0.4).astype(float)
+    # No candidate is dropped at this level.
+    rule = Best(candidates=100, rows=rows, population=rows, level=1e-300)
+    order = rng.permutation(rows).astype(np.uint32)
     rule.play(table, order)
     started = process_time()
-    calls = rule.play(table, order)
-    print(
-        f"compiled, 10,000 rows x 100 candidates: {(process_time() - started) / calls * 1e9:.0f} ns an answer (< 1000)"
-    )
+    nanoseconds = 1e9 / rule.play(table, order) * (process_time() - started)
+    print(f"compiled, {rows:,} rows x 100 candidates: {nanoseconds:.0f} ns an answer (< 1000)")
     for k in (2, 100):
-        race = Race([str(a) for a in range(k)], 10_000, seed=1, level=1e-300)
+        race = Race([str(a) for a in range(k)], rows, seed=1, level=1e-300)
         times: list[float] = []
         while len(times) < 20:
             started, answers = process_time(), 0
-            while answers < 5000 // 10:
+            while answers < 500:
                 for call in race.calls():
                     race.record(call, loss=float(table[call.row_index, int(call.candidate)]))
                     answers += 1
@@ -150,19 +149,16 @@ def speed() -> None:
 
 
 def main(folder: Path, names: Sequence[str], slow: int) -> None:
-    """Measure and print everything."""
-    speed()
-    show(measure(folder, names or [*TARGETS, *OTHERS], slow))
+    print_speed()
+    print_scores(measure(folder, names or [*TARGETS, *OTHERS], slow))
     for within in (0.01, 0.02, 0.05):
         for name in ("swebench_bash", "aslib_sat11_indu"):
-            [one] = plan(Pool(read_losses(folder, name)), seed=1, shuffles=40, within=within)
+            [one] = plan(Pool(read_losses(folder, name)), seed=1, shuffles=SHUFFLES, within=within)
             print(f"  within {within} of the best, {name}: {one.share:.3f} of all calls, wrong {one.wrong:.3f}")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="The race against its peers.")
-    parser.add_argument("folder", type=Path, help="where the tables are, as NPZ files with an array called loss")
-    parser.add_argument("names", nargs="*", help="which tables; eleven if left out")
+    parser = table_parser("The race against its peers.")
     parser.add_argument("--slow", type=int, default=5, help="shuffles of the methods that take minutes; 0: none")
     chosen = parser.parse_args()
     main(chosen.folder, chosen.names, chosen.slow)

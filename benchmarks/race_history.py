@@ -3,21 +3,19 @@
 A random half of the columns of each table is history, the other half races. Calls as a ratio to the race without side
 information, on the same orders:
 
-incumbent   the best old candidate takes part, with its answers on file; the race without asks it too
-history     the old candidates do not take part
+incumbent   the best old candidate races too, with its answers on file; the race without calls it
+history     the old candidates do not race
 noise       history of independent random numbers
 
-With --certify: rows until the mean of one new column is known to within a tolerance, with history and without.
+With --certify: rows until a confidence interval of one new column has a given width, with history and without.
 """
 
-import argparse
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
 
-from measure import read_losses
+from measure import geometric_mean, random_orders, read_losses, table_parser
 from tombola.confidence import Betting, PredictedMean
 from tombola.engine.compiler import compiled
 from tombola.racing.predictions import InformedRule
@@ -37,7 +35,7 @@ def play(table: Any, orders: list[Any], known: Any, history: Any) -> tuple[float
     N, k = table.shape
     rule = Best(candidates=k, rows=N, population=N, level=LEVEL)
     race: Any = rule if known is None else InformedRule(rule, SideInformation(known, history))
-    # Short lists are interpreted by default; the time of an answer is that of compiled kernels.
+    # Compile before the clock starts; short lists are interpreted by default.
     with compiled():
         race.play(table, orders[0])
     calls, wrong, start = [], 0, process_time()
@@ -47,33 +45,37 @@ def play(table: Any, orders: list[Any], known: Any, history: Any) -> tuple[float
     return float(np.mean(calls)), int(wrong), (process_time() - start) / sum(calls) * 1e6
 
 
+def split_columns(losses: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return a random half of the columns, the history, and the other half."""
+    columns = rng.permutation(losses.shape[1])
+    old, new = np.split(columns, [len(columns) // 2])
+    return losses[:, old], np.ascontiguousarray(losses[:, new])
+
+
 def measure(losses: Any, orders: list[Any], split: int) -> dict[str, tuple[float, int, float]]:
     """Return ratio of calls, wrong winners and microseconds per answer of each setting."""
     rng = np.random.default_rng(split)
-    columns = rng.permutation(losses.shape[1])
-    old, new = losses[:, columns[: len(columns) // 2]], losses[:, columns[len(columns) // 2 :]]
+    old, new = split_columns(losses, rng)
     best = int(np.argmin(old.mean(axis=0)))
     both, rest = np.ascontiguousarray(np.column_stack([new, old[:, best]])), np.delete(old, best, axis=1)
-    unknown = np.full(new.shape, np.nan)
-    with_incumbent, without = play(both, orders, None, None), play(np.ascontiguousarray(new), orders, None, None)
-    new, found = np.ascontiguousarray(new), {}
+    unknown, results = np.full(new.shape, np.nan), {}
+    with_incumbent, without = play(both, orders, None, None), play(new, orders, None, None)
     for name, table, known, history, base in (
         ("incumbent", both, np.column_stack([unknown, both[:, -1]]), rest, with_incumbent),
         ("history", new, unknown, old, without),
         ("noise", new, unknown, rng.random(old.shape), without),
     ):
         calls, wrong, time = play(table, orders, known, np.ascontiguousarray(history))
-        found[name] = calls / base[0], wrong, time
-    return found
+        results[name] = calls / base[0], wrong, time
+    return results
 
 
 def certify(losses: Any, orders: list[Any], split: int, within: float) -> tuple[float, float]:
-    """Return the mean number of rows to a mean within a tolerance: without history, and with the old half.
+    """Return the mean number of rows to an interval of width 2 * within, without and with history.
 
-    One new column per order, in turn.
+    Each order uses one new column, by turns.
     """
-    columns = np.random.default_rng(split).permutation(losses.shape[1])
-    old, new = losses[:, columns[: len(columns) // 2]], losses[:, columns[len(columns) // 2 :]]
+    old, new = split_columns(losses, np.random.default_rng(split))
     counts = []
     for i, order in enumerate(orders):
         values = new[:, i % new.shape[1]]
@@ -93,9 +95,7 @@ def certify(losses: Any, orders: list[Any], split: int, within: float) -> tuple[
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Races with answers on file and history.")
-    parser.add_argument("folder", type=Path, help="where the tables are, as NPZ files with an array called loss")
-    parser.add_argument("names", nargs="*", help="which tables; nine if left out")
+    parser = table_parser("Races with answers on file and history.")
     parser.add_argument("--orders", type=int, default=40, help="orders of each table")
     parser.add_argument("--split", type=int, default=0, help="seed of the halves")
     parser.add_argument("--certify", type=float, help="measure certificates of one mean to within this tolerance")
@@ -103,10 +103,7 @@ if __name__ == "__main__":
     ratios: dict[str, list[float]] = {}
     for name in chosen.names or (NAMES if chosen.certify is None else CERTIFIED):
         losses = read_losses(chosen.folder, name)
-        orders = [
-            np.random.default_rng(seed).permutation(len(losses)).astype(np.uint32) for seed in range(chosen.orders)
-        ]
-        cells = []
+        orders, cells = random_orders(len(losses), chosen.orders), []
         if chosen.certify is not None:
             without, rows = certify(losses, orders, chosen.split, chosen.certify)
             ratios.setdefault("without / with history", []).append(without / rows)
@@ -116,4 +113,4 @@ if __name__ == "__main__":
                 ratios.setdefault(setting, []).append(ratio)
                 cells.append(f"{setting} {ratio:.3f} (wrong {wrong}, {time:.1f} us)")
         print(f"{name:20}" + "  ".join(cells), flush=True)
-    print("geometric means: ", {name: round(float(np.exp(np.mean(np.log(r)))), 3) for name, r in ratios.items()})
+    print("geometric means: ", {name: round(geometric_mean(r), 3) for name, r in ratios.items()})

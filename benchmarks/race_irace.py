@@ -1,4 +1,4 @@
-"""irace's F-race and t-race: the real package if R has it, and a port of its tests, about a hundred times faster.
+"""F-race and t-race of irace: the package, if R has it, and a port that is about 100 times faster.
 
 irace tests after the fifth row and after every later row. The F-race compares ranks: Friedman's test of all active
 candidates; if it rejects, candidates too far behind the first in the sum of ranks are dropped; Wilcoxon's test when two
@@ -10,7 +10,6 @@ stops near 0 where losses are only 0 and 1, and irace drops one or the other by 
 the sign of the sum of ranks. `python benchmarks/race_irace.py FOLDER NAME` compares the two, run by run.
 """
 
-import argparse
 import math
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from measure import read_losses
+from measure import random_orders, read_losses, table_parser
 
 CONFIDENCE = 0.95
 # Rows before the first test.
@@ -32,7 +31,7 @@ TIMEOUT = 1200.0
 
 SCRIPT = """
 suppressMessages(library(irace))
-# what is only printed, and takes most of the time
+# statistics that are only printed, and take most of the time
 assignInNamespace("concordance", function(data) list(kendall.w = NA_real_, spearman.rho = NA_real_), "irace")
 assignInNamespace("dataVariance", function(data) NA_real_, "irace")
 arguments <- commandArgs(trailingOnly = TRUE)
@@ -53,7 +52,7 @@ cat(calls, log$a[1], "\\n")
 
 
 def irace(table: Any, orders: Sequence[Any], test: str) -> list[tuple[int, int]] | None:
-    """Irace's race of all candidates, one iteration, its own defaults; None where R has no irace."""
+    """Run irace on all candidates, one iteration with its defaults; None without the R package."""
     if shutil.which("Rscript") is None:
         return None
     return [found for order in orders if (found := _irace(table[order], test)) is not None] or None
@@ -63,8 +62,7 @@ def _irace(table: Any, test: str) -> tuple[int, int] | None:
     with tempfile.TemporaryDirectory() as folder:
         np.savetxt(Path(folder) / "table.csv", table, delimiter=",")
         (Path(folder) / "race.R").write_text(SCRIPT, encoding="utf-8")
-        name = {"F": "F-test", "t": "t-test"}[test]
-        command = ["Rscript", "race.R", "table.csv", name]
+        command = ["Rscript", "race.R", "table.csv", f"{test}-test"]
         try:
             ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -74,12 +72,12 @@ def _irace(table: Any, test: str) -> tuple[int, int] | None:
 
 
 def f_race(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """The port of irace's F-race; the winner is the first by ranks."""
+    """Run the port of the F-race; the winner has the smallest sum of ranks."""
     return _port(table, order, Ranks)
 
 
 def t_race(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """The port of irace's t-race; the winner is the first by mean."""
+    """Run the port of the t-race; the winner has the smallest mean."""
     return _port(table, order, Means)
 
 
@@ -103,16 +101,16 @@ class Ranks:
     """Ranks of the active candidates; `order` sorts them, the best first."""
 
     def __init__(self, rows: Any) -> None:
-        self.count, self.ahead = len(rows), [float(row[0] - row[-1]) for row in rows]
+        self.count, self.differences = len(rows), [float(row[0] - row[-1]) for row in rows]
         ranks = stats.rankdata(rows, axis=1) if len(rows) else np.zeros((0, rows.shape[1]))
         self.order = ranks.sum(axis=0)
         self.squares = float((ranks**2).sum())
 
     def add(self, row: Any) -> None:
-        """Count one more row."""
+        """Add the losses of one row."""
         ranks = stats.rankdata(row)
         self.count += 1
-        self.ahead.append(float(row[0] - row[-1]))
+        self.differences.append(float(row[0] - row[-1]))
         self.order = self.order + ranks
         self.squares += float((ranks**2).sum())
 
@@ -133,7 +131,7 @@ class Ranks:
         return self.order - self.order.min() <= reach
 
     def _wilcoxon(self) -> Any:
-        d = np.array(self.ahead)
+        d = np.array(self.differences)
         if (d <= 0).all():
             return np.array([True, False])
         if (d >= 0).all():
@@ -163,7 +161,7 @@ class Means:
             self.add(row)
 
     def add(self, row: Any) -> None:
-        """Count one more row."""
+        """Add the losses of one row."""
         d = row[None, :] - row[:, None]  # [a, b]: by how much b is worse than a in this row
         self.count += 1
         self.order = self.order + row
@@ -177,7 +175,8 @@ class Means:
         gap = (self.order - self.order[best]) / n
         same = np.abs(gap) <= 1.5e-8 * np.maximum(np.abs(self.order[best] / n), 1e-300)
         constant = (self.own - self.order**2 / n) / (n - 1) < 10 * np.finfo(float).eps
-        beaten = ~self.won[best] | constant | constant[best]  # what irace drops without a test
+        # irace drops these without a test.
+        beaten = ~self.won[best] | constant | constant[best]
         variance = np.maximum(self.pairs[best] - n * gap**2, 0) / (n - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             p = 2 * stats.t.sf(gap / np.sqrt(variance / n), n - 1)
@@ -188,11 +187,11 @@ PORTS = {"F": f_race, "t": t_race}
 
 
 def main(folder: Path, names: Sequence[str], shuffles: int) -> None:
-    """Print the runs in which the port and irace differ, and how many do not."""
+    """Print calls and winners of irace and of the port, and the number of equal runs."""
     for name in names:
         table = read_losses(folder, name)
         for test, port in PORTS.items():
-            orders = [np.random.default_rng(seed).permutation(len(table)) for seed in range(shuffles)]
+            orders = random_orders(len(table), shuffles)
             found = [irace(table, [order], test) for order in orders]
             mine = [port(table, order, 0) for order in orders]
             same = sum(theirs == [ours] for theirs, ours in zip(found, mine, strict=True))
@@ -200,9 +199,7 @@ def main(folder: Path, names: Sequence[str], shuffles: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="The port of irace's tests against irace.")
-    parser.add_argument("folder", type=Path, help="where the tables are, as NPZ files with an array called loss")
-    parser.add_argument("names", nargs="+", help="which tables")
+    parser = table_parser("The port of irace's tests against irace.", "+")
     parser.add_argument("--shuffles", type=int, default=1)
     chosen = parser.parse_args()
     main(chosen.folder, chosen.names, chosen.shuffles)

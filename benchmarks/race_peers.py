@@ -1,4 +1,4 @@
-"""Other ways to pick the best of k candidates on a table, each as (table, order, budget) -> (calls, winner)."""
+"""Other methods to find the best of k candidates: (table, order, budget) -> (calls, winner)."""
 
 import math
 import warnings
@@ -14,7 +14,7 @@ LEVEL = 0.05
 
 
 def unpaired(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """Separate intervals that hold at all times, and drop whose lower end is above somebody's upper end."""
+    """Drop candidates whose confidence sequence is above that of another one."""
     N, k = table.shape
     seen = Betting(population=N, level=LEVEL / k, actions=k)
     active, calls = np.arange(k), 0
@@ -30,11 +30,10 @@ def unpaired(table: Any, order: Any, budget: int) -> tuple[int, int]:
 
 
 def t_bonferroni(table: Any, order: Any, budget: int, first: int = 50) -> tuple[int, int]:
-    """Paired t-tests against the leader after every row from the 50th on, the level divided by k - 1."""
+    """Run paired t-tests against the leader after every row from `first` on, at level / (k - 1)."""
     N, k = table.shape
     active, calls = np.arange(k), 0
     totals, squares = np.zeros(k), np.zeros((k, k))
-    goal = LEVEL / (k - 1)
     for n in range(1, N + 1):
         x = table[order[n - 1]]
         totals[active] += x[active]
@@ -46,14 +45,14 @@ def t_bonferroni(table: Any, order: Any, budget: int, first: int = 50) -> tuple[
             deviation = np.sqrt(np.maximum(squares[active, leader] - n * mean**2, 0) / (n - 1))
             with np.errstate(divide="ignore", invalid="ignore"):
                 p = stats.t.sf(mean / deviation * math.sqrt(n), n - 1)
-            active = active[~((deviation > 0) & (p < goal))]
+            active = active[~((deviation > 0) & (p < LEVEL / (k - 1)))]
         if len(active) == 1:
             break
     return calls, int(active[np.argmin(totals[active])])
 
 
 def _in_phases(table: Any, order: Any, lengths: Sequence[int], left: Sequence[int]) -> tuple[int, int]:
-    """Ask everybody in the race up to row lengths[i], then keep the best left[i]."""
+    """Evaluate active candidates up to row lengths[i], then keep the best left[i]."""
     active, calls, seen = np.arange(table.shape[1]), 0, 0
     means = np.zeros(table.shape[1])
     for length, keep in zip(lengths, left, strict=True):
@@ -67,7 +66,7 @@ def _in_phases(table: Any, order: Any, lengths: Sequence[int], left: Sequence[in
 
 
 def halving(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """Sequential halving (Karnin, Koren and Somekh 2013) on shared rows."""
+    """Run sequential halving (Karnin, Koren and Somekh 2013) on shared rows."""
     k = table.shape[1]
     phases = max(1, math.ceil(math.log2(k)))
     sizes = [math.ceil(k / 2**i) for i in range(phases + 1)]
@@ -76,7 +75,7 @@ def halving(table: Any, order: Any, budget: int) -> tuple[int, int]:
 
 
 def rejects(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """Successive rejects (Audibert, Bubeck and Munos 2010) on shared rows."""
+    """Run successive rejects (Audibert, Bubeck and Munos 2010) on shared rows."""
     k = table.shape[1]
     scale = 0.5 + sum(1 / i for i in range(2, k + 1))
     lengths = [math.ceil((budget - k) / (scale * (k + 1 - phase))) for phase in range(1, k)]
@@ -84,7 +83,7 @@ def rejects(table: Any, order: Any, budget: int) -> tuple[int, int]:
 
 
 def ucb_e(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """UCB-E (Audibert, Bubeck and Munos 2010), told the true gaps, each candidate on its own next row."""
+    """Run UCB-E (Audibert, Bubeck and Munos 2010) with the true gaps; rows are not shared."""
     N, k = table.shape
     gaps = np.sort(table.mean(axis=0) - table.mean(axis=0).min())
     gaps[0] = gaps[1]
@@ -100,7 +99,7 @@ def ucb_e(table: Any, order: Any, budget: int) -> tuple[int, int]:
 
 
 def wilcoxon_pruner(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """Optuna's pruner with its defaults, one candidate after the other, as its documentation has it."""
+    """Run Optuna's pruner with its defaults, one candidate after the other as in its documentation."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -1,21 +1,19 @@
-"""Wrong claims about orders with 1, 10 and 100 looks, pairs separated and time, side by side with paired tests.
+"""Error rate, power and time of rank sets, compared with paired tests.
 
-Five measurements. The first three are about the candidates with the closest means, because a wrong claim needs a pair
-that is nearly a tie:
+`python benchmarks/ranks.py FOLDER_OF_POOLS PART,PART SHUFFLES [POOL,POOL [LOOKS]]`. The first three parts use the
+candidates with the closest means, because a wrong claim needs a near tie:
 
 list     Rows of the list in random order, up to half of them. A claim is wrong if it contradicts the order on the list.
-sample   Independent rows of a law in which these candidates have the same mean: rows of the pool, each permuted at
-         random. A claim against the file order is wrong; `any` counts all claims, for which a method with level .05 for
-         wrong ones has .10 in all.
+sample   Independent rows of a distribution with equal means: rows of the pool, each permuted at random. A claim against
+         the file order is wrong. `any` counts all claims: .10 for a method with .05 wrong ones.
 peer     Both, and evalstats on the same rows (p-values of all_pairwise with its defaults, but PEER_RESAMPLES
          resamples), with PEER_CANDIDATES candidates and PEER_ROWS rows.
 power    Pairs of all candidates separated beyond the list by all rows, as a share of those that one-sided paired tests
          at level / (k (k - 1) / 2) separate: exact binomial tests for losses 0 and 1, t-tests for others.
-time     Seconds of `rank` on tables of 240 candidates and 10,000 rows, both readings. It needs no pool.
+time     Seconds of `rank` on tables of 240 candidates and 10,000 rows, both readings; uses no pool.
 
-`uncorrected` tests every pair at the level, `holm` and `evalstats` correct over the pairs of one look; none of them
-corrects for looks. `ranks, every row` are the claims of a race, made after every row; `ranks, 1 look` those of `rank`
-beyond the list. Run: `python benchmarks/ranks.py FOLDER_OF_POOLS PART,PART SHUFFLES [POOL,POOL [LOOKS]]`.
+`uncorrected` tests every pair at the level. `holm` and `evalstats` correct over the pairs of one look, and nothing over
+looks. `ranks, every row` are the claims of a race after every row, `ranks, 1 look` those of `rank` beyond the list.
 """
 
 import math
@@ -28,7 +26,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from measure import read_losses
+from measure import random_orders, read_losses
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs
 from tombola.ranking import rank
 from tombola.ranking.paired_tests import pair_pvalues
@@ -36,11 +34,13 @@ from tombola.ranking.paired_tests import pair_pvalues
 LEVEL = 0.05
 POOLS = ("swebench_bash", "alpacaeval_v2", "m3_forecasts", "aslib_sat12_indu", "routellm_gsm8k")
 LOOKS = (1, 10, 100)
-MIN_ROWS = 20  # t-tests on fewer rows are not what anyone publishes
+# No look before this row: t-tests on fewer rows are not published.
+MIN_ROWS = 20
 CANDIDATES, MAX_ROWS = 8, 500
 # evalstats takes milliseconds for a look, in proportion to pairs, rows and resamples.
 PEER_CANDIDATES, PEER_ROWS, PEER_RESAMPLES = 3, 100, 300
-SEEDS = 8  # of the orders in which one look bets on real losses
+# Random orders of `rank` for losses other than 0 and 1.
+RANK_SEEDS = 8
 
 
 def paired_pvalues(rows: Any) -> tuple[Any, Any]:
@@ -56,7 +56,10 @@ def paired_pvalues(rows: Any) -> tuple[Any, Any]:
 
 
 def test_claims(rows: Any, times: Any) -> dict[str, Any]:
-    """Return the claims of paired t-tests on prefixes: for each method an array (looks, k, k), row before column."""
+    """Return the claims of paired t-tests on prefixes of the rows.
+
+    One boolean array (looks, k, k) for each method: the row is better than the column.
+    """
     k = rows.shape[1]
     first, second = np.triu_indices(k, 1)
     d = rows[:, first] - rows[:, second]
@@ -79,7 +82,7 @@ def test_claims(rows: Any, times: Any) -> dict[str, Any]:
 
 
 def evalstats_claims(rows: Any, times: Any) -> dict[str, Any]:
-    """Return the claims of evalstats on prefixes, and those of `test_claims` on the same."""
+    """Return the claims of evalstats and of `test_claims` on prefixes of the rows."""
     import evalstats
 
     k = rows.shape[1]
@@ -87,10 +90,10 @@ def evalstats_claims(rows: Any, times: Any) -> dict[str, Any]:
     before = np.zeros((len(times), k, k), bool)
     for look, n in enumerate(times):
         # Its p-values do not depend on its simultaneous intervals, which take most of the time.
-        found = evalstats.all_pairwise(
+        report = evalstats.all_pairwise(
             rows[:n].T, names, n_bootstrap=PEER_RESAMPLES, rng=np.random.default_rng(0), simultaneous_ci=False
         )
-        for (first, second), one in found.results.items():
+        for (first, second), one in report.results.items():
             if one.p_value <= LEVEL:
                 a, b = names.index(first), names.index(second)
                 # Losses: the smaller mean comes first.
@@ -99,20 +102,25 @@ def evalstats_claims(rows: Any, times: Any) -> dict[str, Any]:
 
 
 def look_times(rows: int, looks: int) -> Any:
-    """Return the numbers of rows at which somebody looks."""
+    """Return the numbers of rows of equally spaced looks."""
     return np.unique(np.maximum(MIN_ROWS, np.linspace(rows / looks, rows, looks).astype(int)))
 
 
 def closest(losses: Any, k: int) -> Any:
-    """Return the columns of the k candidates with the closest means; of equal means the first counts."""
+    """Return the columns of the k candidates with the closest means; of equal means only the first."""
     totals, first = np.unique(losses.sum(axis=0), return_index=True)
     k = min(k, totals.size)
     start = int(np.argmin(totals[k - 1 :] - totals[: totals.size - k + 1]))
     return np.ascontiguousarray(losses[:, first[start : start + k]])
 
 
-class Tally:
-    """Shares of shuffles with a wrong claim, and with any claim."""
+class ClaimCounts:
+    """Shares of shuffles with a wrong claim, and with any claim.
+
+    false: (k, k), pairs whose claim is wrong.
+    looks: numbers of looks to compare.
+    claims_of: returns the claims of each method on prefixes, like `test_claims`.
+    """
 
     def __init__(self, false: Any, looks: Sequence[int], claims_of: Callable[[Any, Any], dict[str, Any]]) -> None:
         self.false, self.looks, self.claims_of = false, looks, claims_of
@@ -121,52 +129,53 @@ class Tally:
     def add(self, name: str, before: Any) -> None:
         self.outcomes.setdefault(name, []).append((bool((before & self.false).any()), bool(before.any())))
 
-    def look(self, rows: Any) -> None:
-        """Add the claims of the tests with each number of looks at the rows."""
+    def add_tests(self, rows: Any) -> None:
+        """Add the claims of the tests on the rows, for each number of looks."""
         times = {looks: look_times(len(rows), looks) for looks in self.looks}
-        every = np.unique(np.concatenate(list(times.values())))  # a time that several have in common is computed once
+        # Times shared by several numbers of looks are computed once.
+        every = np.unique(np.concatenate(list(times.values())))
         for name, before in self.claims_of(rows, every).items():
             for looks in self.looks:
                 self.add(f"{name}, {looks} looks", before[np.isin(every, times[looks])])
 
-    def show(self) -> None:
+    def print(self) -> None:
         for name, outcomes in sorted(self.outcomes.items()):
             wrong, claimed = np.mean(outcomes, axis=0)
             print(f"    {name:<24} wrong {wrong:.3f}  any {claimed:.3f}  of {len(outcomes)}", flush=True)
 
 
-def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> Tally:
-    """Return wrong claims about the order on the list, from at most half of its rows."""
+def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> ClaimCounts:
+    """Count wrong claims about the order on the list, from at most half of its rows."""
     group = closest(losses, PEER_CANDIDATES if peer else CANDIDATES)
     N, k = group.shape
     totals, rule = group.sum(axis=0), Ranks(k, N, N, LEVEL)
-    tally = Tally(totals[:, None] > totals[None, :] + 1e-9 * N, looks, evalstats_claims if peer else test_claims)
-    for shuffle in range(shuffles):
-        order = np.random.default_rng(shuffle).permutation(N)[: min(N // 2, PEER_ROWS if peer else MAX_ROWS)]
-        rule.play(group, order.astype(np.uint32))
-        tally.add("ranks, every row", rule.before)
-        tally.look(group[order])
-    return tally
+    counts = ClaimCounts(totals[:, None] > totals[None, :] + 1e-9 * N, looks, evalstats_claims if peer else test_claims)
+    for order in random_orders(N, shuffles):
+        order = order[: min(N // 2, PEER_ROWS if peer else MAX_ROWS)]
+        rule.play(group, order)
+        counts.add("ranks, every row", rule.before)
+        counts.add_tests(group[order])
+    return counts
 
 
-def on_sample(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> Tally:
-    """Return wrong claims about rows of a law with equal means."""
+def on_sample(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> ClaimCounts:
+    """Count wrong claims about rows of a distribution with equal means."""
     group = closest(losses, PEER_CANDIDATES if peer else CANDIDATES)
     k, n = group.shape[1], PEER_ROWS if peer else MAX_ROWS
     rule = Ranks(k, n, math.inf, LEVEL)
-    tally = Tally(np.tri(k, k=-1, dtype=bool), looks, evalstats_claims if peer else test_claims)
+    counts = ClaimCounts(np.tri(k, k=-1, dtype=bool), looks, evalstats_claims if peer else test_claims)
     for shuffle in range(shuffles):
         rng = np.random.default_rng(shuffle)
         rows = rng.permuted(group[rng.integers(len(group), size=n)], axis=1)
         rule.play(rows, np.arange(n, dtype=np.uint32))
-        tally.add("ranks, every row", rule.before)
-        tally.add("ranks, 1 look", close_transitively(pair_pvalues(rows, level=LEVEL).T <= LEVEL / n_pairs(k)))
-        tally.look(rows)
-    return tally
+        counts.add("ranks, every row", rule.before)
+        counts.add("ranks, 1 look", close_transitively(pair_pvalues(rows, level=LEVEL).T <= LEVEL / n_pairs(k)))
+        counts.add_tests(rows)
+    return counts
 
 
 def power(losses: Any, shuffles: int) -> str:
-    """Return the share of the pairs of corrected paired tests that one look and a race to the last row separate."""
+    """Return the pairs that `rank` and a race separate, as a share of those of corrected paired tests."""
     n, k = losses.shape
     exact = bool(np.isin(losses, (0.0, 1.0)).all())
     if exact:
@@ -179,14 +188,14 @@ def power(losses: Any, shuffles: int) -> str:
     def share(before: Any) -> float:
         return float((before & reference).sum() / max(reference.sum(), 1))
 
-    # Losses of 0 and 1 are tested without random orders, so that all seeds agree.
+    # Tests of losses 0 and 1 use no random order: all seeds agree.
     one_look = [
         share(rank(losses, kind="losses", reading="beyond this list", level=LEVEL, seed=seed).reading().before)
-        for seed in range(1 if exact else SEEDS)
+        for seed in range(1 if exact else RANK_SEEDS)
     ]
     rule, running = Ranks(k, n, math.inf, LEVEL), []
-    for shuffle in range(shuffles):
-        rule.play(losses, np.random.default_rng(shuffle).permutation(n).astype(np.uint32))
+    for order in random_orders(n, shuffles):
+        rule.play(losses, order)
         running.append(share(rule.before))
     return (
         f"tests separate {reference.sum()} of {n_pairs(k)} pairs; one look {np.mean(one_look):.4f} of those "
@@ -195,8 +204,8 @@ def power(losses: Any, shuffles: int) -> str:
     )
 
 
-def seconds(losses: Any) -> str:
-    """Return the time of both readings of a table, the time to load compiled code included."""
+def time_rank(losses: Any) -> str:
+    """Return the time of both readings of a table, with the time to load compiled code."""
     start, busy = time.perf_counter(), time.process_time()
     rank(losses, kind="losses")
     return f"{time.perf_counter() - start:.1f} s, {time.process_time() - busy:.1f} s of the processor"
@@ -207,10 +216,10 @@ if __name__ == "__main__":
     looks = tuple(map(int, sys.argv[5].split(","))) if len(sys.argv) > 5 else LOOKS
     if "time" in parts:
         values = np.random.default_rng(1).random((10_000, 240)) ** np.linspace(0.5, 1.5, 240)
-        right = np.round(values)
         half = np.where(np.arange(10_000)[:, None] < 5_000, values, np.nan)
-        for name, table in (("real losses", values), ("losses 0 and 1", right), ("real losses, half filled", half)):
-            print(f"240 x 10,000, {name}: {seconds(table)}", flush=True)
+        tables = {"real losses": values, "losses 0 and 1": np.round(values), "real losses, half filled": half}
+        for name, table in tables.items():
+            print(f"240 x 10,000, {name}: {time_rank(table)}", flush=True)
         parts.remove("time")
     for pool in (sys.argv[4].split(",") if len(sys.argv) > 4 else POOLS) if parts else ():
         losses = read_losses(folder, pool)
@@ -219,6 +228,6 @@ if __name__ == "__main__":
             for part, peer in ((name, False), ("peer", True)):
                 if part in parts:
                     print(f"  {name}, {part}" if peer else f"  {name}", flush=True)
-                    measure(losses, shuffles, looks, peer=peer).show()
+                    measure(losses, shuffles, looks, peer=peer).print()
         if "power" in parts:
             print(f"  power: {power(losses, min(shuffles, 10))}", flush=True)

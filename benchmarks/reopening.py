@@ -1,9 +1,9 @@
-"""Measure large session files and sessions: opening a file again, and saving a session.
+"""Time and memory of large session files and saved sessions.
 
-    python benchmarks/reopening.py run 1000000 100000 FOLDER    tickets of a session, of them pending
+    python benchmarks/reopening.py run 1000000 100000 FOLDER    tickets of a session file, pending ones
     python benchmarks/reopening.py session 5000000 FOLDER       rounds of a session
 
-Times are processor seconds of one process that does nothing else; memory is the most that it ever had.
+Times are processor seconds of a process of its own; memory is its peak.
 """
 
 import resource
@@ -18,16 +18,17 @@ from tombola import Session
 from tombola.learners import UCB1
 from tombola.persistence import Outcome, SessionFile
 
-PIECE = 20_000
+# Tickets written in one transaction, and different losses of a session.
+BATCH = 20_000
 
 
-def make_run(tickets: int, pending: int, file: Path) -> None:
-    """Write a run in which every so many-th ticket is pending, by the inner calls: rows need not be looked up."""
+def write_run(tickets: int, pending: int, file: Path) -> None:
+    """Write a session file by private calls, which look up no rows; pending tickets are equally spaced."""
     began, every = time.process_time(), tickets // pending
     with SessionFile.start(file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1) as run:
-        for begun in range(0, tickets, PIECE):
+        for first in range(0, tickets, BATCH):
             with run._writing() as session:
-                for round_ in run._issue(min(PIECE, tickets - begun)):
+                for round_ in run._issue(min(BATCH, tickets - first)):
                     if round_ % every:
                         run._record(session, Outcome(round_, (round_ * 7919 % 101) / 100))
     print(f"{tickets:,} tickets, {pending:,} pending: written in {time.process_time() - began:.1f} s", flush=True)
@@ -43,7 +44,7 @@ WORK = {
     "open and export a CSV": "export_tickets(run, Path(sys.argv[1] + '.csv'))",
 }
 CHILD = """
-import resource, sys, time  # processor time counts from the start of the process, imports included
+import resource, sys, time  # processor time includes the imports
 from pathlib import Path
 from tombola.persistence import SessionFile
 from tombola.persistence.session_csv import export_tickets
@@ -55,9 +56,10 @@ print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 
 
 
 def measure_run(tickets: int, pending: int, folder: Path) -> None:
-    """Open a run in a new process for every kind of work, twice: with nothing compiled before the first."""
+    """Open a file in a new process for each kind of work, twice: the first one compiles."""
     file = folder / f"{tickets}.run"
-    if not file.exists():  # in a process of its own: what a process had at most counts for its children too
+    # In a process of its own, because children inherit the peak of their parent.
+    if not file.exists():
         subprocess.run([sys.executable, __file__, "make", str(tickets), str(pending), file], check=True)
     print(f"{file.stat().st_size / 2**20:.0f} MB", flush=True)
     for words, work in WORK.items():
@@ -69,31 +71,32 @@ def measure_run(tickets: int, pending: int, folder: Path) -> None:
 
 
 def measure_session(rounds: int, folder: Path) -> None:
-    """Play a session, save it, and print what a ticket takes and what saving needs on top."""
+    """Play, save and load a session; print memory per ticket, times and peaks."""
     session = Session(UCB1(), 3, rounds, seed=1)
-    before = _memory()
-    losses = np.random.default_rng(1).random(PIECE).tolist()
+    before = _peak_memory()
+    losses = np.random.default_rng(1).random(BATCH).tolist()
     for round_ in range(rounds):
-        session.observe(session.act(), loss=losses[round_ % PIECE])
-    played = _memory()
+        session.observe(session.act(), loss=losses[round_ % BATCH])
+    played = _peak_memory()
     print(f"{rounds:,} rounds: {(played - before) * 2**20 / rounds:.0f} bytes a ticket", flush=True)
     began = time.process_time()
     session.save(folder / "session.json")
-    print(f"saved in {time.process_time() - began:.1f} s, at most {_memory():.0f} MB, {_memory() - played:.0f} more")
+    seconds, peak = time.process_time() - began, _peak_memory()
+    print(f"saved in {seconds:.1f} s, at most {peak:.0f} MB, {peak - played:.0f} more")
     print(f"{(folder / 'session.json').stat().st_size / 2**20:.0f} MB on the disk", flush=True)
     del session
     began = time.process_time()
     Session.load(folder / "session.json")
-    print(f"loaded in {time.process_time() - began:.1f} s, at most {_memory():.0f} MB")
+    print(f"loaded in {time.process_time() - began:.1f} s, at most {_peak_memory():.0f} MB")
 
 
-def _memory() -> float:
+def _peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":
     if sys.argv[1] in ("run", "make"):
-        work = measure_run if sys.argv[1] == "run" else make_run
+        work = measure_run if sys.argv[1] == "run" else write_run
         work(int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
     else:
         measure_session(int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""Load of `tombola serve`: clients in processes of their own, against the same work on a SessionFile in one process.
+"""Throughput of `tombola serve` with clients in their own processes, against a SessionFile.
 
 `python benchmarks/service_load.py --tickets 100000 --clients 8 --batch 50` prints one JSON object: tickets a second,
 latencies of both requests, tickets lost and doubled, whether the trace equals that of a session in memory to the bit,
@@ -29,7 +29,7 @@ ACTIONS = ("call", "letter", "visit")
 
 
 def loss_of(id_: str, action: str) -> float:
-    """Return a loss that is a function of row and action."""
+    """Return a loss in [0, 1], a hash of row and action."""
     return hashlib.blake2b(f"{id_} {action}".encode(), digest_size=2).digest()[0] / 255
 
 
@@ -77,8 +77,8 @@ def measure_served(path: Path, clients: int, batch: int) -> tuple[float, list[di
             assert process.stdin is not None
             process.stdin.write("start\n")
             process.stdin.flush()
-        found = [json.loads(process.communicate()[0]) for process in processes]
-        return max(one["ended"] for one in found) - started, found
+        results = [json.loads(process.communicate()[0]) for process in processes]
+        return max(one["ended"] for one in results) - started, results
 
 
 def measure_in_process(path: Path, batch: int) -> float:
@@ -113,7 +113,7 @@ def is_same_trace(path: Path, tickets: int) -> bool:
 
 
 def main() -> None:
-    """Measure, check and print."""
+    """Measure both, check the tickets, and print the report."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--tickets", type=int, default=100_000)
     parser.add_argument("--clients", type=int, default=8)
@@ -126,35 +126,26 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         path = new_file(Path(folder) / "load.run", given.tickets)
-        seconds, found = measure_served(path, given.clients, given.batch)
+        seconds, results = measure_served(path, given.clients, given.batch)
         alone = measure_in_process(new_file(Path(folder) / "alone.run", given.tickets), given.batch)
-        received = [ticket for one in found for ticket in one["received"]]
+        received = [ticket for one in results for ticket in one["received"]]
         with SessionFile.open(path) as file:
             pending = len(file.pending)
         same = is_same_trace(path, given.tickets)
     latency: dict[str, float] = {}
     for name in ("next", "record"):
-        milliseconds = 1000 * np.concatenate([one[name] for one in found])
+        milliseconds = 1000 * np.concatenate([one[name] for one in results])
         latency |= {f"{name}_p{p}_ms": round(float(np.percentile(milliseconds, p)), 2) for p in (50, 99)}
-    print(
-        json.dumps(
-            {
-                "tickets": given.tickets,
-                "clients": given.clients,
-                "batch": given.batch,
-                "seconds": round(seconds, 2),
-                "tickets_per_second": round(given.tickets / seconds, 1),
-                "requests_per_second": round(2 * given.tickets / given.batch / seconds, 1),
-                **latency,
-                "lost": given.tickets - len(set(received)),
-                "doubled": len(received) - len(set(received)),
-                "pending": pending,
-                "same_trace": same,
-                "in_process_tickets_per_second": round(given.tickets / alone, 1),
-                "ratio": round(alone / seconds, 3),
-            }
-        )
-    )
+    report = {
+        "tickets": given.tickets, "clients": given.clients, "batch": given.batch, "seconds": round(seconds, 2),
+        "tickets_per_second": round(given.tickets / seconds, 1),
+        "requests_per_second": round(2 * given.tickets / given.batch / seconds, 1),
+        **latency,
+        "lost": given.tickets - len(set(received)), "doubled": len(received) - len(set(received)), "pending": pending,
+        "same_trace": same, "in_process_tickets_per_second": round(given.tickets / alone, 1),
+        "ratio": round(alone / seconds, 3),
+    }  # fmt: skip
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Regret with switches on real tables at prices 0, 1 and 10: `python benchmarks/switching.py FOLDER`.
 
-FOLDER holds NAME.npz files with an array `loss`. Every learner meets the same 60 orders. Printed are totals (regret and
-price of the switches), the least that a runner without noise could pay (`oracle`), the ratio of Thrifty to FrugalUCB
-with its standard error, how far a blind action is behind Thrifty in standard errors of that difference, runs of Thrifty
-above five times its mean, and geometric means over the tables it was tuned on and over the others. `switching.py made`
-does the same on pools made for this report and on ugly ones, `switching.py tails FOLDER` counts such runs in more
-orders of the shorter tables and of the ugly pool of two actions, and `switching.py birthday` plays the birthday test
-under bandit feedback, directly and simulated.
+FOLDER holds NAME.npz files with an array `loss`. All learners play the same 60 orders. Columns: totals (regret plus
+price of switches), `oracle` (least total without noise), ratio of Thrifty to FrugalUCB with its standard error, `blind`
+(lead of Thrifty over a random fixed action, in standard errors), `bad` (runs of Thrifty above five times its mean).
+Geometric means follow, over the tables that Thrifty was tuned on and over the others.
+
+    switching.py made           the same on generated and degenerate pools
+    switching.py tails FOLDER   bad runs in more orders of short tables and of two actions
+    switching.py birthday       the birthday test under bandit feedback, directly and simulated
 """
 
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from measure import read_pools
+from measure import geometric_mean, read_pools
 from tombola import Pool, compare, instances, play
 from tombola._types import Floats
 from tombola.learners import (
@@ -30,6 +31,11 @@ from tombola.learners import (
 from tombola.learners.base import Learner
 
 PRICES, ORDERS, SEED = (0.0, 1.0, 10.0), 60, 2026
+# A run is bad above this multiple of the mean.
+BAD_RUN = 5
+# Rows of tables whose tails are counted, and orders of each.
+MAX_TAIL_ROWS, TAIL_ORDERS = 6000, 300
+# Tables on which Thrifty and AdaHedge were tuned.
 TUNED = (
     "alpacaeval_v2", "aslib_csp_mzn_2013", "aslib_qbf_2014", "aslib_sat12_indu", "frugalml_command", "frugalml_yelp",
     "limeqo_job", "routellm_gsm8k", "swebench_bash",
@@ -37,17 +43,12 @@ TUNED = (
 
 
 def default_learners(price: float) -> dict[str, Learner]:
-    return {
-        "Thrifty": Thrifty(price),
-        "FrugalUCB": FrugalUCB(price),
-        "UCB2": UCB2(),
-        "RandomFixedAction": RandomFixedAction(),
-        "EpsilonGreedy": EpsilonGreedy(),
-    }
+    learners = (Thrifty(price), FrugalUCB(price), UCB2(), RandomFixedAction(), EpsilonGreedy())
+    return {type(learner).__name__: learner for learner in learners}
 
 
-def ugly() -> dict[str, Pool]:
-    """Return pools that a thrifty learner may get wrong."""
+def degenerate_pools() -> dict[str, Pool]:
+    """Return pools with ties, few rows, or one clear winner among many actions."""
     generator = np.random.default_rng(7)
     means = {
         "all equal": np.full(30, 0.3),
@@ -64,116 +65,117 @@ def ugly() -> dict[str, Pool]:
 
 
 def oracle(pool: Pool, price: float) -> float:
-    """Return the least that trying j actions once and staying with the best of them costs, were there no noise."""
+    """Return the least expected total, over j, of trying j random actions once and playing their best."""
     gaps = np.sort(np.asarray(pool.losses, dtype=np.float64).mean(axis=0))
     gaps -= gaps[0]
     k, rows = gaps.size, pool.rows
     best = np.inf
     for tried in range(1, k + 1):
-        probabilities = np.array([np.prod((k - i - np.arange(1, tried)) / (k - np.arange(1, tried))) for i in range(k)])
-        weights = probabilities.clip(0) * tried / k
-        staying = float((weights * gaps).sum()) * (rows - tried)
-        best = min(best, staying + tried * float(gaps.mean()) + price * (tried - 1 + (tried - 1) / tried * (tried > 1)))
+        others = np.arange(1, tried)
+        # Probability that action i is the best of those tried.
+        weights = np.array([np.prod((k - i - others) / (k - others)) for i in range(k)]).clip(0) * tried / k
+        exploitation = float((weights * gaps).sum()) * (rows - tried)
+        switches = tried - 1 + (tried - 1) / tried * (tried > 1)
+        best = min(best, exploitation + tried * float(gaps.mean()) + price * switches)
     return best
 
 
-def fresh() -> dict[str, Pool]:
-    """Return pools made for this report alone: few and many rows an action; losses 0/1, beta, normal; columns alike."""
+def generated_pools() -> dict[str, Pool]:
+    """Return pools generated for this report only, used for no tuning.
+
+    Few and many rows per action; losses 0/1, correlated 0/1 ("alike"), normal and beta.
+    """
     generator = np.random.default_rng(20_261_116)
     pools: dict[str, Pool] = {}
     for rows, k in ((150, 60), (600, 40), (2500, 35), (900, 12), (8000, 10), (12_000, 3)):
         size = f"{rows} x {k}"
         spread = generator.choice([0.03, 0.1, 0.25])
         means = np.clip(generator.uniform(0.15, 0.85) + spread * generator.standard_normal(k), 0.02, 0.98)
-        rng = (generator.random((rows, k)) < means).astype(float)
-        alike = (0.6 * generator.random((rows, 1)) + 0.4 * generator.random((rows, k)) < means).astype(float)
-        normal = np.clip(means + 0.15 * generator.standard_normal((rows, k)), 0, 1)
         kinds = {
-            "rng": rng,
-            "alike": alike,
-            "normal": normal,
+            "rng": (generator.random((rows, k)) < means).astype(float),
+            "alike": (0.6 * generator.random((rows, 1)) + 0.4 * generator.random((rows, k)) < means).astype(float),
+            "normal": np.clip(means + 0.15 * generator.standard_normal((rows, k)), 0, 1),
             "beta": generator.beta(3 * means, 3 * (1 - means), (rows, k)),
         }
         pools |= {f"fresh {kind} {size}": Pool(losses) for kind, losses in kinds.items()}
     return pools
 
 
-def measure(pool: Pool, price: float) -> dict[str, Floats]:
-    learners = default_learners(price)
-    runs = compare(pool, learners, repetitions=ORDERS, switching_price=price, seed=SEED)
+def total_regrets(
+    pool: Pool, learners: dict[str, Learner], price: float, orders: int = ORDERS, seed: int = SEED
+) -> dict[str, Floats]:
+    runs = compare(pool, learners, repetitions=orders, switching_price=price, seed=seed)
     return {name: runs.regrets(name) for name in learners}
 
 
-def half_of(name: str) -> str:
-    """Return which geometric mean a pool belongs to."""
+def group_of(name: str) -> str:
+    """Return the group of pools whose geometric mean a pool belongs to."""
     return "tuned on" if name in TUNED else "fresh" if name.startswith("fresh") else "ugly" if " " in name else "others"
 
 
 def line(name: str, pool: Pool, price: float) -> tuple[str, float, int]:
-    """Return one line of the table, the ratio of Thrifty to FrugalUCB, and how many runs were catastrophic."""
-    totals = measure(pool, price)
-    thrifty, frugal, blind = totals["Thrifty"], totals["FrugalUCB"], totals["RandomFixedAction"]
-    below = max(float(frugal.mean()), 1e-9)
-    ratio = float(thrifty.mean()) / below if frugal.mean() > 0 else 1.0
-    error = float((thrifty - ratio * frugal).std()) / below / ORDERS**0.5
-    ahead = float((blind - thrifty).mean()) / max(float((blind - thrifty).std()) / ORDERS**0.5, 1e-9)
-    bad = int((thrifty > 5 * thrifty.mean()).sum()) if thrifty.mean() > 0 else 0
+    """Return one line of the table, the ratio of Thrifty to FrugalUCB, and the number of bad runs."""
+    totals = total_regrets(pool, default_learners(price), price)
+    thrifty, frugal = totals["Thrifty"], totals["FrugalUCB"]
+    base = max(float(frugal.mean()), 1e-9)
+    ratio = float(thrifty.mean()) / base if frugal.mean() > 0 else 1.0
+    error = float((thrifty - ratio * frugal).std()) / base / ORDERS**0.5
+    lead = totals["RandomFixedAction"] - thrifty
+    lead_in_errors = float(lead.mean()) / max(float(lead.std()) / ORDERS**0.5, 1e-9)
+    bad = int((thrifty > BAD_RUN * thrifty.mean()).sum()) if thrifty.mean() > 0 else 0
     cells = " | ".join(f"{total.mean():.1f}" for total in totals.values())
-    size = f"{pool.rows} x {pool.k}"
-    last = f"{oracle(pool, price):.1f} | {ratio:.2f} ± {error:.2f} | {ahead:+.1f} | {bad}"
-    return f"| {name} | {size} | {price:g} | {cells} | {last} |", ratio, bad
+    last = f"{oracle(pool, price):.1f} | {ratio:.2f} ± {error:.2f} | {lead_in_errors:+.1f} | {bad}"
+    return f"| {name} | {pool.rows} x {pool.k} | {price:g} | {cells} | {last} |", ratio, bad
 
 
-def table(pools: dict[str, Pool]) -> None:
+def print_table(pools: dict[str, Pool]) -> None:
     """Print one line for each pool and price, and the geometric means."""
     head = ["table", "rows x actions", "price", *default_learners(1.0), "oracle", "Thrifty / FrugalUCB", "blind", "bad"]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     ratios: dict[tuple[str, float], list[float]] = {}
-    catastrophes = 0
+    all_bad = 0
     for name, pool in pools.items():
         for price in PRICES:
             text, ratio, bad = line(name, pool, price)
             print(text, flush=True)
-            catastrophes += bad
+            all_bad += bad
             if ratio > 0:
-                ratios.setdefault((half_of(name), price), []).append(ratio)
-    for (half, price), some in ratios.items():
-        geometric = float(np.exp(np.mean(np.log(some))))
-        print(f"{half:10} price {price:g}: geometric mean {geometric:.3f}, worst {max(some):.2f} of {len(some)} pools")
-    runs = len(pools) * len(PRICES) * ORDERS
-    print(f"{catastrophes} of {runs} runs of Thrifty above five times their mean")
+                ratios.setdefault((group_of(name), price), []).append(ratio)
+    for (group, price), some in ratios.items():
+        mean = geometric_mean(some)
+        print(f"{group:10} price {price:g}: geometric mean {mean:.3f}, worst {max(some):.2f} of {len(some)} pools")
+    print(f"{all_bad} of {len(pools) * len(PRICES) * ORDERS} runs of Thrifty above five times their mean")
 
 
-def tails(pools: dict[str, Pool], orders: int) -> None:
-    """Print how many of many runs are above five times their mean, for Thrifty and FrugalUCB."""
+def print_tails(pools: dict[str, Pool], orders: int) -> None:
+    """Print the number of bad runs of Thrifty and FrugalUCB."""
     for name, pool in pools.items():
         for price in PRICES:
-            named: dict[str, Learner] = {"Thrifty": Thrifty(price), "FrugalUCB": FrugalUCB(price)}
-            runs = compare(pool, named, repetitions=orders, switching_price=price, seed=SEED + 1)
-            totals = {learner: runs.regrets(learner) for learner in named}
-            bad = {learner: int((total > 5 * total.mean()).sum()) for learner, total in totals.items()}
+            learners: dict[str, Learner] = {"Thrifty": Thrifty(price), "FrugalUCB": FrugalUCB(price)}
+            totals = total_regrets(pool, learners, price, orders, SEED + 1)
+            bad = {learner: int((total > BAD_RUN * total.mean()).sum()) for learner, total in totals.items()}
             print(f"{name:22} {price:4g} {orders} orders, above five times the mean: {bad}", flush=True)
 
 
-def birthday() -> None:
+def print_birthday() -> None:
     """Print the regret of the birthday test, directly and simulated."""
-    for power, few in ((9, 4), (11, 4), (13, 4), (15, 1)):
+    for power, orders in ((9, 4), (11, 4), (13, 4), (15, 1)):
         rows = 2**power
         base, pool = BanditBirthdayTest(grid=rows), instances.birthday(rows)
-        kinds = ((base, 1), (OptimisticSimulation(base), few), (LazyOptimisticSimulation(base), 20))
+        kinds = ((base, 1), (OptimisticSimulation(base), orders), (LazyOptimisticSimulation(base), 20))
         means = [np.mean([play(learner, pool, seed=seed).regret for seed in range(n)]) for learner, n in kinds]
         print(f"| {rows:,} | {means[0]:,.1f} | {means[1]:.0f} | {means[2]:.0f} |", flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["birthday"]:
-        birthday()
+        print_birthday()
     elif sys.argv[1:] == ["made"]:
-        table(fresh() | ugly())
+        print_table(generated_pools() | degenerate_pools())
     elif len(sys.argv) == 2:
-        table(read_pools(Path(sys.argv[1])))
+        print_table(read_pools(Path(sys.argv[1])))
     elif len(sys.argv) == 3 and sys.argv[1] == "tails":
-        short = {name: pool for name, pool in read_pools(Path(sys.argv[2])).items() if pool.rows < 6000}
-        tails(short | {"two actions": ugly()["two actions"]}, 300)
+        short = {name: pool for name, pool in read_pools(Path(sys.argv[2])).items() if pool.rows < MAX_TAIL_ROWS}
+        print_tails(short | {"two actions": degenerate_pools()["two actions"]}, TAIL_ORDERS)
     else:
         raise SystemExit("switching.py: expected a folder, `tails` and a folder, `made` or `birthday`.")
