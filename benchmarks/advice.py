@@ -1,4 +1,4 @@
-"""Quality of advice on real tables: mean ranks from one half of the tables, a test on all.
+"""Test advice on real tables; mean ranks come from one half of them.
 
     python benchmarks/advice.py play ../shared/pools runs            play the missing runs
     python benchmarks/advice.py play ../shared/pools runs switching  only one kind of conditions
@@ -43,7 +43,7 @@ CONDITIONS: dict[str, Conditions] = {
 
 
 class Case(NamedTuple):
-    """A table under conditions of one kind, the half of the tables it belongs to, and the cache of its runs."""
+    """A table under conditions of one kind, its half, and the cache of its runs."""
 
     name: str
     table: Table
@@ -65,7 +65,10 @@ class Case(NamedTuple):
         return None if self.kind == "budget" else float(self.table.pool.means.mean()) * self.table.pool.rows
 
     def request(self, seed: int) -> CompareRequest:
-        """Return the comparison to run; a budget is the mean cost of the cheapest and of the best action."""
+        """Return the comparison to run.
+
+        A budget is the mean of the costs of the cheapest and of the best action.
+        """
         if self.kind != "budget":
             return CompareRequest(CONDITIONS[self.kind], repetitions=REPETITIONS, seed=seed)
         pool = self.table.pool
@@ -111,7 +114,7 @@ def print_ranks(folder: Path, cache: ResultCache) -> None:
 
 
 class Score(NamedTuple):
-    """Advice on other orders: tied with the best, ratio of regrets, worse than a random fixed action."""
+    """Advice on other orders; `ratio` is its regret to the least one."""
 
     tied: bool
     ratio: float

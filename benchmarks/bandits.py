@@ -69,7 +69,10 @@ def against_c() -> list[Row]:
 
 
 def compare_results(learner: Learner, ours: Any, theirs: Any) -> str:
-    """Describe the agreement; a deterministic learner must agree to the bit, a random one within 1 %."""
+    """Describe how far two results agree; SystemExit if they do not.
+
+    A deterministic learner must agree to the bit, a random one within 1 %.
+    """
     sums, plays, curve = theirs
     if all(np.array_equal(a, b) for a, b in ((ours.sums, sums), (ours.plays, plays), (ours.curve, curve))):
         return "same to the bit"

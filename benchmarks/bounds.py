@@ -1,4 +1,4 @@
-"""Write docs/theory/bounds.md: bounds of all learners against their regret on hard pools.
+"""Write docs/theory/bounds.md: bounds of learners and their regret on hard pools.
 
 Run in the project's folder: python benchmarks/bounds.py. Pools, horizons, repetitions and the seed were fixed before
 the first run.
@@ -22,7 +22,7 @@ PRICE_SUFFIX = ", price 1"
 
 
 def by_name(*names: str) -> dict[str, Learner]:
-    """Return learners with default parameters; `NAME, price X` sets the price of a switch."""
+    """Return learners with default parameters; `NAME, price X` sets a price."""
     return {name: _learner(*name.split(", price ")) for name in names}
 
 
@@ -43,7 +43,7 @@ MAX_HORIZONS = {"OptimisticSimulation of UCB1": 2**13, "OptimisticSimulation of 
 
 
 def hard_pools(T: int, k: int) -> dict[str, Pool]:
-    """Return pools that are hard in different ways; the best action is never the first."""
+    """Return hard pools; the best action is never the first."""
     generator = np.random.default_rng([T, k])
     best = k - 1
     ties = np.eye(k)[np.arange(T) % k]

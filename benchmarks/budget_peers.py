@@ -1,4 +1,4 @@
-"""Learners under a budget with bandit feedback for comparison: two of the literature, and an oracle."""
+"""Learners under a budget with bandit feedback: two of the literature, an oracle."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from tombola.learners.budgeted.means import (
 
 
 class Weights(NamedTuple):
-    """State of PrimalDualBwK: parameters, counts and means of actions, weights of resources and time.
+    """State of PrimalDualBwK; weights are those of the resources and of time.
 
     caution: logarithmic factor C of the confidence radius.
     """
@@ -39,7 +39,7 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True)
 class PrimalDualBwK(BudgetedBanditLearner):
-    """PD-BwK (Badanidiyuru, Kleinberg and Slivkins 2013): largest optimistic reward per price.
+    """PD-BwK (Badanidiyuru, Kleinberg, Slivkins 2013): best reward per price.
 
     Prices are weights (1 + eps)^(lower cost) with eps = sqrt(ln(d) / B); time is one of the d = m + 1 resources. The
     confidence radius is sqrt(C v / N) + C / N with C = caution ln(T k (m+1)).
@@ -150,7 +150,7 @@ class Planner(BudgetedBanditLearner):
 
 @dataclass(frozen=True)
 class EpsilonFirstLP(Planner):
-    """Epsilon-first (Tran-Thanh et al. 2010): explore all actions by turns, then solve the LP of the means.
+    """Epsilon-first (Tran-Thanh et al. 2010): explore by turns, then solve the LP.
 
     Means are updated in all rounds, and the LP has the rest of the budget, as in EmpiricalLP.
     """
@@ -174,7 +174,7 @@ class EpsilonFirstLP(Planner):
 
 @dataclass(frozen=True)
 class Oracle(Planner):
-    """Learner that knows mean and deviation of all losses and costs, but not which action has which.
+    """Learner that knows all means and deviations, but not which action has which.
 
     Each action has a posterior over the k types, with normal likelihoods; that types are distinct is not used. Once
     every action was tried, the LP has the posterior means, plus the posterior deviation for the reward. The best play

@@ -91,7 +91,7 @@ def line(pool: Pool, share: float, orders: int, names: Sequence[str] = (), seed:
 
 
 def target_line(pool: Pool, share: float, orders: int) -> str:
-    """Return mean loss and spending with the loss of the best mix of a budget as the target."""
+    """Return loss and spending; the target is the loss of the best mix of a budget."""
     amount = budget_for(pool, share)
     target = 1.0 - optimum(pool, amount).value
     budget = Budget(target=target, null=amount.null)

@@ -1,4 +1,4 @@
-"""Time of ERM over thresholds, against a stump of scikit-learn that is refitted every round."""
+"""Time of ERM over thresholds, against a stump of scikit-learn that is refitted."""
 
 from functools import cache, partial
 from importlib import import_module
@@ -23,7 +23,7 @@ def labelled_pool(rows: int) -> LabelledPool:
 
 
 def play_erm(rows: int) -> Trace:
-    """Play ERM over thresholds in random order; sorting the features is part of the play."""
+    """Play ERM over thresholds in random order; the play sorts the features."""
     pool = labelled_pool(rows)
     pool.__dict__.pop("ranks", None)
     return play(ERM(Thresholds()), pool, seed=SEED)

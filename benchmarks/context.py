@@ -1,4 +1,4 @@
-"""Routing by features on real tables: regret, budgets, delays, bandit feedback, speed and memory.
+"""Routing by features on real tables: regret, budgets, delays, speed and memory.
 
     python benchmarks/context.py full POOLS --orders 10      share of the gap, rows against the safe learner
     python benchmarks/context.py delay POOLS --orders 10     the same with feedback 50 and 200 rows late
@@ -43,7 +43,7 @@ BUDGET_SHARES = (0.1, 0.3, 0.6)
 
 
 def read_pool(folder: Path, name: str, rows: int, seed: int = 0) -> Pool:
-    """Return a pool with features and costs: at most `rows` random rows, because some files are sorted."""
+    """Return a pool of at most `rows` random rows; some files are sorted."""
     with np.load(folder / f"{name}.npz") as file:
         chosen = np.sort(np.random.default_rng(seed).permutation(len(file["loss"]))[:rows])
         costs = file["cost"][chosen].astype(np.float64) if "cost" in file.files else None
@@ -52,13 +52,13 @@ def read_pool(folder: Path, name: str, rows: int, seed: int = 0) -> Pool:
 
 
 def share(pool: Pool, loss: float) -> float:
-    """Return the share of the gap (best fixed action to best per row) that a loss closes, in per cent."""
+    """Return the share of the gap that a total loss closes, in per cent."""
     fixed, oracle = float(pool.means.min()), float(np.asarray(pool.losses).min(axis=1).mean())
     return 100 * (fixed - loss / pool.rows) / (fixed - oracle)
 
 
 def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ...] = (0,)) -> None:
-    """Print shares, and the largest excess loss of Routed over the safe learner, in rows."""
+    """Print shares, and the largest excess of Routed over the safe learner in rows."""
     print(
         f"{'table':22} {'delay':>5} {'guarded':>8} {'+-':>5} {'router':>8} {'safe':>8} {'rows worse':>10} "
         f"{'ms a row':>8}   {orders} orders"
@@ -82,7 +82,7 @@ def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ..
 
 
 def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
-    """Print the largest excess loss of Routed with hostile models over the safe learner, in rows."""
+    """Print the largest excess of Routed with hostile models over the safe learner."""
     from hostile_models import KINDS, HostileModel
 
     print(f"{'table':22} {' '.join(f'{kind:>14}' for kind in KINDS)}   {orders} orders, risk {Routed().risk:g}")
@@ -97,7 +97,7 @@ def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
 
 
 def one_price_loss(losses: Any, costs: Any, rate: float) -> float:
-    """Return the least mean loss of argmin(loss + price * cost) over prices with mean cost <= rate.
+    """Return the least mean loss of argmin(loss + price * cost) within the rate.
 
     With equal costs in all rows it may leave much of the budget unspent, and then exceeds `best_per_row`.
     """
@@ -110,7 +110,7 @@ def one_price_loss(losses: Any, costs: Any, rate: float) -> float:
 
 
 def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
-    """Print losses under budgets, and the share from the best fixed mix to the best choice per row.
+    """Print losses under budgets, and the share of the gap to the best per row.
 
     Two comparators per row: the exact one (a linear program over all rows), and the best single price.
     """
@@ -156,7 +156,7 @@ def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
 
 
 def speed(pools: Path) -> None:
-    """Print the processor time per row and per live decision, and the memory of a long play."""
+    """Print the time per row and per live decision, and the memory of a play."""
     for name in ("aslib_sat12_indu", "aslib_graphs_2015"):
         pool = read_pool(pools, name, MAX_ROWS)
         Routed().play(read_pool(pools, name, 200), seed=0)  # compile

@@ -1,4 +1,4 @@
-"""Routing by features, compared with other libraries on the same rows in the same orders.
+"""Routing by features, compared with other libraries on the same rows and orders.
 
     python benchmarks/context_peers.py POOLS --orders 5 [--rows 1000] [--tables a,b]
 
@@ -77,7 +77,7 @@ def vowpal_wabbit(options: str) -> Peer:
 
 
 def contextual_bandits(name: str) -> Peer:
-    """Return a policy of contextualbandits with logistic regression, refitted at growth 1.5."""
+    """Return a policy of contextualbandits, refitted at growth 1.5."""
     import contextualbandits.online as online
     from sklearn.linear_model import LogisticRegression
 
@@ -180,7 +180,7 @@ def own_losses(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
 
 
 def losses_at_cost(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
-    """Return mean losses at the same cost: RoutedLP, the best fixed mix in hindsight, and EmpiricalLP."""
+    """Return mean losses of RoutedLP, the best fixed mix and EmpiricalLP at one cost."""
     costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[order]
     ordered = Pool(np.asarray(pool.losses)[order], costs=costs, features=np.asarray(pool.features)[order])
     budget = Budget(BUDGET_SHARE * float(costs[:, pool.best].sum()), null="add")

@@ -1,4 +1,4 @@
-"""Power of tests and confidence sequences: `python benchmarks/evidence.py [PARTS]`, all if none is named.
+"""Power of tests and confidence sequences: `benchmarks/evidence.py [PARTS]`.
 
 alpha         rows until "the mean is at most 1/2" is refuted, as in Stark (ALPHA: Risk-Limiting Audits, 2023)
 risk          how often a true hypothesis is refuted
@@ -62,7 +62,7 @@ def print_line(name: str, numbers: Iterable[float], form: str) -> None:
 
 
 def alpha(rows: int = 20_000) -> None:
-    """Print the mean number of rows, its standard error, and the ratio to published numbers."""
+    """Print mean rows, their standard error, and ratios to published numbers."""
     print(f"rows until 'the mean is at most 1/2' is refuted: N = {rows:,}, risk 5 %")
     print_line("", MEANS, ">8")
     for name, published in PUBLISHED.items():
@@ -81,7 +81,7 @@ def alpha(rows: int = 20_000) -> None:
 
 
 def rows_needed(table: Floats) -> Floats:
-    """Return the rows until "the mean is at most 1/2" is refuted at 5 %, for each column."""
+    """Return the rows until "the mean is at most 1/2" is refuted, for each column."""
     process = EProcess(at_most=0.5, population=table.shape[0], actions=table.shape[1])
     for start in range(0, table.shape[0], 500):
         process.extend(table[start : start + 500])
@@ -122,7 +122,7 @@ def beta_lists(rows: int = 60_000) -> Iterator[tuple[float, float, Floats]]:
 
 
 def widths(count: int = 20) -> None:
-    """Print mean widths after 100, 1,000 and 5,000 of 60,000 rows, and the largest ratio of Betting."""
+    """Print mean widths after 100, 1,000 and 5,000 rows, and ratios of Betting."""
     methods: tuple[type[Confidence], ...] = (HoeffdingSequence, BernsteinSequence, Betting)
     looks, worst = (0, 100, 1000, 5000), np.zeros(3)
     print(f"mean width, level 5 %, N = 60,000, {count} shuffles: Hoeffding, Bernstein, Betting, at 100 | 1,000 | 5,000")
@@ -140,7 +140,7 @@ def widths(count: int = 20) -> None:
 
 
 def certificates(count: int = 20, within: float = 0.02) -> None:
-    """Print the median number of rows to a certificate, from paired differences and without."""
+    """Print the median rows to a certificate, with paired differences and without."""
     names = ("frugalml_rafdb", "frugalml_yelp", "frugalml_command", "routellm_mmlu", "routellm_gsm8k", "m3_forecasts",
              "limeqo_ceb", "alpacaeval_v2", "swebench_bash")  # fmt: skip
     pools = {"demo.evaluation": demo.evaluation(seed=0)}
@@ -154,7 +154,7 @@ def certificates(count: int = 20, within: float = 0.02) -> None:
 
 
 def rows_to_certify(pool: Pool, seed: int, within: float) -> tuple[int, int]:
-    """Return the rows to a hybrid certificate, and to one from intervals of the actions alone."""
+    """Return the rows to a hybrid certificate, and to one from intervals alone."""
     rows = np.random.default_rng(seed).permutation(pool.losses)
     monitor = RowMonitor(pool.actions, pool.rows)
     intervals = Betting(population=pool.rows, level=0.05 / pool.k, actions=pool.k)
@@ -212,7 +212,7 @@ def ljung_box(values: Floats) -> float:
 
 
 def cusum(values: Floats) -> float:
-    """Return the p-value of the largest cumulative sum of deviations, by its limit, a Brownian bridge."""
+    """Return the p-value of the largest cumulative sum, by its Brownian bridge."""
     from scipy.special import kolmogorov
 
     sums = np.cumsum(values - values.mean())

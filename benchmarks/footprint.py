@@ -55,7 +55,7 @@ def resident(*kinds: str) -> float:
 
 @contextmanager
 def sample_memory() -> Iterator[list[float]]:
-    """Sample the anonymous memory every 3 ms in a thread; compiled play releases the GIL."""
+    """Sample anonymous memory every 3 ms; compiled play releases the GIL."""
     samples, stop = [resident("RssAnon")], Event()
 
     def sample() -> None:

@@ -1,4 +1,4 @@
-"""Time of full-information rounds in random order, against a gather and sum of the same rows."""
+"""Time of full-information rounds, against a gather and sum of the same rows."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +26,7 @@ def _gather_and_sum(losses: Rows, order: Order, totals: Floats) -> None:
 
 
 def _gather_twice(losses: Rows, order: Order, draws: Order, past: Rows, totals: Floats) -> None:
-    """Do the memory accesses of a simulation: copy the rows in order, read random ones, add up all."""
+    """Access memory as a simulation: copy rows in order, read random ones, add up."""
     for t in range(order.size):
         row = order[t]
         for action in range(totals.size):
@@ -59,7 +59,7 @@ def against_gather() -> list[Row]:
 
 
 def simulation_against_gathers() -> list[Row]:
-    """Compare a simulation of FollowTheLeader with two gathers of the rows and one pass."""
+    """Compare a simulation of FollowTheLeader with two gathers and one pass."""
     rows = []
     for actions, height in SIMULATION_ROWS.items():
         pool, order = random_pool(height, actions), random_order(height)

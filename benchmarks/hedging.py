@@ -1,4 +1,4 @@
-"""Regret of AdaHedge(kappa) relative to the better of FollowTheLeader and Hedge; Hedge with delay.
+"""Regret of AdaHedge relative to FollowTheLeader and Hedge; Hedge with delay.
 
 `python benchmarks/hedging.py FOLDER`, where FOLDER holds NAME.npz files with an array `loss`. Prints the mean expected
 regret of AdaHedge divided by the smaller one of the two others, on generated pools from ties to clear gaps and on the

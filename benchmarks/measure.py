@@ -1,4 +1,4 @@
-"""Shared helpers of the benchmarks: pools, orders, statistics, timing and the table of speed targets."""
+"""Shared helpers: pools, orders, statistics, timing, and rows of speed targets."""
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
@@ -89,7 +89,7 @@ def speedup_row(work: str, ours: float, name: str, theirs: float, limit: float) 
 def limit_row(
     work: str, value: float, limit: float | None, unit: str, note: str = "", *, condition: bool = True
 ) -> Row:
-    """Return a row with the target value < limit, which also needs the condition; None: no target."""
+    """Return a row with the target value < limit, under a condition."""
     shown = f"{value:.3g} {unit}" if value < 100 else f"{value:.0f} {unit}"
     if limit is None:
         return Row(work, shown, note)

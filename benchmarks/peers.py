@@ -1,4 +1,4 @@
-"""Bandit algorithms of other libraries, as functions that play rows one round at a time."""
+"""Bandit algorithms of other libraries, played one round at a time."""
 
 import io
 from collections.abc import Callable
@@ -84,7 +84,7 @@ LIBRARIES = {"river": river_peers, "SMPyBandits": smpybandits_peers, "MABWiser":
 
 
 def installed_peers() -> tuple[list[Peer], dict[str, str]]:
-    """Return the peers that can be imported, and the reason for each library that cannot."""
+    """Return the installed peers, and the import error of each missing library."""
     peers: list[Peer] = []
     missing: dict[str, str] = {}
     for name, load in LIBRARIES.items():

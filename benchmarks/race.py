@@ -1,4 +1,4 @@
-"""Compare the race with other ways to pick the best of k candidates: python benchmarks/race.py FOLDER, with NPZ tables.
+"""Compare the race with other methods: python benchmarks/race.py FOLDER [NAMES].
 
 The race does not need the fewest calls. irace's F-race and t-race test after every row and stop much sooner; so do
 methods with a fixed budget of calls (sequential halving, successive rejects, UCB-E). Their error rate is unknown
@@ -45,7 +45,7 @@ OTHERS = ("aslib_csp_mzn_2013", "aslib_graphs_2015", "aslib_qbf_2014", "aslib_sa
 
 @dataclass
 class Score:
-    """Result of a method: share of calls by table, runs, wrong winners, and both on near ties."""
+    """Calls and wrong winners of a method; also on near ties."""
 
     name: str
     shares: dict[str, float]
@@ -124,7 +124,7 @@ def print_scores(scores: list[Score]) -> None:
 
 
 def print_speed(rows: int = 10_000) -> None:
-    """Print the time of one answer: compiled, and live at the start and the end of the race."""
+    """Print the time of one answer: compiled, and live early and late."""
     rng = np.random.default_rng(0)
     table = (rng.random((rows, 100)) < 0.4).astype(float)
     # No candidate is dropped at this level.

@@ -1,4 +1,4 @@
-"""Measure races with answers on file and history: python benchmarks/race_history.py FOLDER [NAMES], with NPZ tables.
+"""Measure races with history: python benchmarks/race_history.py FOLDER [NAMES].
 
 A random half of the columns of each table is history, the other half races. Calls as a ratio to the race without side
 information, on the same orders:
@@ -31,7 +31,7 @@ LEVEL = 0.05
 
 
 def play(table: Any, orders: list[Any], known: Any, history: Any) -> tuple[float, int, float]:
-    """Return the mean number of calls, the wrong winners, and the microseconds per answer."""
+    """Return mean calls, wrong winners, and microseconds per answer."""
     N, k = table.shape
     rule = Best(candidates=k, rows=N, population=N, level=LEVEL)
     race: Any = rule if known is None else InformedRule(rule, SideInformation(known, history))
@@ -53,7 +53,7 @@ def split_columns(losses: Any, rng: np.random.Generator) -> tuple[Any, Any]:
 
 
 def measure(losses: Any, orders: list[Any], split: int) -> dict[str, tuple[float, int, float]]:
-    """Return ratio of calls, wrong winners and microseconds per answer of each setting."""
+    """Return ratio of calls, wrong winners and time per answer by setting."""
     rng = np.random.default_rng(split)
     old, new = split_columns(losses, rng)
     best = int(np.argmin(old.mean(axis=0)))
@@ -71,7 +71,7 @@ def measure(losses: Any, orders: list[Any], split: int) -> dict[str, tuple[float
 
 
 def certify(losses: Any, orders: list[Any], split: int, within: float) -> tuple[float, float]:
-    """Return the mean number of rows to an interval of width 2 * within, without and with history.
+    """Return mean rows to an interval of width 2 * within, without and with history.
 
     Each order uses one new column, by turns.
     """

@@ -1,4 +1,4 @@
-"""F-race and t-race of irace: the package, if R has it, and a port that is about 100 times faster.
+"""F-race and t-race of irace: the R package, and a port about 100 times faster.
 
 irace tests after the fifth row and after every later row. The F-race compares ranks: Friedman's test of all active
 candidates; if it rejects, candidates too far behind the first in the sum of ranks are dropped; Wilcoxon's test when two
@@ -52,7 +52,7 @@ cat(calls, log$a[1], "\\n")
 
 
 def irace(table: Any, orders: Sequence[Any], test: str) -> list[tuple[int, int]] | None:
-    """Run irace on all candidates, one iteration with its defaults; None without the R package."""
+    """Run irace with its defaults, one iteration; None without the R package."""
     if shutil.which("Rscript") is None:
         return None
     return [found for order in orders if (found := _irace(table[order], test)) is not None] or None
@@ -151,7 +151,7 @@ class Ranks:
 
 
 class Means:
-    """Sums of losses and of paired differences; `order` sorts the candidates, the best first."""
+    """Sums of losses and paired differences; `order` sorts, the best first."""
 
     def __init__(self, rows: Any) -> None:
         k = rows.shape[1]

@@ -1,4 +1,4 @@
-"""Other methods to find the best of k candidates: (table, order, budget) -> (calls, winner)."""
+"""Methods to find the best candidate: (table, order, budget) -> (calls, winner)."""
 
 import math
 import warnings
@@ -30,7 +30,7 @@ def unpaired(table: Any, order: Any, budget: int) -> tuple[int, int]:
 
 
 def t_bonferroni(table: Any, order: Any, budget: int, first: int = 50) -> tuple[int, int]:
-    """Run paired t-tests against the leader after every row from `first` on, at level / (k - 1)."""
+    """Run paired t-tests against the leader after every row, at level / (k - 1)."""
     N, k = table.shape
     active, calls = np.arange(k), 0
     totals, squares = np.zeros(k), np.zeros((k, k))
@@ -83,7 +83,7 @@ def rejects(table: Any, order: Any, budget: int) -> tuple[int, int]:
 
 
 def ucb_e(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """Run UCB-E (Audibert, Bubeck and Munos 2010) with the true gaps; rows are not shared."""
+    """Run UCB-E (Audibert et al. 2010) with the true gaps; rows are not shared."""
     N, k = table.shape
     gaps = np.sort(table.mean(axis=0) - table.mean(axis=0).min())
     gaps[0] = gaps[1]
@@ -99,7 +99,7 @@ def ucb_e(table: Any, order: Any, budget: int) -> tuple[int, int]:
 
 
 def wilcoxon_pruner(table: Any, order: Any, budget: int) -> tuple[int, int]:
-    """Run Optuna's pruner with its defaults, one candidate after the other as in its documentation."""
+    """Run Optuna's pruner with its defaults, one candidate after the other."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)

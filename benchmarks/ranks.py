@@ -107,7 +107,7 @@ def look_times(rows: int, looks: int) -> Any:
 
 
 def closest(losses: Any, k: int) -> Any:
-    """Return the columns of the k candidates with the closest means; of equal means only the first."""
+    """Return k columns with the closest means; of equal means only the first."""
     totals, first = np.unique(losses.sum(axis=0), return_index=True)
     k = min(k, totals.size)
     start = int(np.argmin(totals[k - 1 :] - totals[: totals.size - k + 1]))
@@ -175,7 +175,7 @@ def on_sample(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = 
 
 
 def power(losses: Any, shuffles: int) -> str:
-    """Return the pairs that `rank` and a race separate, as a share of those of corrected paired tests."""
+    """Return the separated pairs as a share of those of corrected paired tests."""
     n, k = losses.shape
     exact = bool(np.isin(losses, (0.0, 1.0)).all())
     if exact:
@@ -205,7 +205,7 @@ def power(losses: Any, shuffles: int) -> str:
 
 
 def time_rank(losses: Any) -> str:
-    """Return the time of both readings of a table, with the time to load compiled code."""
+    """Return the time of both readings, with the time to load compiled code."""
     start, busy = time.perf_counter(), time.process_time()
     rank(losses, kind="losses")
     return f"{time.perf_counter() - start:.1f} s, {time.process_time() - busy:.1f} s of the processor"

@@ -23,7 +23,7 @@ BATCH = 20_000
 
 
 def write_run(tickets: int, pending: int, file: Path) -> None:
-    """Write a session file by private calls, which look up no rows; pending tickets are equally spaced."""
+    """Write a session file by private calls; pending tickets are equally spaced."""
     began, every = time.process_time(), tickets // pending
     with SessionFile.start(file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1) as run:
         for first in range(0, tickets, BATCH):
@@ -56,7 +56,7 @@ print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 
 
 
 def measure_run(tickets: int, pending: int, folder: Path) -> None:
-    """Open a file in a new process for each kind of work, twice: the first one compiles."""
+    """Open a file in new processes for each kind of work; the first one compiles."""
     file = folder / f"{tickets}.run"
     # In a process of its own, because children inherit the peak of their parent.
     if not file.exists():

@@ -67,7 +67,7 @@ def session_rounds() -> list[Row]:
 
 
 def start_up() -> list[Row]:
-    """Time imports inside a new process, and `tombola --help` with the start of Python."""
+    """Time imports in a new process, and `tombola --help` as a whole."""
     rows = []
     for statement, limit in IMPORTS.items():
         outputs = [run_python(IMPORT_SCRIPT.format(statement=statement)).split() for _ in range(TURNS)]

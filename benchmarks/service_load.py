@@ -1,4 +1,4 @@
-"""Throughput of `tombola serve` with clients in their own processes, against a SessionFile.
+"""Throughput of `tombola serve` with many clients, against a SessionFile.
 
 `python benchmarks/service_load.py --tickets 100000 --clients 8 --batch 50` prints one JSON object: tickets a second,
 latencies of both requests, tickets lost and doubled, whether the trace equals that of a session in memory to the bit,
@@ -34,7 +34,7 @@ def loss_of(id_: str, action: str) -> float:
 
 
 def work(url: str, batch: int) -> dict[str, Any]:
-    """Request and record tickets until the list ends; return the tickets and the latencies in seconds."""
+    """Request and record tickets until the list ends; return tickets and latencies."""
     received: list[int] = []
     next_seconds, record_seconds = [], []
     with Client(url, name="load", patience=600) as client:
@@ -95,7 +95,7 @@ def measure_in_process(path: Path, batch: int) -> float:
 
 
 def is_same_trace(path: Path, tickets: int) -> bool:
-    """Return whether a session in memory with the same events issues the same tickets to the bit."""
+    """Return whether a session in memory issues the same tickets, to the bit."""
     with SessionFile.open(path) as file:
         session = Session(UCB1(), list(ACTIONS), tickets, seed=file.seed)
         with file._log.reading():

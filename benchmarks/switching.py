@@ -1,4 +1,4 @@
-"""Regret with switches on real tables at prices 0, 1 and 10: `python benchmarks/switching.py FOLDER`.
+"""Regret with switches at prices 0, 1 and 10: `benchmarks/switching.py FOLDER`.
 
 FOLDER holds NAME.npz files with an array `loss`. All learners play the same 60 orders. Columns: totals (regret plus
 price of switches), `oracle` (least total without noise), ratio of Thrifty to FrugalUCB with its standard error, `blind`
@@ -65,7 +65,7 @@ def degenerate_pools() -> dict[str, Pool]:
 
 
 def oracle(pool: Pool, price: float) -> float:
-    """Return the least expected total, over j, of trying j random actions once and playing their best."""
+    """Return the least expected total of trying j actions once and playing the best."""
     gaps = np.sort(np.asarray(pool.losses, dtype=np.float64).mean(axis=0))
     gaps -= gaps[0]
     k, rows = gaps.size, pool.rows
@@ -114,7 +114,7 @@ def group_of(name: str) -> str:
 
 
 def line(name: str, pool: Pool, price: float) -> tuple[str, float, int]:
-    """Return one line of the table, the ratio of Thrifty to FrugalUCB, and the number of bad runs."""
+    """Return a line of the table, the ratio to FrugalUCB, and the bad runs."""
     totals = total_regrets(pool, default_learners(price), price)
     thrifty, frugal = totals["Thrifty"], totals["FrugalUCB"]
     base = max(float(frugal.mean()), 1e-9)
