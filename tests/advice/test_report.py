@@ -327,7 +327,7 @@ def test_target_in_summary_page_and_json() -> None:
     report = with_target(0.3)
     best = optimum(report.pool, Budget(target=0.3, null="add"))
     assert report.summary.best.startswith("Cheapest fixed mix that reaches the target (exact): small on ")
-    assert f"cost {300 * best.cost[0]:.4g}. Learners" in report.summary.best
+    assert f"cost {300 * best.cost[0]:.4g}. One row better (by 1 loss) costs " in report.summary.best
     assert report.summary.gain.endswith("The target is aimed at, not guaranteed.")
     picture = next(one for one in _charts(report) if one.heading == "Mean loss of the best mix over the budget")
     assert [(line.name, line.y.tolist()) for line in picture.chart.lines] == [("your target", [0.3, 0.3])]

@@ -15,7 +15,7 @@ from tombola._formatting import format_estimate, format_number, join_names, opti
 from tombola._statistics import Estimate
 from tombola.bounds.references import bound_source
 from tombola.budget.budget import Budget
-from tombola.budget.optimum import Optimum, optimum
+from tombola.budget.optimum import Optimum, UnreachableError, optimum
 from tombola.confidence import OrderVerdict
 from tombola.engine.loop import LOSS, SPENT
 from tombola.learners import BudgetedBase
@@ -80,8 +80,9 @@ def _best_text(report: "CompareReport") -> str:
     pool, units, budget, best = report.pool, report.units, report.budget, report.best_mix
     if budget is not None and best is not None:
         which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
-        price = "" if budget.target is not None else f" {_price_text(pool, budget, best, units)}"
-        return f"{which} (exact): {mix_text(pool, best, units)}.{price} Learners are for new lists."
+        price_text = _price_text if budget.target is None else _target_price_text
+        price = price_text(pool, budget, best, units)
+        return f"{which} (exact): {mix_text(pool, best, units)}. {price} Learners are for new lists."
     loss = float(pool.means[pool.best])
     text = (
         f"Best action in this table (exact): {pool.actions[pool.best]}, mean {units.quantity} {units.number(loss):.4g}"
@@ -264,6 +265,45 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
         value = optimum(pool, replace(budget, amounts=amounts.tolist())).value
     saved = pool.rows * (value - best.value)
     return saved if saved > _LP_TOLERANCE * pool.rows else 0.0
+
+
+def _target_price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
+    """Describe the cost of one row better, and of a target that is a tenth stricter.
+
+    >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
+    >>> for target in (0.3, 0.1, 0.7):
+    ...     budget = Budget(target=target, null="add")
+    ...     print(_target_price_text(pool, budget, optimum(pool, budget)))
+    One row better (by 1 loss) costs 1.4; a target a tenth stricter (0.27) costs 0.42 more.
+    No mix reaches a target a tenth stricter (0.09).
+    A target a tenth stricter (0.63) costs nothing more.
+    """
+    assert budget.target is not None
+    if budget.target == 0:
+        return "No target is stricter."
+    stricter = 0.9 * budget.target
+    name = f"a target a tenth stricter ({format_number(units.number(stricter))})"
+    one_less, more = (_extra_cost(pool, budget, best, target) for target in (budget.target - 1 / pool.rows, stricter))
+    row = f"one row better (by {format_number(units.gap(1.0))} {units.quantity})"
+    parts = [f"{row} costs {format_number(one_less)}"] if one_less else []
+    if more is None:
+        within = " within the budget" if budget.amounts is not None else ""
+        parts.append(f"no mix reaches {name}{within}")
+    else:
+        parts.append(f"{name} costs {format_number(more) if more > 0 else 'nothing'} more")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _extra_cost(pool: Pool, budget: Budget, best: Optimum, target: float) -> float | None:
+    """Return the extra cost of a stricter target; None if no mix reaches it."""
+    if target < 0:
+        return None
+    try:
+        cost = optimum(pool, replace(budget, target=target)).cost[0]
+    except UnreachableError:
+        return None
+    return pool.rows * max(0.0, float(cost - best.cost[0]))
 
 
 def interval_data(estimate: Estimate | None) -> dict[str, float | None] | None:
