@@ -116,7 +116,7 @@ def test_adjusted_losses_keep_mean_and_range() -> None:
     ],
 )  # fmt: skip
 def test_faults_raise_expected_wealth(fault: Any, N: int, k: int) -> None:
-    """Asking known rows first, the sixth fault, is in test_side_information.py. The drop rate alone would not show them."""
+    """Known rows asked first, the sixth fault: test_side_information.py. The drop rate alone would not show them."""
     assert any(expected_wealth(table, side, fault=fault)[1] > 1.01 for table, side in cases(24, N, k))
 
 
