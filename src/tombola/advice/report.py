@@ -116,7 +116,10 @@ class CompareReport:
 
     @cached_property
     def rankings(self) -> dict[str, tuple[RankingRow, ...]]:
-        """Input model -> learners by regret, with the random fixed action in its place."""
+        """Learners by regret, the best first, for each input model ("random", "given").
+
+        The random fixed action, a baseline without learning, is inserted by its regret, without a rank.
+        """
         return {order: self._ranking(order) for order in self.runs.orders}
 
     def _ranking(self, order: str) -> tuple[RankingRow, ...]:

@@ -66,10 +66,11 @@ class Tree(NamedTuple):
 
 
 def ranked_tree(values: int, features: int, switches: int) -> Tree:
-    """Return empty trees for values known in advance; keys are their ranks.
+    """Return a `Tree` without rows, for values known in advance; keys are their ranks.
 
     values: number of distinct values of a feature, at most.
-    switches: largest number of switches of a labelling.
+    features: number of features; each has a segment tree of its own.
+    switches: how often a labelling may change its label from one value to the next.
     """
     leaves = 1 << max(values - 1, 0).bit_length()
     nodes, stride = 2 * leaves, switches + 1
@@ -161,9 +162,12 @@ def combine_all(tree: Tree, feature: int) -> None:
 
 
 def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float) -> None:
-    """Add the error of one row to a leaf, and mark the leaf as seen.
+    """Add the error of one row to a leaf of `tree`, in place, and mark the leaf as seen.
 
-    The nodes above the leaf are not updated; see `combine_all`.
+    Labellings that give the leaf the other label err by `weight`. The nodes above are not updated; see `combine_all`.
+
+    leaf, value: index of the node, and value of the feature that it stands for.
+    label, weight: label of the row, 0 or 1, and its weight in the error.
     """
     row, stride = tree.nodes[feature, leaf], tree.switches + 1
     if tree.tops[feature, leaf] == -np.inf:

@@ -45,9 +45,11 @@ FIT_ROUNDS = 25.0
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components. Counted rows have known losses. The result is in `fits`, the predicted losses,
-    and `errors`; the other fields from `fitted` on are workspace. Matrices with N rows are stored by columns: loops
-    over rows are vectorised.
+    N rows, k candidates, q components. Counted rows have known losses. `components` has shape (N, q), `losses` (N, k)
+    by counted row, whose indices are in `order`. Of the history columns, `intercept` is the mean, `prior` and `scale`
+    (q,) are mean and deviation of their loadings, and `noise` is the variance of a column around the mean of all.
+    The result is in `fits` (N, k), the predicted losses, and `errors` (N, k), their leave-one-out errors; the other
+    fields from `fitted` on are workspace. Matrices with N rows are stored by columns: loops over rows are vectorised.
     """
 
     components: Floats  # (N, q) principal components of history: mean 0, variance 1, uncorrelated

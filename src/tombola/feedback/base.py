@@ -115,7 +115,8 @@ class FeedbackModel(ABC):
 
     An outcome is the feedback of one round. It has three forms: the keyword arguments of `Session.observe`, the encoded
     outcome (a tuple of floats), and the entry of `Session.outcomes`. A workspace is the named tuple of scratch arrays
-    that the kernels share. There is one subclass per kind of feedback. Labels have no kernels of the loop.
+    that the kernels share. There is one subclass per kind of feedback; it defines the abstract
+    methods, and, except for labels, `workspace` and `kernels` for the loop.
 
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.

@@ -42,7 +42,10 @@ def integer(default: Any = MISSING, *, least: int) -> Any:
 
 
 def one_of(*words: str) -> Any:
-    """Return a field for one of these words; the first one is the default."""
+    """Return a dataclass field for one of these words; the first one is the default.
+
+    Another word raises ParameterError when the dataclass is made.
+    """
     return _checked(words[0], partial(_check_word, words))
 
 

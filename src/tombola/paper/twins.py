@@ -287,13 +287,14 @@ def budget_simulation_spending(
 ) -> Floats:
     """Return the expected costs of every round of BudgetSimulation, shape (T, m).
 
-    It is the twin of the learner (Bernasconi et al. 2025, Theorem 4.5).
+    A second implementation of the learner, for comparison (Bernasconi et al. 2025, Theorem 4.5).
 
     losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
     rate: budget per round and resource.
     delta: error probability.
     margin: part of the rate kept back, in units of a block's confidence radius epsilon_i = sqrt(6 ln(m k log2 T /
         delta) / 2^i).
+    delay: rounds until feedback arrives.
     rng: copy of the learner's random generator, so that draws are the same.
     """
     T, k, m = costs.shape

@@ -179,9 +179,10 @@ class LiveRouter:
         return RouterState(float(self.account[CAPITAL]), len(self.answered), rows, name)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
-        """Choose the action of a row and write its ticket, as `LiveKernels.act`.
+        """Choose the action of a row, write its ticket into `cells`; return round, action, probability.
 
-        Models are trained first if enough rows were answered since the last training.
+        The round is `TABLE_FULL` if the ticket table has no free row. Models are trained first if enough rows were
+        answered since the last training.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0

@@ -249,7 +249,14 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
 
 
 def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
-    """Parse a table that is given as rows of cells; the texts of all columns are kept."""
+    """Parse a table that is given as rows of cells; the texts of all columns are kept.
+
+    A cell that is not a number becomes NaN, and its column has the place of the first one; every row must have a cell
+    for each name.
+
+    source: name of the table in messages, such as its file.
+    note: remark of the reader for the notes of the table; "" for none.
+    """
     check_unique_names(source, names)
     cells = []
     for row in rows:
