@@ -79,6 +79,22 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
     assert command("record", "r", "--csv", "ALL.CSV")[1].startswith("0 recorded")
 
 
+def test_default_page_has_the_name_of_the_race(command: Command, tmp_path: Path) -> None:
+    for file, page in (("a.race", "a.html"), ("b.race", "b.html"), ("b.v2", "b.v2.html")):
+        start(command, file=file)
+        assert command("report", file)[1] == f"written: {page}\n"
+        assert (tmp_path / page).exists()
+
+
+def test_detected_id_column_is_printed(command: Command, script: list[str], tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("Name,Kundennummer\nx,1\ny,2\n")
+    line = "ids: column Name (another one: --id Kundennummer)\n"
+    assert line in command("start", "list.csv", "--losses", "--candidates", "a,b", "--file", "s")[1]
+    assert line in command("run", "list.csv", "--losses", "--file", "r", "--quiet", *script)[1]
+    said = command("start", "list.csv", "--losses", "--candidates", "a,b", "--file", "t", "--id", "Kundennummer")[1]
+    assert "ids: column Kundennummer\n" in said
+
+
 def test_next_again(command: Command) -> None:
     start(command, names="low,middle,high")
     first = command("next", "r")[1]
@@ -601,6 +617,7 @@ def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
     [
         (["--loss", "exit"], "sh -c 'exit 3' {row}", 0),
         (["--loss", "exit"], "sh -c 'kill -9 $$' {row}", 1),
+        (["--loss", "exit", "--timeout", "0.05"], "sleep 9 #{row}", 1),
         (["--loss", "seconds", "--cap", "0.05"], "sleep 9 #{row}", 0),
         (["--loss", "seconds", "--cap", "0.05"], "sh -c 'exit 3' {row}", 1),
     ],
@@ -613,6 +630,9 @@ def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_ma
         "race", "run", "rows.txt", "--losses", *good, *loss, "--quiet", "--seed", "1", "--file", "r"
     )
     assert (code, err.count("note: ")) == (1, notes)
+    assert "With --loss exit and --loss seconds" in " ".join(
+        run_main("race", "run", "--help")[1].replace("│", "").split()
+    )
 
 
 def test_interrupted_run_names_the_command_that_continues(

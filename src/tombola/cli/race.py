@@ -1,7 +1,8 @@
 """Commands of `tombola race`.
 
 `run` exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 2 on bad input or if all calls
-of a candidate failed, 3 if it is undecided; `status --exit-code` exits with 0, 1 or 3.
+of a candidate failed (with --loss exit and seconds a failure is an answer), 3 if it is undecided; `status --exit-code`
+exits with 0, 1 or 3.
 """
 
 import json
@@ -48,7 +49,7 @@ from tombola.cli.printing import (
     show_lines,
     show_result,
 )
-from tombola.cli.session import ID_HELP, LIST_HELP, check_direction
+from tombola.cli.session import ID_HELP, LIST_HELP, check_direction, other_id_text
 from tombola.cli.table_options import (
     Missing,
     Rescale,
@@ -212,6 +213,7 @@ def start(
     show_result(
         {"file": str(file), "rows": count, "race": chosen.to_json()},
         f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
+        f"ids: column {row_list.id_column}{other_id_text(row_list, column)}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
         *_list_remarks(row_list, known, chosen, column, by),
         "The next calls to make:" if calls else "All answers are on file. The result:",
@@ -373,9 +375,12 @@ def status(
 @app.command()
 def report(
     file: _File,
-    out: Annotated[Path, typer.Option(help=f"Output: .html page, .json, or .csv with all answers. {REPLACED}")] = Path(
-        "race.html"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help=f"Output: .html page, .json, or .csv with all answers. Default: my.html for my.race. {REPLACED}"
+        ),
+    ] = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write a page about the race: standings, savings, how to verify.
@@ -387,6 +392,7 @@ def report(
     from tombola.persistence.race_csv import answer_table
     from tombola.racing.report import RaceReport
 
+    out = out or file.with_name(f"{file.name.removesuffix('.race')}.html")
     kind = out.suffix.lower()
     if kind != ".csv":
         (check_output if kind == ".json" else check_page)(out, str(file))
@@ -435,7 +441,8 @@ def run(
     in the file; a higher --max-calls or --max-cost raises the limit.
 
     Exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 3 if it is undecided, and 2 on
-    bad input, a number outside of --range, or a candidate whose calls all failed.
+    bad input, a number outside of --range, or a candidate whose calls all failed. With --loss exit and --loss seconds a
+    failed call is an answer, the worst one, and does not exit with 2.
 
     With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
     """
@@ -463,6 +470,15 @@ def run(
         check_page(out, str(rows))
         file, opened = rows, RaceFile.open(rows)
     else:
+        if not (url or "::" in str(rows) or rows.exists()):
+            raise ParameterError(
+                f"race run: expected a list of rows, or a race file to continue, found no {rows}; check the path."
+            )
+        if not commands:
+            raise ParameterError(
+                "race run: expected a command for each candidate, got none; write --candidate 'name=COMMAND {row}', "
+                "once per candidate."
+            )
         evaluator.check()
         # Statuses and run times are losses; the server has the direction of its race.
         chosen = settings(commands, "losses" if url or loss != "stdout" else _stated_kind(known, commands), **seconds)
@@ -479,7 +495,10 @@ def run(
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
         side, strata = _side_of_list(row_list, chosen, known, history, column, by)
-        show_lines([] if as_json else _list_remarks(row_list, known, chosen, column, by))
+        remarks = _list_remarks(row_list, known, chosen, column, by)
+        if other := other_id_text(row_list, column):
+            remarks = [f"ids: column {row_list.id_column}{other}", *remarks]
+        show_lines([] if as_json else remarks)
         # Retries and timeout may change per run.
         stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)

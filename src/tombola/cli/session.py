@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tombola.cli.remote import RemoteSession
     from tombola.persistence.session_file import Assignment, SessionFile
     from tombola.persistence.session_status import Status
+    from tombola.readers.cells import RowList
     from tombola.readers.names import Kind
     from tombola.readers.units import Units
 
@@ -101,7 +102,6 @@ def start(
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list
     from tombola.readers.features import features_of_list
-    from tombola.readers.names import IDS
 
     kind, names = parse_kind(losses=losses, scores=scores), parse_names(actions, keep_blank=True)
     if kind is None:
@@ -128,14 +128,12 @@ def start(
         rows, learner_text, seed = session.horizon, repr(session.learner), session.seed
     facts = {"file": str(file), "rows": rows, "actions": names, "learner": learner_text, "seed": seed}
     facts |= ({} if encoded is None else {"features": list(encoded.names)}) | ({"budget": budget} if allowed else {})
-    others = [name for name in listed.columns if name != listed.id_column]
-    is_guess = others and not id_column and listed.id_column.lower() not in IDS
     (low, high), better = session.range, "higher" if kind == "scores" else "lower"
     lines = [
         f"{file}: {plural(rows, 'row')} in random order (seed {seed}), {learner_text} on {', '.join(names)}",
         *([f"spends at most {', '.join(f'{amount:g}' for amount in budget)}"] if budget else []),
         *(f"note: {note}" for note in (*listed.notes, *(() if encoded is None else encoded.notes))),
-        f"ids: column {listed.id_column}" + (f" (another one: --id {shlex.quote(others[0])})" if is_guess else ""),
+        f"ids: column {listed.id_column}{other_id_text(listed, id_column)}",
         f"Outcomes: {kind} from {low:g} to {high:g}, {better} is better.",
     ]
     if session.feedback_model.full_feedback:
@@ -340,17 +338,32 @@ def status(
 @app.command()
 def report(
     file: _File,
-    out: Annotated[Path, typer.Option(help=f"HTML page to write. {REPLACED}")] = Path("run.html"),
+    out: Annotated[
+        Path | None, typer.Option(help=f"HTML page to write. Default: my.html for my.run. {REPLACED}")
+    ] = None,
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Write an HTML page with the tables and charts of the session."""
     from tombola._files import write_atomic
     from tombola.persistence.session_page import session_page
 
+    out = out or file.with_name(f"{file.name.removesuffix('.run')}.html")
     check_page(out, str(file))
     with _open(file) as session:
         write_atomic(out, session_page(session), file)
     show_result({"page": str(out)}, f"page: {out}", as_json=as_json, soft=True)
+
+
+def other_id_text(listed: "RowList", id_column: str) -> str:
+    """Return how to choose another column of ids than the detected one; "" if not needed.
+
+    id_column: the option --id, "" if it was left out.
+    """
+    from tombola.readers.names import IDS
+
+    others = [name for name in listed.columns if name != listed.id_column]
+    is_guess = others and not id_column and listed.id_column.lower() not in IDS
+    return f" (another one: --id {shlex.quote(others[0])})" if is_guess else ""
 
 
 def _open(file: Path, url: str = "", token: str = "", reissue_after: float | None = None) -> Any:
