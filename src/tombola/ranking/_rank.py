@@ -165,8 +165,10 @@ def _read(
     """Return losses in [0, 1], names of the candidates, direction and range of any table."""
     columns: Sequence[Any] | None
     if isinstance(table, str | Path):
+        options = {"kind": kind, "range": limits}
+        given = [repr(str(table)), *(f"{name}={value!r}" for name, value in options.items() if value is not None)]
         raise ParameterError(
-            f"rank: expected a table, got the path {str(table)!r}; write rank(read_table({str(table)!r}))."
+            f"rank: expected a table, got the path {str(table)!r}; write rank(read_table({', '.join(given)}))."
         )
     if isinstance(table, Table | Pool):
         pool, own = (table, "losses") if isinstance(table, Pool) else (table.pool, table.kind)
