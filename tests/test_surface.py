@@ -43,6 +43,7 @@ def test_everything_promised_is_there_and_nothing_else() -> None:
     for name, home in tombola._HOME.items():
         assert PUBLIC[name] is getattr(importlib.import_module(f"tombola.{home}"), name)
         assert PUBLIC[name].__name__ == name
+    assert {"paper", "policies"} <= set(tombola._MODULES), "README names them"
     with pytest.raises(AttributeError, match="no attribute 'Surprise'"):
         tombola.Surprise  # type: ignore[attr-defined]  # noqa: B018
 

@@ -1,7 +1,7 @@
 """tombola: learn over a finite pool of rows drawn in random order.
 
 Names are loaded on first use, so that `import tombola` is fast. All learners are in `tombola.learners`; `bounds`,
-`budget`, `classification`, `confidence`, `instances` and `rng` are modules of their own.
+`budget`, `classification`, `confidence`, `instances`, `paper`, `policies` and `rng` are modules of their own.
 """
 
 from importlib import import_module
@@ -9,7 +9,9 @@ from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-_MODULES = ("bounds", "budget", "classification", "confidence", "demo", "instances", "learners", "rng")
+_MODULES = (
+    "bounds", "budget", "classification", "confidence", "demo", "instances", "learners", "paper", "policies", "rng",
+)  # fmt: skip
 _HOME = {
     "AsyncClient": "service.client",
     "AsyncRaceClient": "service.client",

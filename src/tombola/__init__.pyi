@@ -7,6 +7,8 @@ from tombola import confidence as confidence
 from tombola import demo as demo
 from tombola import instances as instances
 from tombola import learners as learners
+from tombola import paper as paper
+from tombola import policies as policies
 from tombola import rng as rng
 from tombola._compare import compare as compare
 from tombola._play import play as play
