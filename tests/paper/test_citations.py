@@ -7,6 +7,7 @@ import pytest
 from conftest import SOURCE
 from tombola import cite, learners
 from tombola.bounds.references import PAPER, _entries, bound_source
+from tombola.cli import race, session
 from tombola.errors import ParameterError
 from tombola.learners.spec import has_bound
 from tombola.paper.base import Claim
@@ -50,6 +51,9 @@ def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
     [
         ("race", ("Theorem 1", "Theorem 2", "Theorem 3", "Theorem 4")),
         ("rank", ("Corollary 1", "Vovk and Wang 2021", "Holm 1979", "Mogstad")),
+        ("audit", ("section 4", "section 5", "Waudby-Smith and Ramdas 2024")),
+        ("check-order", ("section 5", "Besag and Clifford 1991")),
+        ("race plan", ("race: Theorem 1", "Theorem 4")),
         ("Simulation(FollowTheLeader())", ("Theorem 3 (1)", PAPER_ENTRY, SOFTWARE_ENTRY)),
         ("Uniform", ("no bound is proved",)),
         ("", (PAPER_ENTRY, SOFTWARE_ENTRY)),
@@ -60,7 +64,13 @@ def test_citation_has_theorems_and_entries(name: str, texts: tuple[str, ...]) ->
     assert all(text in str(cite(name)) for text in texts)
 
 
-@pytest.mark.parametrize("name", ["Nobody", "Theorem 9.9"])
+def test_every_subcommand_is_cited_as_its_command() -> None:
+    for command, app in (("race", race.app), ("session", session.app)):
+        names = [one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands]
+        assert [cite(f"{command} {name}").name for name in names] == [command] * len(names)
+
+
+@pytest.mark.parametrize("name", ["Nobody", "Theorem 9.9", "race nothing", "rank plan"])
 def test_unknown_name_raises(name: str) -> None:
     with pytest.raises(ParameterError, match="expected a learner, a claim, a statement of the paper"):
         cite(name)

@@ -50,7 +50,10 @@ def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
 def cite(
     name: Annotated[
         str,
-        typer.Argument(help="A learner (Simulation), a command (race, rank, certify, compare, session) or a claim."),
+        typer.Argument(
+            help="A learner (Simulation), a command (race, rank, certify, audit, check-order, compare, session) or a "
+            "claim."
+        ),
     ] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:

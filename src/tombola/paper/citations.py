@@ -56,8 +56,22 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
         "replacement)",
     ),
     "certify": (*_INTERVALS[1:], _ORDER_TEST),
+    "audit": (
+        "Tests at all numbers of rows at once: betting, docs/theory/confidence.md, section 4 (Ville 1939; Waudby-Smith "
+        "and Ramdas 2024; Waudby-Smith, Stark and Ramdas 2021; Stark 2023)",
+        _ORDER_TEST,
+    ),
+    "check-order": (
+        _ORDER_TEST,
+        "Permutation test of a complete list: docs/theory/confidence.md, section 5 (Besag and Clifford 1991)",
+    ),
     "compare": ("Bound of a learner: it has a theorem of its own, see tombola cite LEARNER", _ORDER_TEST),
     "session": (*_INTERVALS, f"Bound of the default learner Thrifty: {bound_source('Thrifty')}"),
+}
+# Command -> its subcommands, which rest on the same theorems.
+_SUBCOMMANDS = {
+    "race": ("plan", "start", "next", "record", "status", "report", "run", "extend", "table"),
+    "session": ("start", "next", "record", "amend", "cancel", "export", "status", "report"),
 }
 
 
@@ -81,9 +95,10 @@ class Citation(NamedTuple):
 def cite(name: str = "") -> Citation:
     """Return the theorems behind a learner's bound, a command or a claim, with BibTeX.
 
-    name: a learner (`"Simulation"`), a command (`"race"`, `"rank"`, `"certify"`, `"compare"`, `"session"`), a claim
-        (`"delay-theorem"`) or a numbered statement of the paper (`"Theorem 4.2"`, or `"4.2"`), in upper or lower case;
-        "" is the paper (Bernasconi et al. 2025) and the software. Other names raise ParameterError.
+    name: a learner (`"Simulation"`), a command (`"race"`, `"race plan"`, `"rank"`, `"certify"`, `"audit"`,
+        `"check-order"`, `"compare"`, `"session"`), a claim (`"delay-theorem"`) or a numbered statement of the paper
+        (`"Theorem 4.2"`, or `"4.2"`), in upper or lower case; "" is the paper (Bernasconi et al. 2025) and the
+        software. Other names raise ParameterError.
 
     >>> print(cite("Hedge").theorems[0])
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3
@@ -97,6 +112,9 @@ def cite(name: str = "") -> Citation:
     key = name.strip().lower()
     if not key:
         return Citation("", (), (PAPER_ENTRY, SOFTWARE_ENTRY))
+    command, _, subcommand = key.partition(" ")
+    if subcommand.strip() in _SUBCOMMANDS.get(command, ()):
+        key = command
     if key in _COMMANDS:
         return Citation(key, _COMMANDS[key], (*bibtex_entries(" ".join(_COMMANDS[key])), SOFTWARE_ENTRY))
     # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads a dataclass.
