@@ -44,6 +44,8 @@ TIMEOUT_NOTE = "timeouts such as"
 _AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _AMBIGUOUS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
+# 2.443,00: points between thousands and a decimal comma.
+_POINTS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+")
 # Bytes per cell that rows of Python objects take at least.
 _CELL_SIZE = 64
 
@@ -310,7 +312,10 @@ def _repair_text(column: Column) -> str:
             f"write 1 for pass and 0 for fail in every cell, with {option_text('kind', 'scores')}, since higher is "
             "then better"
         )
-    share = parse_share(column.first_invalid.text)
+    text = column.first_invalid.text.strip()
+    if _POINTS_AND_COMMA.fullmatch(text):
+        return f"leave out the points between thousands in every cell: {text.replace('.', '')}"
+    share = parse_share(text)
     if share is not None:
         points, most = share
         return f"write {points / most:g}, or {points:g} in every cell with {option_text('range', (0.0, most))}"

@@ -56,14 +56,24 @@ _LABEL = _GROUP | {
     "label", "labels", "target", "weight", "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month",
     "year",
 }  # fmt: skip
+# Words for means, sums, and either, also in German, French, Spanish, Italian, Portuguese and Dutch spreadsheets.
+_MEAN = frozenset({
+    "mean", "average", "avg", "mittelwert", "durchschnitt", "mittel", "moyenne", "promedio", "media", "média",
+    "gemiddelde", "gemiddeld", "ø",
+})  # fmt: skip
+_SUM = frozenset({
+    "sum", "total", "totals", "summe", "gesamtsumme", "somme", "totaux", "suma", "totales", "somma", "totale", "totali",
+    "soma", "totais", "som", "totaal", "σ", "∑",
+})  # fmt: skip
+_MEAN_OR_SUM = frozenset({"overall", "gesamt", "insgesamt"})
 # Ids of a last line that sums up the others.
-SUMMARY_IDS = frozenset({"total", "totals", "sum", "mean", "average", "avg", "overall", "median"})
+SUMMARY_IDS = _MEAN | _SUM | _MEAN_OR_SUM | {"median", "médiane", "mediana", "mediaan"}
 # Function of the other columns -> words that name it. Whether best is the largest depends on the direction.
 _SUMMARIES = {
     "largest": {"max", "maximum", "highest", "best", "worst"},
     "smallest": {"min", "minimum", "lowest", "best", "worst"},
-    "mean": {"mean", "average", "avg", "overall"},
-    "sum": {"sum", "total", "totals", "overall"},
+    "mean": _MEAN | _MEAN_OR_SUM,
+    "sum": _SUM | _MEAN_OR_SUM,
     "place of the largest": {"argmax", "best", "worst", "rank"},
     "place of the smallest": {"argmin", "best", "worst", "rank"},
 }
@@ -97,6 +107,15 @@ def classify_name(name: str) -> _NameClass:
         ("date", _DATE), ("loss", _LOSS), ("score", _SCORE), ("cost", _COST)
     )  # fmt: skip
     return next((kind for kind, words in classes if ends & words), "plain")
+
+
+def has_feature_prefix(name: str) -> bool:
+    """Return whether a name without another role starts with f_, as features often do.
+
+    >>> has_feature_prefix("f_0"), has_feature_prefix("f_score"), has_feature_prefix("f0")
+    (True, False, False)
+    """
+    return name.strip().lower().startswith("f_") and classify_name(name) == "plain"
 
 
 def value_names(kind: Kind | None) -> tuple[str, ...]:

@@ -15,8 +15,11 @@ from tombola.readers.names import (
     DELAYS,
     IDS,
     SUMMARY_IDS,
+    Kind,
+    action_stem,
     classify_name,
     direction_of,
+    has_feature_prefix,
     is_group_name,
     is_id_name,
     without_kind_word,
@@ -26,6 +29,8 @@ from tombola.readers.units import actions_option, check_percent_cells
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
 NOT_SELECTED = "not selected"
+# The reason for columns with names such as x1 or f_0.
+_NAMED_LIKE_FEATURE = "named like a feature"
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
@@ -56,7 +61,9 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     taken = {*ignored, *columns_of(table, requested)}
     free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
     if options.actions is None:
-        actions, questions, other_units = _detect_actions(table, _numeric_candidates(free, ignored), ignored)
+        actions, questions, other_units = _detect_actions(
+            table, _numeric_candidates(free, ignored), ignored, options.kind
+        )
         names, name_notes = _action_names(actions)
     else:
         actions, names = [table.by_name[name] for name in selected], list(selected)
@@ -174,20 +181,35 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
 
 
 def _detect_actions(
-    table: Columns, candidates: Sequence[Column], ignored: dict[str, str]
+    table: Columns, candidates: Sequence[Column], ignored: dict[str, str], kind: Kind | None
 ) -> tuple[list[Column], list[str], list[str]]:
     """Return the likely actions, questions, and columns in another unit.
 
-    The actions are the first class of names with at least two columns.
+    The actions are the first class of names with at least two columns; the direction `kind` has its own names first.
     """
-    classes = {column.name: classify_name(column.name) for column in candidates}
-    for tier in (("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)):
+    classes: dict[str, str] = {column.name: classify_name(column.name) for column in candidates}
+    words = _possible_labels(table, ignored)
+    scores = [name for name, name_class in classes.items() if name_class == "score"]
+    tiers: list[tuple[str, ...]] = [("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)]
+    if kind == "scores":
+        # A column that is called score and no more, beside words that repeat, is the value of a long table.
+        is_long = bool(words) and not any(map(action_stem, scores))
+        tiers = [("score",), *([] if is_long else [("score", "plain")]), *tiers]
+    features = dict.fromkeys((name for name in classes if has_feature_prefix(name)), "feature")
+    rest = {name: one for name, one in classes.items() if name not in features}
+    tier = _first_tier(rest, tiers)
+    stems = {*map(action_stem, features)}
+    own_costs = tier == ("cost",) and any(action_stem(name) in stems for name in rest if rest[name] == "cost")
+    if tier is None or tier == ("feature",) or own_costs:
+        # Columns such as f_0 are the actions, because too few others can be.
+        tier = _first_tier(classes, tiers)
+    else:
+        classes |= features
+    if tier is not None:
         actions = [column for column in candidates if classes[column.name] in tier]
-        if len(actions) < 2:
-            continue
         for name, name_class in classes.items():
             if name_class not in tier:
-                ignored[name] = "not named like a loss" if name_class == "plain" else f"named like a {name_class}"
+                ignored[name] = f"not named like a {tier[0]}" if name_class == "plain" else f"named like a {name_class}"
         summaries, questions = summary_columns(actions)
         ignored.update(summaries)
         actions = [column for column in actions if column.name not in summaries]
@@ -198,11 +220,19 @@ def _detect_actions(
         if tier != ("cost",):
             _check_one_scale(table, actions)
         return actions, [questions[column.name] for column in actions if column.name in questions], list(odd)
+    name_them = option_text("actions", ["NAME", "NAME"])
+    got = [column.name for column in candidates]
+    if words and got and any(c.texts is not None and not _all_different(c) for c in (table.columns[0], *words)):
+        raise TableError(
+            f"{table.source}: expected a column of numbers for each of at least two actions, got words in "
+            f"{join_names([column.name for column in words])} and numbers in {join_names(got)}; if there is a line for "
+            "each row and action, name the columns of the rows and of the actions with "
+            f"{option_text('ids', 'NAME')} {option_text('action', 'NAME')}, else name the actions with {name_them}."
+        )
     # A column with a few words among numbers is more likely a damaged action than a remark.
     for name, reason in ignored.items():
         if reason.startswith(("text", "words")) and len(table.columns) > 1:
             table.numeric(table.by_name[name])
-    got, name_them = [column.name for column in candidates], option_text("actions", ["NAME", "NAME"])
     if len(got) > 1 and len({*classes.values()}) > 1:
         raise TableError(
             f"{table.source}: expected at least two columns of one kind, all losses or all scores, got "
@@ -212,6 +242,18 @@ def _detect_actions(
         f"{table.source}: expected a column for each of at least two actions, got {len(got)} "
         f"({join_names([*table.by_name])}); check what separates the columns, or name them with {name_them}."
     )
+
+
+def _first_tier(classes: Mapping[str, str], tiers: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
+    return next((tier for tier in tiers if sum(one in tier for one in classes.values()) > 1), None)
+
+
+def _possible_labels(table: Columns, ignored: Mapping[str, str]) -> list[Column]:
+    """Return ignored columns of words that may repeat, such as the actions of a long table."""
+    columns = [table.by_name[name] for name, reason in ignored.items() if reason != AS_REQUESTED]
+    words = [c for c in columns if c.first_invalid is not None and c.n_numbers == 0 and not has_result_word(c)]
+    # The texts of some columns are not kept.
+    return [column for column in words if column.texts is None or not _all_different(column)]
 
 
 def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
@@ -292,7 +334,9 @@ def _ignored_notes(ignored: Mapping[str, str]) -> list[str]:
     listing = join_names([f"{name or 'a column without a name'} ({reason})" for name, reason in ignored.items()])
     if set(ignored.values()) <= {AS_REQUESTED, NOT_SELECTED}:
         return [f"ignored: {listing}"]
-    return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}"]
+    is_feature = _NAMED_LIKE_FEATURE in ignored.values()
+    features = f", those of features with {option_text('features')}" if is_feature else ""
+    return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}{features}"]
 
 
 def _first_missing(table: Columns, actions: Sequence[Column]) -> str | None:
