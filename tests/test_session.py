@@ -79,14 +79,16 @@ def test_feedback_order_does_not_matter(make: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "first", "other"), [(bandit, 0.5, 0.75), (full, [0.0, 0.5, 1.0], [0.0, 0.5, 0.75])], ids=["bandit", "full"]
+    ("make", "first", "other"),
+    [(bandit, 0.5, 0.75), (full, [0.0, 0.5, 1.0], [0.0, 0.5, 0.75]), (bandit, 0.3, 0.3 + 1e-9)],
+    ids=["bandit", "full", "rounded"],
 )
 def test_repeated_feedback(make: Any, first: Any, other: Any) -> None:
     session, tickets = make(3)
     assert session.observe(tickets[1], loss=first) is True
     before = bits(session)
     assert session.observe(tickets[1], loss=first) is False
-    assert session.observe(tickets[1], reward=np.subtract(1, first).tolist()) is False
+    assert session.observe(tickets[1], reward=np.round(np.subtract(1, first), 9).tolist()) is False
     assert bits(session) == before
     with pytest.raises(FeedbackError, match=r"round 2 has been answered with .* the first answer stands"):
         session.observe(tickets[1], loss=other)

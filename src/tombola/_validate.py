@@ -1,6 +1,7 @@
 """Validate parameters; messages name owner, expected value, actual one, and fix."""
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +13,8 @@ from tombola.errors import ParameterError
 
 # Values that messages suggest: the middle of the limits would be bad advice.
 _EXAMPLES = {"level": 0.05}
+# Largest difference of two numbers that are the same answer: 1 - 0.7 differs from 0.3 in the last bit.
+_ROUNDING = 1e-12
 
 
 def integer(owner: str, name: str, value: Any, *, least: int) -> int:
@@ -87,6 +90,15 @@ def not_text(owner: str, name: str, values: Any) -> None:
     """Raise ParameterError if `values` is a text instead of a list of names."""
     if isinstance(values, str | bytes):
         raise ParameterError(f"{owner}: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
+
+
+def same_numbers(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Return whether two outcomes are the same answer, up to rounding.
+
+    >>> same_numbers((0.3,), (1 - 0.7,)), same_numbers((0.3,), (0.301,))
+    (True, False)
+    """
+    return first == second or all(abs(a - b) <= _ROUNDING for a, b in zip(first, second, strict=True))
 
 
 def _inside(above: float, least: float, most: float, below: float) -> float:

@@ -66,6 +66,18 @@ def test_closed_file_rejects_record(tmp_path: Path) -> None:
         file.record(call.ticket, loss=0.5)
 
 
+def test_answer_that_differs_by_rounding_is_the_same(tmp_path: Path) -> None:
+    with start_file(tmp_path / "r") as file:
+        call, *_ = file.calls()
+        assert file.record(call.ticket, loss=0.3, cost=0.3)
+        assert not file.record(call.ticket, loss=1 - 0.7, cost=0.1 + 0.2)
+        file.append(Event("answer", call.ticket, 1 - 0.7, 0.3))
+        for other in ({"loss": 0.3 + 1e-9, "cost": 0.3}, {"loss": 0.3, "cost": 0.4}, {"failed": True}):
+            with pytest.raises(FeedbackError, match="has been answered"):
+                file.record(call.ticket, **other)
+        assert [event for event in file.replay() if event.kind == "answer"] == [Event("answer", call.ticket, 0.3, 0.3)]
+
+
 @pytest.mark.usefixtures("plainly")
 def test_numpy_scalars_are_stored_as_numbers(tmp_path: Path) -> None:
     """As a column of pandas has them: tickets were written as bytes, and the file could not be read again."""

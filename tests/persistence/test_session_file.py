@@ -86,12 +86,18 @@ def test_two_open_files_share_events(begin: Begin, reopen: Begin) -> None:
         assert two.record(1, loss=0.5)
         assert not one.record(1, reward=0.5)
         assert bits(one) == bits(two)
+        # 1 - 0.7 differs from 0.3 in the last bit; the first answer stands.
+        assert one.record(3, loss=0.3)
+        assert not two.record(3, reward=0.7)
+        with pytest.raises(FeedbackError, match="ticket 3 has been answered"):
+            two.record(3, loss=0.3 + 1e-9)
+        assert bits(one) == bits(two)
         one.record(2, loss=0.25)
         one.amend(1, loss=1.0)
         assert bits(one) == bits(two)
         two.next()
         assert bits(one) == bits(two)
-        assert rounds(one.pending) == [3, 4, 5]
+        assert rounds(one.pending) == [4, 5]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tombola import _validate
 from tombola._types import Floats, Integers
 from tombola.errors import FeedbackError
 
@@ -231,7 +232,7 @@ class TicketTable:
         if not self.cells[round, ANSWER_INDEX]:
             return True
         before = self.outcome(round)
-        if before == outcome:
+        if before is not None and _validate.same_numbers(before, outcome):
             return False
         first, second = (row[0] if len(row) == 1 else list(row) for row in (before or (), outcome))
         raise FeedbackError(

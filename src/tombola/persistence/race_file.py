@@ -17,7 +17,7 @@ from tombola._formatting import is_encodable
 from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
 from tombola.persistence.event_log import EventLog, LogEvent
 from tombola.persistence.leases import LeasedFile
-from tombola.racing._race import Race, conflicting_answer
+from tombola.racing._race import Race, conflicting_answer, is_same_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.options import RaceSettings, distinct_names
 from tombola.racing.side_information import SideInformation
@@ -247,7 +247,7 @@ class RaceFile(LeasedFile[None, Call]):
         with self._writing():
             before = self._answers.get(event.ticket)
             if event.kind == "answer" and before is not None:
-                if before != event:
+                if not is_same_answer(before, event):
                     raise conflicting_answer(before, event, self.settings.units)
                 return
             if event.kind == "call" and event.ticket in self._answers:

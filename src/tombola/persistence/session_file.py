@@ -535,7 +535,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
             if round_ in self._cancelled:
                 raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
             before = session.ticket_table.outcome(round_)
-            if before is not None and before != encoded:
+            if before is not None and not _validate.same_numbers(before, encoded):
                 raise self._conflict(round_, before, encoded, outcome.units or self.units)
         if before is None:
             self._log.append("outcome", round_, list(encoded))

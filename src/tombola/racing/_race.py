@@ -188,7 +188,7 @@ class Race(ProcessBound, Answers):
             before = self._answers.get(number)
             if before is None:
                 self._take(event)
-        if before is not None and before != event:
+        if before is not None and not is_same_answer(before, event):
             raise conflicting_answer(before, event, self.settings.units)
         return before is None
 
@@ -521,6 +521,14 @@ def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
     """Return the names of the rows; a number n stands for the names 0 to n - 1."""
     names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
     return distinct_names("rows", names)
+
+
+def is_same_answer(before: Event, event: Event) -> bool:
+    """Return whether two answers to one ticket are the same, up to rounding."""
+    if before.loss is None or event.loss is None:
+        return before == event
+    same_kind = before._replace(loss=0.0, cost=0.0) == event._replace(loss=0.0, cost=0.0)
+    return same_kind and _validate.same_numbers((before.loss, before.cost), (event.loss, event.cost))
 
 
 def conflicting_answer(before: Event, event: Event, units: Units) -> ConflictError:
