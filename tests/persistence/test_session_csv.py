@@ -35,7 +35,7 @@ def read(tmp_path: Path) -> Read:
         model = SimpleNamespace(full_feedback=is_full, n_listed_actions=2)
         session: Any = SimpleNamespace(
             feedback_model=model, names=("a", "b"), columns=(), id_column="id", budget=None,
-            round_of={"x": 3, "y": 1}.__getitem__,
+            round_of={"x": 3, "y": 1, "z": 4}.__getitem__, round=3,
             assignment=lambda ticket: Assignment(ticket, {3: "x", 1: "y"}[ticket], "a", 1.0),
         )  # fmt: skip
         units: Callable[[str], Units] = lambda name: unit or Units(scores=name == "score")  # noqa: E731
@@ -66,6 +66,7 @@ def test_read_outcomes(read: Read) -> None:
         # Beside scores from 0 to 10, yes may mean 1 or 10.
         *((f"ticket,outcome\n1,{word}\n", TEN_POINTS, "; write a number") for word in ("yes", "No", "TRUE", "false")),
         ("id,action,outcome\nx,b,1\n", YES_IS_GOOD, "expected the action"),
+        ("id,outcome\nx,1\nz,1\n", YES_IS_GOOD, "got 'z', which has no ticket yet; issue it with tombola session next"),
     ],
     ids=count(),  # a line break in a name cannot be given to pytest
 )

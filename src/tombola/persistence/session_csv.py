@@ -75,13 +75,19 @@ def read_outcomes(file: "SessionFile", path: Path, unit: Callable[[str], Units],
     names = {"id": id_column if id_column in header else "id", "action": "action"}
     checked = {field: header.index(name) for field, name in names.items() if header.count(name) == 1}
     checked = {field: at for field, at in checked.items() if header[at] not in actions}
-    outcomes = []
+    outcomes, by_ticket = [], header[key] == "ticket"
+    issued = None if by_ticket else file.round
     for line, row in table.rows:
         if not any(row[place] for place in places):
             continue
         source = f"{path}, line {line}"
         with errors_at(source):
-            round_ = ticket_number(source, row[key]) if header[key] == "ticket" else file.round_of(row[key])
+            round_ = ticket_number(source, row[key]) if by_ticket else file.round_of(row[key])
+            if issued is not None and round_ > issued:
+                raise TableError(
+                    f"{source}: expected a row with a ticket, got {row[key]!r}, which has no ticket yet; issue it with "
+                    "tombola session next, or leave its outcome blank."
+                )
             task = file.assignment(round_) if checked else None
         for field, at in checked.items():
             if not csv_cell_matches(row[at], expected := getattr(task, field)):
