@@ -12,6 +12,7 @@ import pytest
 from race_cases import loss_of, start_file
 from service_cases import Server, start_session
 from tombola import AsyncClient, AsyncRaceClient, Client, RaceClient, RaceFile, SessionFile
+from tombola._formatting import cli_style
 from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
 from tombola.persistence.session_events import Outcome
 from tombola.service.tokens import TokenStore
@@ -79,13 +80,27 @@ def test_client_logs_that_it_waits(kind: Any, caplog: pytest.LogCaptureFixture) 
     ]
 
 
+@pytest.mark.parametrize("character", ["ö", "\n", "\u2019"])
+def test_token_outside_of_ascii_is_rejected_and_not_printed(character: str) -> None:
+    with pytest.raises(ParameterError, match="ASCII characters in the token") as refused:
+        Client("http://127.0.0.1:8791", f"secret{character}")
+    assert repr(character) in str(refused.value)
+    assert "secret" not in str(refused.value)
+    with cli_style(["tombola"]), pytest.raises(ParameterError, match="correct --token or TOMBOLA_TOKEN"):
+        Client("http://127.0.0.1:8791", f"secret{character}")
+
+
 def test_token_and_name_are_needed(tmp_path: Path) -> None:
     paths = start_session(tmp_path / "a.run"), start_session(tmp_path / "b.run")
     store = TokenStore(tmp_path / "my.tokens")
     token = store.add("Ann", "admin")
     with Server(*paths, "--tokens", tmp_path / "my.tokens") as server:
-        with Client(server.url) as client, pytest.raises(SessionError, match="valid token"):
-            client.overview()
+        for wrong in ("", "wrong"):
+            with (
+                Client(server.url, wrong) as client,
+                pytest.raises(SessionError, match=r"valid token.* --token or TOMBOLA_TOKEN"),
+            ):
+                client.overview()
         with Client(server.url, token) as client:
             assert client.overview()["you"] == {"name": "Ann", "role": "admin"}
             with pytest.raises(ParameterError, match="name of one of the 2 sessions"):

@@ -104,7 +104,10 @@ class Service:
             return found
         if token:
             self._count_wrong_token(request.client.host if request.client else "")
-        detail = "request: expected a valid token, got none or a wrong one; send it as a bearer token."
+        detail = (
+            "request: expected a valid token, got none or a wrong one; send it as a bearer token, on the command line "
+            "with --token or TOMBOLA_TOKEN."
+        )
         raise ProblemError(401, "token", detail, {"WWW-Authenticate": "Bearer"})
 
     def _check_origin(self, request: Request) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamS
 from urllib.parse import quote
 
 from tombola._files import write_atomic
+from tombola._formatting import is_cli_style
 from tombola.errors import (
     MALFORMED_DATA_ERRORS,
     ConflictError,
@@ -186,6 +187,12 @@ class _Connection:
             raise ParameterError(
                 "Client: expected the package httpx, found none; write pip install 'tombola[serve]'."
             ) from None
+        # A header of HTTP has no other characters. The message shows one of them, and never the token.
+        if wrong := next((one for one in token if not (one.isascii() and one.isprintable())), ""):
+            place = "--token or TOMBOLA_TOKEN" if is_cli_style() else "token"
+            raise ParameterError(
+                f"Client: expected printable ASCII characters in the token, got {wrong!r}; correct {place}."
+            )
         headers = {"authorization": f"Bearer {token}"} if token else {}
         try:
             self._http: Any = getattr(httpx, self._http_type)(
