@@ -639,7 +639,9 @@ def _exit_run(proved: bool | None, evaluator: "SubprocessEvaluator", counts: "Ca
 def table_(
     files: Annotated[list[Path], typer.Argument(help="Logs of inspect_ai or lm-eval, promptfoo results, long CSV.")],
     out: Annotated[Path, typer.Option(help=f"The CSV to write: losses, one column per candidate. {REPLACED}")],
-    metric: Annotated[str, typer.Option(help="The score to use, if there are several.")] = "",
+    metric: Annotated[
+        str, typer.Option(help="The metric to use, if there are several; of lm-eval also METRIC,FILTER.")
+    ] = "",
     as_json: Json = False,  # noqa: FBT002 - a flag
 ) -> None:
     """Convert evaluation logs of other programs to a table of losses.
@@ -656,10 +658,13 @@ def table_(
     # An earlier table of fewer candidates may be replaced: its ids and first losses must be the same.
     check_output(out, *files, columns=["id", *pool.actions], keys=rows, n_keys=2)
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
+    next_step = ["Simulate a race on it:", f"  tombola race plan {out} --losses"]
+    if pool.k < 2:
+        next_step = ["A race needs at least two candidates: give the log of another too."]
     show_result(
         {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
-        f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. Simulate a race on it:",
-        f"  tombola race plan {out} --losses",
+        f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. {next_step[0]}",
+        *next_step[1:],
         as_json=as_json,
     )
 
