@@ -4,41 +4,71 @@ inspect_ai   .eval or .json logs, one per candidate (needs the package)
 lm-eval      samples_*.jsonl, one per candidate; the folder is the name of the candidate
 promptfoo    results JSON; a candidate is a provider, with its prompt if there are several
 long CSV     one line per answer: columns candidate, row, and score or loss
+
+The name of a metric states its direction: brier_score is a loss, acc a score. Other names are rejected.
+In a long CSV only the column loss is a loss.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import is_encodable, join_names
+from tombola._formatting import is_cli_style, is_encodable, join_names, option_text
 from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.readers.columns import check_unique_names
 from tombola.readers.formats.delimited import text_lines, text_table
 from tombola.readers.input_checks import check_file
+from tombola.readers.names import Kind, direction_of
 
 # Errors that malformed input causes while it is parsed; they become a TableError.
 _PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+# Usual names of metrics, or words of them, that `direction_of` does not know.
+_LOWER_IS_BETTER = (
+    "bits_per_byte|bpb|cross_?entropy|distance|divergence|ece|fail|fails|failure|levenshtein|log_?loss|mape|nll|ter"
+)
+_HIGHER_IS_BETTER = (
+    r"anls|answer|bert_?score|bleu\w*|choice|chrf\w*|contains|em|exact|exact_?match|includes|iou|match|map|mc[12]|mcc|"
+    r"meteor|model_graded_(?:fact|qa)|mrr|ndcg|pass(?:@|_at_)?\d*|pattern|rouge\w*|similarity"
+)
+# Keys of a sample of lm-eval that are no metrics; old versions do not list the metrics.
+_LM_EVAL_KEYS = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"})
+# Value of failureReason in results of promptfoo if the call itself failed.
+_PROMPTFOO_ERROR = 2
 
 
 class _LoggedAnswer(NamedTuple):
-    """The loss in [0, 1] of one candidate on one row."""
+    """The value in [0, 1] of a metric of one candidate on one row."""
 
     candidate: str
     row: str
-    loss: float
+    value: float
+    metric: str = "loss"
+    kind: Kind = "losses"
+
+
+class _LmEvalSample(NamedTuple):
+    """A line of a log of lm-eval: values by metric, with the filter if it has one."""
+
+    line: int
+    row: str
+    filter: str
+    values: dict[str, Any]
 
 
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     """Read evaluation logs as one pool: a row per sample, a column per candidate.
 
     Formats: inspect_ai (.eval, .json), lm-eval (.jsonl), promptfoo (.json), and CSV with columns candidate, row, and
-    score or loss. TableError if a file is malformed, or a candidate lacks a row.
+    score or loss. TableError if a file is malformed, a candidate lacks a row, or the metric states no
+    direction.
 
-    metric: name of the score to use; None if there is only one.
+    metric: name of the metric to use, of lm-eval also with its filter, as in "exact_match,strict-match"; None if there
+        is only one.
     """
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))
@@ -48,21 +78,28 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
     """Return a pool of the answers, rows and candidates in the order of first occurrence.
 
     Raises TableError, with the `source` of the answers, unless every candidate has exactly one answer per row, with a
-    loss in [0, 1].
+    value in [0, 1], all of one metric.
 
     >>> pool_of([_LoggedAnswer("a", "x", 0.5), _LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
     """
     table: dict[tuple[str, str], float] = {}
-    for candidate, row, loss in answers:
+    metrics: dict[str, None] = {}
+    for candidate, row, value, metric, kind in answers:
+        metrics[metric] = None
         one = f"{candidate!r} on row {row!r}"
         if not is_encodable(candidate + row):
             raise TableError(f"{source}: expected names in valid Unicode, got {one}; rename it.")
         if (row, candidate) in table:
             raise TableError(f"{source}: expected one answer of {one}, got two; give one log per candidate and epoch.")
-        if not 0.0 <= loss <= 1.0:
-            raise TableError(f"{source}: expected scores in [0, 1], got {1 - loss:g} of {one}; rescale them.")
-        table[row, candidate] = loss
+        if not 0.0 <= value <= 1.0:
+            raise TableError(f"{source}: expected values of {metric} in [0, 1], got {value:g} of {one}; rescale them.")
+        table[row, candidate] = value if kind == "losses" else 1.0 - value
+    if len(metrics) > 1:
+        raise TableError(
+            f"{source}: expected the same metric in all logs, got {join_names(list(metrics), last=' and ')}; give logs "
+            f"with a common metric, and write {_metric_option('NAME')}."
+        )
     rows, names = list(dict.fromkeys(key[0] for key in table)), list(dict.fromkeys(key[1] for key in table))
     if not table:
         raise TableError(f"{source}: expected answers of candidates, found none; give the log of a finished run.")
@@ -73,6 +110,27 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
             "row, or leave the row out of all logs."
         )
     return Pool(np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows)
+
+
+def direction_of_metric(metric: str, source: str) -> Kind:
+    """Return the direction that the name of a metric states.
+
+    TableError, with the `source` of the metric, if it states none or both.
+
+    >>> [direction_of_metric(name, "log") for name in ("brier_score", "acc_norm", "exact_match,strict-match")]
+    ['losses', 'scores', 'scores']
+    """
+    name = metric.partition(",")[0].lower()
+    for words, usual in ((_LOWER_IS_BETTER, "loss"), (_HIGHER_IS_BETTER, "score")):
+        name = re.sub(rf"(?<![a-z0-9])(?:{words})(?![a-z0-9])", usual, name)
+    kind, _ = direction_of([name])
+    if kind is None:
+        raise TableError(
+            f"{source}: expected a metric whose name states whether higher or lower is better, such as acc or "
+            f"brier_score, got {metric!r:.80}; write its values as a CSV with columns candidate, row, and loss (lower "
+            "is better) or score."
+        )
+    return kind
 
 
 def is_results_file(path: Path) -> bool:
@@ -117,27 +175,83 @@ def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> I
     from inspect_ai.log import read_eval_log
     from inspect_ai.scorer import value_to_float
 
+    # Without a source, the caller is the extension of inspect_ai, which takes the metric from this variable.
+    option = "TOMBOLA_RANKS=" if source is None else ""
     source, to_float = source or str(log.location), value_to_float()
     samples = log.samples if log.samples is not None or not log.location else read_eval_log(log.location).samples
     for sample in samples or []:
         scores = sample.scores or {}
-        chosen = list(scores.values()) if metric is None else [scores[metric]] if metric in scores else []
-        if len(chosen) != 1:
-            raise TableError(f"{source}: expected one score, got {', '.join(scores) or 'none'}; write --metric NAME.")
-        yield _LoggedAnswer(str(log.eval.model), str(sample.id), 1.0 - float(to_float(chosen[0].value)))
+        name = _chosen_metric(list(scores), metric, f"{source}, sample {sample.id}", option)
+        value = scores[name].value
+        _check_single(value, name, f"{source}, sample {sample.id}")
+        # Correct, incorrect, partial, no answer: these values state the direction, whatever the name of the scorer.
+        kind = "scores" if value in ("C", "I", "P", "N") else direction_of_metric(name, source)
+        yield _LoggedAnswer(str(log.eval.model), str(sample.id), float(to_float(value)), name, kind)
+
+
+def _chosen_metric(names: Sequence[str], metric: str | None, source: str, option: str = "") -> str:
+    """Return `metric` if it is one of the names, or the only name if it is None.
+
+    option: the text before the name of a metric that messages suggest; "" for the option or parameter `metric`.
+    """
+    # A name of lm-eval may have a filter after a comma.
+    chosen = [name for name in names if metric == name]
+    chosen = chosen or [name for name in names if metric in (None, name.partition(",")[0])]
+    if len(chosen) == 1:
+        return chosen[0]
+    expected = "one metric" if metric is None or chosen else f"the metric {metric!r:.80}"
+    first = (chosen or [*names, ""])[0]
+    written = option + first if option else _metric_option(first)
+    fix = f"write {written}{', or another of them' * (len(names) > 1)}" if names else "give a log with scores"
+    raise TableError(f"{source}: expected {expected}, got {join_names(names, last=' and ') or 'none'}; {fix}.")
+
+
+def _check_single(value: object, metric: str, source: str) -> None:
+    if value is None or isinstance(value, list | tuple | dict):
+        got = "none" if value is None else "several"
+        raise TableError(f"{source}: expected a number as {metric}, got {got}; choose a metric with one per sample.")
+
+
+def _metric_option(name: str) -> str:
+    # `rank` reads commas as several metrics.
+    command = "tombola race table LOGS --out TABLE.csv " if "," in name and is_cli_style() else ""
+    return command + option_text("metric", name)
 
 
 def _lm_eval(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
+    samples = list(_lm_eval_samples(path))
+    if not samples:
+        return
+    names = list(dict.fromkeys(name for sample in samples for name in sample.values))
+    # lm-eval writes "acc,none" for a metric without a filter.
+    chosen = _chosen_metric(names, metric and metric.removesuffix(",none"), str(path))
+    kind = direction_of_metric(chosen, str(path))
+    for line, row, filter_name, values in samples:
+        if chosen.partition(",")[2] != filter_name:
+            continue
+        value: Any = values.get(chosen)
+        _check_single(value, chosen, f"{path}, line {line}")
+        try:
+            yield _LoggedAnswer(path.parent.name or path.stem, row, float(value), chosen, kind)
+        except _PARSE_ERRORS as error:
+            raise _unreadable(path, f"a number as {chosen} in line {line}", error) from None
+
+
+def _lm_eval_samples(path: Path) -> Iterator[_LmEvalSample]:
     for number, line in enumerate(text_lines(path), start=1):
         if not line.strip():
             continue
         try:
             entry = json.loads(line)
-            names = [metric] if metric else list(entry.get("metrics") or ("acc", "exact_match"))
-            value = next(entry[name] for name in names if name in entry)
-            yield _LoggedAnswer(path.parent.name or path.stem, str(entry["doc_id"]), 1.0 - float(value))
-        except (*_PARSE_ERRORS, StopIteration) as error:
-            raise _unreadable(path, f"a sample of lm-eval with a score in line {number}", error) from None
+            names = entry.get("metrics") or [
+                key for key, value in entry.items() if key not in _LM_EVAL_KEYS and isinstance(value, int | float)
+            ]
+            filter_name = "" if entry.get("filter") in (None, "none") else str(entry["filter"])
+            end = f",{filter_name}" if filter_name else ""
+            values = {f"{name}{end}": entry.get(name) for name in names}
+            yield _LmEvalSample(number, str(entry["doc_id"]), filter_name, values)
+        except _PARSE_ERRORS as error:
+            raise _unreadable(path, f"a sample of lm-eval in line {number}", error) from None
 
 
 def _promptfoo(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
@@ -145,34 +259,51 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
         results = _json(path)["results"]
         lines = results["results"] if isinstance(results, dict) else results
         several = len({line.get("promptIdx", 0) for line in lines}) > 1
+        names = ["score", *dict.fromkeys(name for line in lines for name in line.get("namedScores") or {})]
+        chosen = _chosen_metric(names, metric or "score", str(path))
+        kind = direction_of_metric(chosen, str(path))
         for index, line in enumerate(lines):
             provider = line["provider"]
             name = str(provider.get("label") or provider["id"]) if isinstance(provider, dict) else str(provider)
             name += f", prompt {int(line.get('promptIdx', 0)) + 1}" if several else ""
-            scores = line.get("namedScores") or {}
-            score = scores[metric] if metric else line["score"]
-            yield _LoggedAnswer(name, str(line.get("testIdx", index)), 1.0 - float(score))
+            row = str(line.get("testIdx", index))
+            value = ({"score": line.get("score")} | (line.get("namedScores") or {})).get(chosen)
+            if value is None and _has_failed(line):
+                value = 0.0 if kind == "scores" else 1.0
+            if value is None:
+                raise TableError(
+                    f"{path}: expected a {chosen} in every result, or one that failed, got neither of {name!r:.80} in "
+                    f"test {row!r:.80}; run that test again, or leave it out for all."
+                )
+            yield _LoggedAnswer(name, row, float(value), chosen, kind)
     except _PARSE_ERRORS as error:
         raise _unreadable(path, "results of promptfoo with a provider and a score", error) from None
+
+
+def _has_failed(line: dict[str, Any]) -> bool:
+    """Return whether a result of promptfoo has no score because the call failed."""
+    return line.get("failureReason") == _PROMPTFOO_ERROR or (line.get("success") is False and line.get("score") is None)
 
 
 def _long(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
     _, header, rows, _, _ = text_table(path)
     check_unique_names(str(path), [name.strip().lower() for name in header])
     columns = {name.strip().lower(): index for index, name in enumerate(header)}
+    if metric is None and {"loss", "score"} <= set(columns):
+        _chosen_metric(["loss", "score"], metric, str(path))
     value = metric.lower() if metric else "loss" if "loss" in columns else "score"
     if not {"candidate", "row", value} <= set(columns):
         raise TableError(
             f"{path}: expected columns candidate, row, and {metric or 'score or loss'}, got "
             f"{join_names(header) or 'none'}; name them so."
         )
+    kind: Kind = "losses" if value == "loss" else "scores"
     for line, cells in rows:
         try:
             number = float(cells[columns[value]])
         except ValueError as error:
             raise _unreadable(path, f"a number in line {line}", error) from None
-        loss = number if value == "loss" else 1.0 - number
-        yield _LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), loss)
+        yield _LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), number, value, kind)
 
 
 def _json(path: Path) -> dict[str, Any]:
