@@ -23,6 +23,28 @@ def test_statement_text(written: str, text: str) -> None:
     assert parse_statement(written).text == text
 
 
+@pytest.mark.parametrize(("cell", "number"), [("64.6%", 0.646), ("yes", 1.0), ("No", 0.0), (True, 1.0), ("0,5", 0.5)])
+def test_mean_reads_percentages_and_words(cell: Any, number: float) -> None:
+    assert parse_statement("mean(a) > 0.5").inequalities[0].values({"a": [cell]}) == pytest.approx([number])
+
+
+@pytest.mark.parametrize(
+    ("cell", "high", "fix"),
+    [
+        ("64.6%", 100, "without a percent sign"),
+        ("120%", 1, "without a percent sign"),
+        ("yes", 100, "write a number from 0 to 100"),
+        ("pass", 1, "write yes, no, 0, 1 or a number between them"),
+        ("", 1, "fill it in, or leave out the row"),
+        ("7", 1, "give their range (--range 0,10"),
+    ],
+)
+def test_fix_of_an_invalid_cell(cell: str, high: float, fix: str) -> None:
+    with pytest.raises(TombolaError) as error:
+        parse_statement("mean(a) > 0.5", span=(0, high)).inequalities[0].values({"a": [cell]})
+    assert fix in str(error.value)
+
+
 def test_invalid_statements_are_rejected(one_sentence: Callable[[object], str]) -> None:
     cases: list[Callable[[], Any]] = [
         lambda: parse_statement("the mean is large"),

@@ -16,7 +16,8 @@ import numpy as np
 from tombola import _validate
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
-from tombola.readers.columns import parse_number
+from tombola.readers.columns import PERCENT, PLAIN, parse_cell, parse_number
+from tombola.readers.units import Units
 
 # Some rows of a table: columns of cells by name, each a sequence of numbers or texts.
 Batch = Mapping[str, Any]
@@ -69,7 +70,8 @@ class Inequality(NamedTuple):
 class Statement:
     """A statement about the means of columns of a list; built by `parse_statement`.
 
-    It is true if all its inequalities are: one, or two for a difference. `columns` are the names that it uses.
+    It is true if all its inequalities are: one, or two for a difference. `columns` are the names that it uses, `value`
+    is that of share(COLUMN = VALUE) and of share(COLUMN != VALUE); None for other statements.
 
     >>> print(parse_statement("share(grade = pass) >= 0.9"))
     share(grade = pass) >= 0.9
@@ -78,6 +80,15 @@ class Statement:
     text: str
     inequalities: tuple[Inequality, ...]
     columns: tuple[str, ...]
+    value: str | None = None
+
+    def has_value(self, rows: Batch) -> bool:
+        """Return whether a cell of its column equals `value`; False without a value.
+
+        >>> parse_statement("share(grade = Pass) >= 0.9").has_value({"grade": ["pass", "fail"]})
+        False
+        """
+        return self.value is not None and bool(_comparison(rows, self.columns[0], "=", self.value).any())
 
     @property
     def is_difference(self) -> bool:
@@ -137,7 +148,8 @@ def _share(owner: str, column: str, sign: str, value: str, compared: str, share:
     inequality = Inequality(
         lambda rows: _comparison(rows, column, sign, value), share, compared[0] == ">", len(compared) == 1
     )
-    return Statement(f"share({column} {sign} {value}) {compared} {share:g}", (inequality,), (column,))
+    text, equal_to = f"share({column} {sign} {value}) {compared} {share:g}", value if sign in ("=", "!=") else None
+    return Statement(text, (inequality,), (column,), equal_to)
 
 
 def _span_example(low: float, high: float) -> str:
@@ -164,28 +176,48 @@ def _comparison(rows: Batch, column: str, sign: str, value: str) -> Floats:
     # Compare as numbers if the value is a number, else as text.
     parsed = [_number(cell) if number is not None else str(cell).strip() for cell in cells]
     if None in parsed:
-        raise TableError(f"audit: column {column} must hold numbers, got {cells[parsed.index(None)]!r}; fill it in.")
+        cell = cells[parsed.index(None)]
+        raise TableError(
+            f"audit: column {column} must hold plain numbers, got {cell!r}; write one, or compare with a text: "
+            f"share({column} = TEXT)."
+        )
     return np.array([_COMPARISONS[sign](cell, value if number is None else number) for cell in parsed], np.float64)
 
 
 def _numbers(rows: Batch, column: str, span: _Span) -> Floats:
-    """Return the numbers of a column, rescaled from `span` to [0, 1]."""
+    """Return the numbers of a column, rescaled from `span` to [0, 1].
+
+    Percentages and yes and no are read where `Units.parse` reads them.
+    """
     cells, (low, high) = _column(rows, column), span
-    parsed = np.array([np.nan if (value := _number(cell)) is None else value for cell in cells], np.float64)
+    units = Units(low, high)
+    parsed = np.array([_value(cell, units) for cell in cells], np.float64)
     wrong = ~((parsed >= low) & (parsed <= high))
     if wrong.any():
+        cell = str(cells[int(np.argmax(wrong))])
         example = _span_example(float(np.nanmin([low, *parsed])), float(np.nanmax([high, *parsed])))
-        raise TableError(
-            f"audit: column {column} must hold numbers from {low:g} to {high:g}, got "
-            f"{str(cells[int(np.argmax(wrong))])!r}; repair it, or give their range ({example})."
-        )
-    return (parsed - low) / (high - low)
+        fix = units.repair_text(cell, f"repair it, or give their range ({example})")
+        number, notation = parse_cell(cell)
+        if notation == PERCENT:
+            fix = f"write all numbers without a percent sign, with their range ({_span_example(0.0, 100.0)})"
+        elif notation == PLAIN and number is not None and math.isnan(number):
+            fix = "fill it in, or leave out the row"
+        raise TableError(f"audit: column {column} must hold numbers from {low:g} to {high:g}, got {cell!r}; {fix}.")
+    return units.loss(parsed)
 
 
 def _column(rows: Batch, column: str) -> Any:
     if column not in rows:
         raise TableError(f"audit: expected a column {column}, got {', '.join(list(rows)[:20])}; write one of those.")
     return rows[column]
+
+
+def _value(cell: Any, units: Units) -> float:
+    """Return the number of a cell, also of a percentage or word that `units` read; NaN without one."""
+    number = _number(cell)
+    if number is None and units.parse(str(cell)) is not None:
+        number = parse_cell(str(cell)).number
+    return math.nan if number is None else number
 
 
 def _number(cell: Any) -> float | None:
