@@ -465,6 +465,67 @@ def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
     assert ", or leave out the column with ignore=['q']." in stream
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["file", "stream"])
+@pytest.mark.parametrize(
+    ("header", "actions", "note"),
+    [
+        ("id,gpt,claude,cost_gpt,cost_claude", ["claude", "gpt"], "cost_gpt (named like a cost)"),
+        ("id,gpt,claude,seed,delay", ["claude", "gpt"], "seed (named like a label), delay (named like a delay)"),
+        ("id,gpt,claude,x1,date", ["claude", "gpt"], "x1 (named like a feature), date (named like a date)"),
+        (
+            "id,time_gpt,time_claude,time_bard,seed",
+            ["time_bard", "time_claude", "time_gpt"],
+            "seed (named like a label)",
+        ),
+    ],
+)
+def test_certify_ignores_columns_without_actions(
+    stream: bool, header: str, actions: list[str], note: str, tmp_path: Path
+) -> None:
+    path, numbers = tmp_path / "table.csv", np.random.default_rng(0).random((60, 4)).round(3)
+    path.write_text(header + "\n" + "".join(f"q{i},{','.join(map(str, row))}\n" for i, row in enumerate(numbers)))
+    more = ("-", "--rows", 60) if stream else (path,)
+    facts = json.loads(run("certify", *more, "--json", text=path.read_text())[1])
+    assert sorted(one["name"] for one in facts["actions"]) == actions
+    assert note in facts["notes"][0]
+
+
+CERTIFY_REFUSED = {
+    "one action": ("id,a\n1,0\n2,1\n", [], "expected columns of at least two actions, got a among"),
+    "one action and its cost": ("id,a,cost_a\n1,0,1\n2,1,1\n", [], "at least two actions, got a among"),
+    "ignored": ("id,a,b\n1,0,1\n2,1,1\n", ["--ignore", "b"], "at least two actions, got a among"),
+    "long": ("id,model,loss\n1,a,0\n1,b,1\n", ["--ignore", "model"], "column 'model' names the action; write one line"),
+    "other unit": ("id,d,a,b\n1,0,1,0\n2,4,0,1\n", [], "got '4'; repair it, or leave out the column with --ignore d."),
+    "all above": ("id,a,b\n1,70,1\n2,4,90\n", [], "give the range of the numbers: --range LOW,HIGH, or leave out"),
+}
+
+
+@pytest.mark.parametrize("case", CERTIFY_REFUSED)
+def test_certify_rejects_tables_without_two_actions_in_range(case: str, tmp_path: Path) -> None:
+    text, more, sentence = CERTIFY_REFUSED[case]
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    status, said = run("certify", path, *more)
+    assert (status, sentence in said) == (2, True), said
+    if case not in ("other unit", "all above"):
+        assert sentence in run("certify", "-", "--rows", 2, *more, text=text)[1]
+
+
+def test_audit_notes_value_that_is_in_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "words.csv"
+    path.write_text("grade,points\n" + "pass,1\nfail,2\n" * 30)
+    for statement, status, note in (
+        ("share(grade = Pass) >= 0.7", 1, "column grade has 'fail', 'pass'"),
+        ("share(grade != Pass) >= 0.7", 0, "column grade has 'fail', 'pass'"),
+        ("share(points = 3) >= 0.7", 1, "column points has '"),
+    ):
+        found, text = run("audit", path, statement, "--json")
+        assert (found, len(json.loads(text)["notes"])) == (status, 1)
+        assert note in json.loads(text)["notes"][0].replace("'pass', 'fail'", "'fail', 'pass'")
+    for statement in ("share(grade = pass) >= 0.2", "share(grade != fail) >= 0.2", "share(points < 1) <= 0.2"):
+        assert json.loads(run("audit", path, statement, "--json")[1])["notes"] == []
+
+
 @pytest.mark.parametrize("invalid", ["x", "0.5,1"])
 def test_invalid_row_after_the_last_one_needed_is_not_met(invalid: str, tmp_path: Path) -> None:
     """A batch may hold rows that a proof does not need; also a check that only fails for a batch is no error."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tombola._types import Floats
     from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
+    from tombola.readers.names import Kind
     from tombola.readers.units import Units
     from tombola.report.evidence_page import CaptionedChart
 
@@ -99,18 +100,26 @@ def certify(
                 f"--ignore: expected a column among {_join(source.header)}, got {pattern!r}; write one of them."
             )
         ids += [name for name in found if name not in ids]
-    left_out, notes = _not_actions(source, ids)
+    _check_wide(source)
+    left_out, notes = _not_actions(source, ids, "losses" if losses else "scores" if scores else None)
     places = [place for place, name in enumerate(source.header) if name not in {*ids, *left_out}]
     names = [source.header[place] for place in places]
-    if not names:
-        raise ParameterError(f"certify: expected a column for each action, got only ids in {source.source}; add one.")
+    if len(names) < 2:
+        raise ParameterError(
+            f"certify: expected columns of at least two actions, got {_join(names) or 'none'} among the columns "
+            f"{_join(source.header)} of {source.source}; add one, or rename columns that are read as something else."
+        )
     kind, remarks = require_kind(source.source, names, losses=losses, scores=scores)
     units = Units(*parse_range(span), scores=kind == "scores")
     max_distance = within / units.gap(1.0)
+    range_fixes = _range_fixes(source, names, units)
 
     def losses_of(batch: Rows) -> list[list[float]]:
         return [
-            [units.parse_loss(source.source, line, source.header[p], cells[p], can_ignore=True) for p in places]
+            [
+                units.parse_loss(source.source, line, name, cells[place], range_fixes[name], can_ignore=True)
+                for place, name in zip(places, names, strict=True)
+            ]
             for line, cells in batch
         ]
 
@@ -320,9 +329,14 @@ def audit(
     tested = Audit(parsed, population, level, strata=stratum_sizes, history=None if past is None else past.table)
     shown = parsed[:_MAX_FIGURES] if out is not None else []
     running = [RunningMean(one, population, level / len(parsed), strata=stratum_sizes) for one in shown]
-    n_rows = 0
+    n_rows, absent = 0, {one: dict[str, None]() for one in parsed if one.value is not None}
     for batch in sample:
         columns = source.columns(batch)
+        for statement in [*absent]:
+            if statement.has_value(columns):
+                del absent[statement]
+            elif len(absent[statement]) <= _MAX_NAMES:
+                absent[statement].update(dict.fromkeys(cell.strip() for cell in columns[statement.columns[0]]))
         if rows is not None:
             sample.test_order(_quantities(parsed, columns))
         row_strata = [cell.strip() for cell in columns[strata]] if strata else None
@@ -353,9 +367,14 @@ def audit(
         ],
     }
     status = _EXIT_REFUTED if counts["refuted"] else _EXIT_UNDECIDED if counts["undecided"] else 0
+    notes = [
+        f"{statement}: {statement.value!r} is in none of the {plural(n_rows, 'row')} read; column "
+        f"{statement.columns[0]} has {_join([*map(repr, values)])}"
+        for statement, values in absent.items()
+    ]
     _finish(
-        {"rows": n_rows, "level": level, "results": items}, lambda: show_cells(_AUDIT_HEADINGS, cells), source.notes,
-        sample, out, page, status, as_json=as_json,
+        {"rows": n_rows, "level": level, "results": items}, lambda: show_cells(_AUDIT_HEADINGS, cells),
+        [*source.notes, *notes], sample, out, page, status, as_json=as_json,
     )  # fmt: skip
 
 
@@ -428,8 +447,73 @@ def _join(names: "Sequence[str]") -> str:
 # certify
 
 
-def _not_actions(source: RowSource, ids: list[str]) -> tuple[list[str], list[str]]:
-    """Return columns of a file with ids, or that sum up the actions; notes on them.
+def _check_wide(source: RowSource) -> None:
+    """Raise TableError for a long table, in which a column names the action."""
+    import numpy as np
+
+    from tombola.readers.columns import Column, Columns
+    from tombola.readers.long import find_action_column
+    from tombola.readers.options import ReadOptions
+
+    # Only the names of a stream are known.
+    table = source.parsed or Columns(source.source, [Column(name, np.empty(0)) for name in source.header])
+    column = find_action_column(table, ReadOptions())
+    if column is not None:
+        raise TableError(
+            f"{source.source}: expected a wide table, with one column per action, got a long one, whose column "
+            f"{column.name!r} names the action; write one line per row and one column per action, or use tombola rank, "
+            "which reads long tables."
+        )
+
+
+def _range_fixes(source: RowSource, names: list[str], units: "Units") -> dict[str, str]:
+    """Return the fix of a number outside of the range, for each action."""
+    columns = [] if source.parsed is None else [source.parsed.by_name[name] for name in names]
+    outside = [c.name for c in columns if ((c.numbers < units.low) | (c.numbers > units.high)).any()]
+    # A minority of columns outside of the range has another unit; a wider range would hide that.
+    ranges = "" if 0 < 2 * len(outside) < len(names) else "give the range of the numbers: --range LOW,HIGH, or "
+    return {
+        name: f"repair it, {ranges or 'or '}leave out the column with --ignore {shlex.quote(name)}" for name in names
+    }
+
+
+def _other_columns(source: RowSource, ids: list[str], kind: "Kind | None") -> dict[str, str]:
+    """Return columns without the role of an action or of ids, with reasons.
+
+    Those of a file are the ones that describe finds; of a stream only the names are known.
+    """
+    from tombola.readers.names import DELAYS, classify_name
+    from tombola.readers.options import ReadOptions
+    from tombola.readers.wide import read_wide
+
+    free = [name for name in source.header if name not in ids]
+    classes = {name: "delay" if name.lower() in DELAYS else classify_name(name) for name in free}
+    if source.parsed is not None:
+        try:
+            table = read_wide(source.parsed, ReadOptions(kind=kind, ignore=ids))
+        except TableError:
+            # An invalid cell is an error of its row, once that is read.
+            pass
+        else:
+            # Numbers outside of the range are rejected, rather than a column left out because of them.
+            kept = {*ids, *table.value_columns, *table.other_units, table.id_column}
+            return {name: table.ignored.get(name, f"named like a {classes[name]}") for name in free if name not in kept}
+    likely = [name for name, one in classes.items() if one in ("loss", "score", "plain")]
+    # Run times alone, or features alone, may be losses.
+    tier = next((one for one in ("cost", "feature") if list(classes.values()).count(one) > 1), None)
+    if len(likely) < 2 and tier is not None:
+        likely = [name for name, one in classes.items() if one == tier]
+    return {
+        name: f"not named like a {tier}" if one in ("loss", "score", "plain") else f"named like a {one}"
+        for name, one in classes.items()
+        if name not in likely
+    }
+
+
+def _not_actions(source: RowSource, ids: list[str], kind: "Kind | None") -> tuple[list[str], list[str]]:
+    """Return columns with ids, named unlike actions, or that sum them up; notes on them.
+
+    Names are all that is known of a stream; the columns of a file are tested, too.
 
     ids: names of columns that are not actions, by name or option.
     """
@@ -437,18 +521,20 @@ def _not_actions(source: RowSource, ids: list[str]) -> tuple[list[str], list[str
     from tombola.readers.names import is_summary_name
     from tombola.readers.wide import find_ids
 
+    others = _other_columns(source, ids, kind)
     if source.parsed is None:
-        return [], []
-    free = [column for column in source.parsed.columns if column.name not in ids]
+        return [*others], [f"ignored columns: {_ignored_text(others)}"] if others else []
+    free = [column for column in source.parsed.columns if column.name not in {*ids, *others}]
     # At least two actions must be left, as in describe.
     found = find_ids(source.parsed, free, {}) if len(free) > 2 else None
     # A column of whole numbers may be an action; only text is surely none.
     texts = [found.name] if found is not None and found.n_numbers == 0 else []
     summaries, questions = summary_columns([column for column in free if column.name not in texts])
+    ignored = others | summaries
     notes = [f"ids from column {name!r}" for name in texts]
-    notes += [f"ignored columns: {_ignored_text(summaries)}"] if summaries else []
+    notes += [f"ignored columns: {_ignored_text(ignored)}"] if ignored else []
     # Numbers alone often agree by chance if few rows have been read, as in a sample.
-    return [*texts, *summaries], [*notes, *(text for name, text in questions.items() if is_summary_name(name))]
+    return [*texts, *ignored], [*notes, *(text for name, text in questions.items() if is_summary_name(name))]
 
 
 def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, Any]:
