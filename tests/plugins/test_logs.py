@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace as Of
 
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 from tombola._formatting import cli_style
 from tombola.cli.race import app
 from tombola.errors import TableError
-from tombola.plugins.logs import direction_of_metric, read_logs
+from tombola.plugins.logs import answers_of_log, direction_of_metric, pool_of, read_logs
 
 
 def lm_eval(folder: Path, name: str, values: list[float]) -> Path:
@@ -48,6 +49,21 @@ def test_named_score_of_promptfoo_is_a_loss_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"results": [{"provider": "x", "score": 1, "namedScores": {"cer": 0.25, "f1": 0.75}}]}))
     assert [read_logs([path], metric).losses.item() for metric in ("cer", "f1", None)] == [0.25, 0.25, 0]
+
+
+def test_scores_of_inspect_ai_have_the_direction_of_their_name() -> None:
+    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
+    scores = {name: Of(value=value) for name, value in (("brier", 0.25), ("mine", "C"), ("vague", 0.5), ("f1", {}))}
+    log = Of(location="x.eval", samples=[Of(id=1, scores=scores)], eval=Of(model="m"))
+    for name, loss in (("brier", 0.25), ("mine", 0)):
+        assert pool_of(answers_of_log(log, name), "log").losses.item() == loss
+    for metric, reason in (
+        (None, "got brier, mine, vague and f1; write TOMBOLA_RANKS=brier"),
+        ("vague", "got 'vague'"),
+        ("f1", "expected a number as f1, got several"),
+    ):
+        with pytest.raises(TableError, match=reason):
+            list(answers_of_log(log, metric))
 
 
 DIRECTIONS = {
