@@ -457,6 +457,8 @@ def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
     status, text = run("certify", path)
     assert (status, "note: columns read as ids, by name: question_id" in text) == (0, True)
     assert text.index("a  ") < text.index("b  ")
+    path.write_text("\n".join(["id,a,b,c", *(f"{row},1" for row in rows)]))
+    assert "note: columns read as ids, by name: id\n" in run("certify", path, "--ignore", "c")[1]
     path.write_text("\n".join(["q,a,b", *rows]))
     status, text = run("certify", path, "--scores")
     assert (status, "note: ids from column 'q'" in text) == (0, True)

@@ -92,7 +92,8 @@ def certify(
         # The interval of a mean is the same for losses and scores.
         units = Units(*parse_range(span), scores)
         _certify_mean(source, _PastRows(history, source), rows, within, level, units, seed, out, as_json=as_json)
-    ids = [name for name in source.header if is_id_name(name)]
+    named = [name for name in source.header if is_id_name(name)]
+    ids = [*named]
     for pattern in split_commas(ignore):
         found = matching(source.header, pattern)
         if not found:
@@ -142,7 +143,7 @@ def certify(
         **_certificate_facts(certificate, units), "forecast": None if proved else certificate.forecast(max_distance),
     }  # fmt: skip
     page = _certificate_page(facts, units, path) if out is not None else {}
-    notes = [*notes, *([f"columns read as ids, by name: {', '.join(ids)}"] if ids else [])]
+    notes = [*notes, *([f"columns read as ids, by name: {', '.join(named)}"] if named else [])]
     _finish(
         facts, lambda: _show_certificate(facts, remarks), [*source.notes, *notes], sample, out, page,
         0 if proved else _EXIT_UNDECIDED, as_json=as_json,
