@@ -183,7 +183,9 @@ def test_several_scores_of_long_tables_are_metrics(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     lines = [f"{name},r{i},{right},{price}" for name, right, price in (("a", 1, 0.9), ("b", 0, 0.1)) for i in range(30)]
     path.write_text("\n".join(["candidate,row,accuracy,price", *lines]))
-    facts = json.loads(run(path, "--metric", "accuracy,price", "--lower", "price", "--json"))
+    options = ["--metric", "accuracy,price", "--json"]
+    facts = json.loads(run(path, *options, "--lower", "price"))
+    assert json.loads(run(path, *options)) == facts, "the name states the direction"
     best = {name: one["readings"][0]["candidates"][0] for name, one in facts["metrics"].items()}
     assert {name: (one["candidate"], one["mean"]) for name, one in best.items()} == {
         "accuracy": ("a", 1.0),

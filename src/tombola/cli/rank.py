@@ -209,7 +209,6 @@ def _read_metric_tables(
 def _read_metric_logs(files: list[str], metric: str, clusters: str) -> dict[str, dict[str, Any]]:
     """Read several scores of the same logs, one table each."""
     pools = {name: _read_logs(files, name, clusters) for name in parse_names(metric)}
-    # A column named loss is read as a loss, every other score as a score.
     return {
         name: {"table": pool.losses if _is_loss(name) else 1.0 - pool.losses, "names": pool.actions}
         for name, pool in pools.items()
@@ -217,7 +216,10 @@ def _read_metric_logs(files: list[str], metric: str, clusters: str) -> dict[str,
 
 
 def _is_loss(metric: str) -> bool:
-    return metric.lower() == "loss"
+    """Return whether `read_logs` reads this metric as a loss."""
+    from tombola.plugins.logs import direction_of_metric
+
+    return direction_of_metric(metric, "--metric") == "losses"
 
 
 def _metric_directions(

@@ -6,7 +6,6 @@ promptfoo    results JSON; a candidate is a provider, with its prompt if there a
 long CSV     one line per answer: columns candidate, row, and score or loss
 
 The name of a metric states its direction: brier_score is a loss, acc a score. Other names are rejected.
-In a long CSV only the column loss is a loss.
 """
 
 import json
@@ -297,7 +296,7 @@ def _long(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
             f"{path}: expected columns candidate, row, and {metric or 'score or loss'}, got "
             f"{join_names(header) or 'none'}; name them so."
         )
-    kind: Kind = "losses" if value == "loss" else "scores"
+    kind = direction_of_metric(value, str(path))
     for line, cells in rows:
         try:
             number = float(cells[columns[value]])
