@@ -119,5 +119,7 @@ def test_other_candidates_and_options_are_rejected(tmp_path: Path) -> None:
         ran = CliRunner().invoke(app, [*command, "--level", "0.1"])
         assert isinstance(ran.exception, ParameterError)
         assert "options of the race" in str(ran.exception)
-    ran = CliRunner().invoke(app, ["race", "run", "rows.txt", "--losses", *both])
+    rows = tmp_path / "rows.txt"
+    rows.write_text("r1\nr2\n")
+    ran = CliRunner().invoke(app, ["race", "run", str(rows), "--losses", *both])
     assert "--file my.race" in str(ran.exception)
