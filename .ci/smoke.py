@@ -2,8 +2,8 @@
 
     python .ci/smoke.py dist [--python python3.13] [--constraints lower.txt]
 
-The wheel is tried in full, also where neither the package nor a home directory is writable. Then the sdist replaces it
-and must give the same answers.
+The wheel is tried in full, also where neither the package nor a home directory is writable. Then
+the sdist replaces it and must give the same answers.
 """
 
 import argparse
@@ -38,7 +38,10 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--constraints", type=Path, default=ROOT / "constraints.txt")
     options = parser.parse_args()
-    (wheel,), (sdist,) = options.dist.resolve().glob("*.whl"), options.dist.resolve().glob("*.tar.gz")
+    (wheel,), (sdist,) = (
+        options.dist.resolve().glob("*.whl"),
+        options.dist.resolve().glob("*.tar.gz"),
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -61,17 +64,37 @@ class Environment:
 
     def install(self, *what: str) -> None:
         """Install by pip."""
-        self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", *what)
+        self.run(
+            "python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-compile",
+            *what,
+        )
 
     def run(self, program: str, *arguments: str, status: int = 0, **more: object) -> str:
         """Run a program of the environment and return its output."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NUMBA"))}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "NUMBA"))
+        }
         environment.update(more.pop("environment", {}))  # type: ignore[call-overload]
         done = subprocess.run(
             [self.folder / "venv/bin" / program, *arguments],
-            cwd=self.folder, env=environment, text=True, capture_output=True, check=False, **more,  # type: ignore[call-overload]
-        )  # fmt: skip
-        assert done.returncode == status, f"{program} {' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
+            cwd=self.folder,
+            env=environment,
+            text=True,
+            capture_output=True,
+            check=False,
+            **more,  # type: ignore[call-overload]
+        )
+        assert done.returncode == status, (
+            f"{program} {' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
+        )
         return str(done.stdout + done.stderr)
 
 
@@ -81,11 +104,30 @@ def try_commands(here: Environment) -> None:
     (here.folder / "ids.csv").write_text("id\nx\ny\nz\n")
     assert "compare" in here.run("tombola", "--help")
     here.run(
-        "tombola", "compare", "table.csv", "--losses", "--learners", "UCB1", "--repetitions", "3", "--out", "page.html"
+        "tombola",
+        "compare",
+        "table.csv",
+        "--losses",
+        "--learners",
+        "UCB1",
+        "--repetitions",
+        "3",
+        "--out",
+        "page.html",
     )
     assert "</html>" in (here.folder / "page.html").read_text(encoding="utf-8")
     here.run(
-        "tombola", "session", "start", "ids.csv", "--actions", "a,b", "--losses", "--file", "calls.run", "--seed", "1"
+        "tombola",
+        "session",
+        "start",
+        "ids.csv",
+        "--actions",
+        "a,b",
+        "--losses",
+        "--file",
+        "calls.run",
+        "--seed",
+        "1",
     )
     here.run("tombola", "session", "next", "calls.run")
     here.run("tombola", "session", "record", "calls.run", "1", "--loss", "0.5")
@@ -101,9 +143,16 @@ def try_read_only(here: Environment) -> None:
     python = os.path.realpath(here.folder / "venv/bin/python")
     open_to_all = all(folder.stat().st_mode & 0o005 == 0o005 for folder in Path(python).parents)
     if os.name != "posix" or os.getuid() != 0 or not open_to_all:
-        print("not tried as a user without a home: only root can become one, if others may use this Python")
+        print(
+            "not tried as a user without a home: only root can become one, if others may use "
+            "this Python"
+        )
         return
-    nowhere = {"HOME": "/nonexistent", "XDG_CACHE_HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
+    nowhere = {
+        "HOME": "/nonexistent",
+        "XDG_CACHE_HOME": "/nonexistent",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     said = here.run("python", "-c", ANSWERS, str(ROOT), environment=nowhere, user=65534)
     assert said.count("TombolaWarning: compiled code cannot be cached") == 1, said
 

@@ -2,13 +2,15 @@
 
     python benchmarks/advice.py play ../shared/pools runs            play the missing runs
     python benchmarks/advice.py play ../shared/pools runs switching  only one kind of conditions
-    python benchmarks/advice.py ranks ../shared/pools runs           the table in src/tombola/advice/default_learners.py
-    python benchmarks/advice.py check ../shared/pools runs           advice from 40 orders, tested on 40 other orders
+    python benchmarks/advice.py ranks ../shared/pools runs           the table in
+                                                                     src/tombola/advice/default_learners.py
+    python benchmarks/advice.py check ../shared/pools runs           advice from 40 orders, tested
+                                                                     on 40 other orders
 
-The halves are every second table by name. Runs are cached in a folder by table, conditions and seed, but not by the
-version of the code: delete those of a learner that has changed. Each line of `check` has the table, the conditions, the
-advised learner, its regret on other orders, the best default learner there (or a random fixed action), and whether the
-two are tied.
+The halves are every second table by name. Runs are cached in a folder by table, conditions and
+seed, but not by the version of the code: delete those of a learner that has changed. Each line of
+`check` has the table, the conditions, the advised learner, its regret on other orders, the best
+default learner there (or a random fixed action), and whether the two are tied.
 """
 
 import sys
@@ -62,7 +64,11 @@ class Case(NamedTuple):
     @property
     def random_action_loss(self) -> float | None:
         """The loss of a random fixed action; None under a budget."""
-        return None if self.kind == "budget" else float(self.table.pool.means.mean()) * self.table.pool.rows
+        return (
+            None
+            if self.kind == "budget"
+            else float(self.table.pool.means.mean()) * self.table.pool.rows
+        )
 
     def request(self, seed: int) -> CompareRequest:
         """Return the comparison to run.
@@ -75,7 +81,9 @@ class Case(NamedTuple):
         assert pool.costs is not None
         means = pool.costs[:, :, 0].mean(axis=0)
         amount = float(pool.rows * (means.min() + means[pool.best]) / 2)
-        return CompareRequest(Conditions("full"), amounts=(amount,), repetitions=REPETITIONS, seed=seed)
+        return CompareRequest(
+            Conditions("full"), amounts=(amount,), repetitions=REPETITIONS, seed=seed
+        )
 
 
 def read_cases(folder: Path, cache: ResultCache) -> Iterator[Case]:
@@ -127,7 +135,9 @@ def score_advice(case: Case, before: Runs, runs: Runs) -> Score:
     advice = advise(before, case.kind, case.random_action_loss)
     best = runs.ranking()[0]
     least, pool, random_loss = runs.regret(best), case.table.pool, case.random_action_loss
-    random_regret = None if random_loss is None else random_loss - float(pool.means.min()) * pool.rows
+    random_regret = (
+        None if random_loss is None else random_loss - float(pool.means.min()) * pool.rows
+    )
     advised = runs.regret(advice.learner)
     regret, lowest, worse = advised.value, least.value, False
     tied = advice.learner == best or runs.difference(advice.learner, best).low <= 0
@@ -153,14 +163,22 @@ def check(folder: Path, cache: ResultCache) -> None:
             continue
         score = score_advice(case, before, runs)
         halves[case.half].append(score)
-        marks = ("" if score.tied else "   NOT TIED") + ("  WORSE" if score.worse_than_random else "")
+        marks = ("" if score.tied else "   NOT TIED") + (
+            "  WORSE" if score.worse_than_random else ""
+        )
         print(f"{case.name:<22} {case.kind:<12} {score.text}  ratio {score.ratio:.2f}{marks}")
     names = ("where the ranks come from", "the other half", "both")
     for name, scores in zip(names, (*halves, halves[0] + halves[1]), strict=True):
         if scores:
-            tied, worse = np.mean([one.tied for one in scores]), sum(one.worse_than_random for one in scores)
+            tied, worse = (
+                np.mean([one.tied for one in scores]),
+                sum(one.worse_than_random for one in scores),
+            )
             ratio = geometric_mean(one.ratio for one in scores)
-            counts = f"{len(scores)} pairs, best or tied in {tied:.1%}, ratio {ratio:.3f}, worse than blind {worse}"
+            counts = (
+                f"{len(scores)} pairs, best or tied in {tied:.1%}, ratio {ratio:.3f}, "
+                f"worse than blind {worse}"
+            )
             print(f"{name}: {counts}")
 
 

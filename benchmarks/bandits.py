@@ -37,12 +37,18 @@ def random_order(rows: int) -> Order:
 def play_pool(learner: Learner, pool: Pool) -> Any:
     """Play the pool in random order, and return sums, plays and a curve."""
     order, labels, marks = random_order(pool.rows), np.arange(pool.k), log_spaced(pool.rows)
-    return run_learner(learner, pool, order, labels, 0, RngStreams(SEED), marks=marks, per_round=False)[0]
+    return run_learner(
+        learner, pool, order, labels, 0, RngStreams(SEED), marks=marks, per_round=False
+    )[0]
 
 
 def play_in_c(function: Any, learner: Learner, pool: Pool, parameter: float) -> Any:
     """Play the pool in C, with the same order and rng."""
-    rng, order, marks = RngStreams(SEED).learner(learner), random_order(pool.rows), log_spaced(pool.rows)
+    rng, order, marks = (
+        RngStreams(SEED).learner(learner),
+        random_order(pool.rows),
+        log_spaced(pool.rows),
+    )
     return baseline.run(function, pool.losses, order, pool.best, marks, rng, parameter)
 
 
@@ -60,11 +66,16 @@ def against_c() -> list[Row]:
         (TsallisInf(), library.tsallis_inf, 0.0),
     ]
     for learner, function, parameter in loops:
-        ours, theirs = partial(play_pool, learner, pool), partial(play_in_c, function, learner, pool, parameter)
+        ours, theirs = (
+            partial(play_pool, learner, pool),
+            partial(play_in_c, function, learner, pool, parameter),
+        )
         agreement = compare_results(learner, ours(), theirs())
         best = best_times({"tombola": ours, "C": theirs})
         name = f"{type(learner).__name__} {work}"
-        rows.append(slowdown_row(name, best["tombola"] / ROWS, f"C ({agreement})", best["C"] / ROWS, 2))
+        rows.append(
+            slowdown_row(name, best["tombola"] / ROWS, f"C ({agreement})", best["C"] / ROWS, 2)
+        )
     return rows
 
 
@@ -74,11 +85,16 @@ def compare_results(learner: Learner, ours: Any, theirs: Any) -> str:
     A deterministic learner must agree to the bit, a random one within 1 %.
     """
     sums, plays, curve = theirs
-    if all(np.array_equal(a, b) for a, b in ((ours.sums, sums), (ours.plays, plays), (ours.curve, curve))):
+    if all(
+        np.array_equal(a, b)
+        for a, b in ((ours.sums, sums), (ours.plays, plays), (ours.curve, curve))
+    ):
         return "same to the bit"
     error = abs(ours.sums[0] - sums[0]) / sums[0]
     if not isinstance(learner, MixedLearner) or error > 0.01:
-        raise SystemExit(f"{learner!r} differs from baseline.c: {ours.sums} {ours.plays} against {sums} {plays}")
+        raise SystemExit(
+            f"{learner!r} differs from baseline.c: {ours.sums} {ours.plays} against {sums} {plays}"
+        )
     return f"loss within {error:.1g}"
 
 
@@ -94,5 +110,12 @@ def against_peers() -> list[Row]:
         losses = pool.losses[random_order(ROWS)[: peer.rounds]].tolist()
         best = best_times({"tombola": ours, "peer": partial(peer.play, losses)}, turns=5)
         name = f"{peer.algorithm} bandit play, k = {ACTIONS}"
-        rows.append(speedup_row(name, best["tombola"] / ROWS, peer.library, best["peer"] / peer.rounds, peer.target))
-    return rows + [skipped_row(f"bandit play, k = {ACTIONS}", f"{name}: {reason}") for name, reason in missing.items()]
+        rows.append(
+            speedup_row(
+                name, best["tombola"] / ROWS, peer.library, best["peer"] / peer.rounds, peer.target
+            )
+        )
+    return rows + [
+        skipped_row(f"bandit play, k = {ACTIONS}", f"{name}: {reason}")
+        for name, reason in missing.items()
+    ]

@@ -17,7 +17,9 @@ OPTIONS = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
 
 
 def _fields(pointers: tuple[str, ...], integers: tuple[str, ...]) -> list[tuple[str, Any]]:
-    return [(name, ctypes.c_void_p) for name in pointers] + [(name, ctypes.c_int64) for name in integers]
+    return [(name, ctypes.c_void_p) for name in pointers] + [
+        (name, ctypes.c_int64) for name in integers
+    ]
 
 
 class Table(ctypes.Structure):
@@ -34,7 +36,9 @@ class Accumulators(ctypes.Structure):
 
 def compile_library() -> ctypes.CDLL | str:
     """Return the compiled loops, or the reason why they cannot be compiled."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    compiler = (
+        os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    )
     if compiler is None:
         return "no C compiler found (cc, gcc, clang)"
     with tempfile.TemporaryDirectory(prefix="tombola-bench-") as folder:
@@ -45,12 +49,20 @@ def compile_library() -> ctypes.CDLL | str:
         except OSError as error:
             return f"{compiler} could not be run ({error})"
         if done.returncode != 0:
-            return f"{compiler} could not compile baseline.c ({done.stderr.strip().splitlines()[:1]})"
+            return (
+                f"{compiler} could not compile baseline.c ({done.stderr.strip().splitlines()[:1]})"
+            )
         return ctypes.CDLL(str(library))
 
 
 def run(
-    function: Any, losses: Rows, order: Order, best: int, marks: Integers, rng: RngState, parameter: float
+    function: Any,
+    losses: Rows,
+    order: Order,
+    best: int,
+    marks: Integers,
+    rng: RngState,
+    parameter: float,
 ) -> tuple[Floats, Floats, Floats]:
     """Run one loop, and return its sums, plays and curve."""
     rounds, k = order.size, losses.shape[1]

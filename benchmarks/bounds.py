@@ -1,7 +1,7 @@
 """Write docs/theory/bounds.md: bounds of learners and their regret on hard pools.
 
-Run in the project's folder: python benchmarks/bounds.py. Pools, horizons, repetitions and the seed were fixed before
-the first run.
+Run in the project's folder: python benchmarks/bounds.py. Pools, horizons, repetitions and the seed
+were fixed before the first run.
 """
 
 from pathlib import Path
@@ -33,11 +33,25 @@ def _learner(name: str, price: str = "") -> Any:
 FULL = by_name("FollowTheLeader", "Hedge", "HedgeAnytime", "AdaHedge")
 FULL |= {"AdaHedge, kappa 1": AdaHedge(kappa=1.0)} | by_name("FlipFlop")
 BANDIT = by_name(
-    "UCB1", "UCB2", "SuccessiveElimination", "FrugalUCB, price 0", "FrugalUCB, price 1", "Thrifty, price 0",
-    "Thrifty, price 1", "SerflingElimination, price 1", "BernsteinElimination, price 1", "BatchedExp3, price 1",
-    "TsallisSwitching, price 1", "ExploreThenCommit", "Exp3", "TsallisInf",
-)  # fmt: skip
-BANDIT |= {f"OptimisticSimulation of {type(base).__name__}": OptimisticSimulation(base) for base in (UCB1(), UCB2())}
+    "UCB1",
+    "UCB2",
+    "SuccessiveElimination",
+    "FrugalUCB, price 0",
+    "FrugalUCB, price 1",
+    "Thrifty, price 0",
+    "Thrifty, price 1",
+    "SerflingElimination, price 1",
+    "BernsteinElimination, price 1",
+    "BatchedExp3, price 1",
+    "TsallisSwitching, price 1",
+    "ExploreThenCommit",
+    "Exp3",
+    "TsallisInf",
+)
+BANDIT |= {
+    f"OptimisticSimulation of {type(base).__name__}": OptimisticSimulation(base)
+    for base in (UCB1(), UCB2())
+}
 # Simulations play T^2/4 rounds.
 MAX_HORIZONS = {"OptimisticSimulation of UCB1": 2**13, "OptimisticSimulation of UCB2": 2**10}
 
@@ -56,7 +70,14 @@ def hard_pools(T: int, k: int) -> dict[str, Pool]:
     rare[: T // 50, :best] = 1.0
     constant = np.ones((T, k))
     constant[:, best] = 0.0
-    losses = {"ties": ties, "rng": coins, "near": near, "clear": clear, "rare": rare, "constant": constant}
+    losses = {
+        "ties": ties,
+        "rng": coins,
+        "near": near,
+        "clear": clear,
+        "rare": rare,
+        "constant": constant,
+    }
     return {name: Pool(table) for name, table in losses.items()}
 
 
@@ -64,7 +85,12 @@ def largest_regret(name: str, learner: Learner, T: int, k: int, delay: int) -> t
     """Return the largest mean regret over the pools, and the pool."""
     price, regrets = float(name.endswith(PRICE_SUFFIX)), []
     for pool_name, pool in hard_pools(T, k).items():
-        options: Any = {"repetitions": REPETITIONS, "delay": delay, "switching_price": price, "seed": SEED}
+        options: Any = {
+            "repetitions": REPETITIONS,
+            "delay": delay,
+            "switching_price": price,
+            "seed": SEED,
+        }
         runs = compare(pool, {name: learner}, **options)
         regrets.append((float(np.mean(runs.regrets(name, expected=True))), pool_name))
     return max(regrets)

@@ -41,8 +41,8 @@ class Weights(NamedTuple):
 class PrimalDualBwK(BudgetedBanditLearner):
     """PD-BwK (Badanidiyuru, Kleinberg, Slivkins 2013): best reward per price.
 
-    Prices are weights (1 + eps)^(lower cost) with eps = sqrt(ln(d) / B); time is one of the d = m + 1 resources. The
-    confidence radius is sqrt(C v / N) + C / N with C = caution ln(T k (m+1)).
+    Prices are weights (1 + eps)^(lower cost) with eps = sqrt(ln(d) / B); time is one of the d = m +
+    1 resources. The confidence radius is sqrt(C v / N) + C / N with C = caution ln(T k (m+1)).
     """
 
     caution: float = 1.0
@@ -80,10 +80,14 @@ class PrimalDualBwK(BudgetedBanditLearner):
         mix[best] = 1.0
 
     @staticmethod
-    def observe(state: Weights, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: Weights, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         resources = state.weights.size - 1
         for j in range(resources):
-            state.weights[j] *= (1.0 + state.step) ** lower_bound(state, state.costs[action, j], action)
+            state.weights[j] *= (1.0 + state.step) ** lower_bound(
+                state, state.costs[action, j], action
+            )
         state.weights[resources] *= (1.0 + state.step) ** state.rate
         largest = 0.0
         for j in range(resources + 1):
@@ -125,7 +129,9 @@ class PlannerState(NamedTuple):
 def new_state(growth: float, first: float, terms: BudgetTerms) -> PlannerState:
     """Return the state before the first round."""
     values = new_answer_state(terms, growth)._asdict()
-    return PlannerState(first=first, **{name: values[name] for name in PlannerState._fields if name in values})
+    return PlannerState(
+        first=first, **{name: values[name] for name in PlannerState._fields if name in values}
+    )
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,9 @@ class Planner(BudgetedBanditLearner):
         write_planned_mix(state, mix)
 
     @staticmethod
-    def observe(state: PlannerState, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: PlannerState, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
@@ -169,17 +177,23 @@ class EpsilonFirstLP(Planner):
             state.following[0] = state.answered[0] + 1
             return
         rewards = np.where(state.seen > 0, 1.0 - state.means, 0.0)
-        solve(state, np.minimum(rewards, state.ceilings), state.costs, left / rest, np.flatnonzero(fits))
+        solve(
+            state,
+            np.minimum(rewards, state.ceilings),
+            state.costs,
+            left / rest,
+            np.flatnonzero(fits),
+        )
 
 
 @dataclass(frozen=True)
 class Oracle(Planner):
     """Learner that knows all means and deviations, but not which action has which.
 
-    Each action has a posterior over the k types, with normal likelihoods; that types are distinct is not used. Once
-    every action was tried, the LP has the posterior means, plus the posterior deviation for the reward. The best play
-    with this knowledge may be better. `types` has (loss, its deviation, cost, its deviation) of each type, costs in
-    units of the budget.
+    Each action has a posterior over the k types, with normal likelihoods; that types are distinct
+    is not used. Once every action was tried, the LP has the posterior means, plus the posterior
+    deviation for the reward. The best play with this knowledge may be better. `types` has (loss,
+    its deviation, cost, its deviation) of each type, costs in units of the budget.
     """
 
     types: tuple[tuple[float, ...], ...] = ()
@@ -193,8 +207,12 @@ class Oracle(Planner):
         real = state.ceilings > 0
         n = state.seen[real][:, None]
         distance = n * ((state.means[real][:, None] - loss) / np.maximum(loss_sd, 0.02)) ** 2
-        distance += n * ((state.costs[real, :1] - cost) / np.maximum(cost_sd, 0.02 * cost + 1e-6)) ** 2
-        logs = -0.5 * distance - n * np.log(np.maximum(loss_sd, 0.02) * np.maximum(cost_sd, 0.02 * cost + 1e-6))
+        distance += (
+            n * ((state.costs[real, :1] - cost) / np.maximum(cost_sd, 0.02 * cost + 1e-6)) ** 2
+        )
+        logs = -0.5 * distance - n * np.log(
+            np.maximum(loss_sd, 0.02) * np.maximum(cost_sd, 0.02 * cost + 1e-6)
+        )
         probabilities = np.exp(logs - logs.max(axis=1, keepdims=True))
         probabilities /= probabilities.sum(axis=1, keepdims=True)
         rewards, costs = np.zeros(real.size), np.zeros((real.size, 1))

@@ -1,12 +1,14 @@
 """Shares of T OPT under budgets: `benchmarks/budgets.py FOLDER [ORDERS [NAMES]]`.
 
-`benchmarks/budgets.py FOLDER ORDERS NAMES target` sets the loss of each optimum as the target and prints spending.
-`benchmarks/budgets.py FOLDER ORDERS NAMES thrifty SEED` plays ThriftyLP alone, with another seed than 1.
+`benchmarks/budgets.py FOLDER ORDERS NAMES target` sets the loss of each optimum as the target and
+prints spending. `benchmarks/budgets.py FOLDER ORDERS NAMES thrifty SEED` plays ThriftyLP alone,
+with another seed than 1.
 
-FOLDER holds NAME.npz files with arrays `loss` and `cost`. The budget is 25, 50 and 75 % of the cost of the best action
-on all rows. All learners play the same 40 orders, sampled. `fixed` is the mean reward of the best single action whose
-mean cost fits; `oracle` knows all means, but not which action has which. ThriftyLP was tuned only on the pools marked
-with a star. The last two lines of a pool have a delay, and a price of switches.
+FOLDER holds NAME.npz files with arrays `loss` and `cost`. The budget is 25, 50 and 75 % of the cost
+of the best action on all rows. All learners play the same 40 orders, sampled. `fixed` is the mean
+reward of the best single action whose mean cost fits; `oracle` knows all means, but not which
+action has which. ThriftyLP was tuned only on the pools marked with a star. The last two lines of a
+pool have a delay, and a price of switches.
 """
 
 import sys
@@ -26,9 +28,14 @@ from tombola.engine.loop import LOSS, SPENT
 from tombola.learners import EmpiricalLP, OptimisticLP, ThriftyLP
 
 NAMES = (
-    "swebench_bash", "alpacaeval_v2", "routellm_gsm8k", "routellm_mmlu", "frugalml_rafdb", "frugalml_yelp",
+    "swebench_bash",
+    "alpacaeval_v2",
+    "routellm_gsm8k",
+    "routellm_mmlu",
+    "frugalml_rafdb",
+    "frugalml_yelp",
     "frugalml_command",
-)  # fmt: skip
+)
 TUNED = ("routellm_gsm8k", "frugalml_command", "swebench_bash", "alpacaeval_v2", "frugalml_rafdb")
 SHARES = (0.25, 0.5, 0.75)
 
@@ -36,7 +43,9 @@ SHARES = (0.25, 0.5, 0.75)
 def read_pool(folder: Path, name: str) -> Pool:
     """Return a pool with its costs."""
     with np.load(folder / f"{name}.npz") as arrays:
-        return Pool(arrays["loss"].astype(np.float64), costs=arrays["cost"].astype(np.float64)[:, :, None])
+        return Pool(
+            arrays["loss"].astype(np.float64), costs=arrays["cost"].astype(np.float64)[:, :, None]
+        )
 
 
 def budget_for(pool: Pool, share: float) -> Budget:
@@ -76,7 +85,9 @@ def fixed_reward(pool: Pool, budget: Budget) -> float:
     return float(((1.0 - pool.means)[fits]).max(initial=0.0)) * pool.rows
 
 
-def line(pool: Pool, share: float, orders: int, names: Sequence[str] = (), seed: int = 1, **options: Any) -> str:
+def line(
+    pool: Pool, share: float, orders: int, names: Sequence[str] = (), seed: int = 1, **options: Any
+) -> str:
     """Return the shares of T OPT of the named learners, or of all."""
     budget = budget_for(pool, share)
     best = optimum(pool, budget).value * pool.rows
@@ -87,7 +98,10 @@ def line(pool: Pool, share: float, orders: int, names: Sequence[str] = (), seed:
     for name in learners:
         regrets = 100 * runs.regrets(name) / best
         found.append(f"{name} {100 - regrets.mean():.1f}±{standard_error(regrets):.1f}")
-    return f"{share:.0%}: T OPT {best:.0f}; fixed {100 * fixed_reward(pool, budget) / best:.1f}; " + "; ".join(found)
+    return (
+        f"{share:.0%}: T OPT {best:.0f}; fixed {100 * fixed_reward(pool, budget) / best:.1f}; "
+        + "; ".join(found)
+    )
 
 
 def target_line(pool: Pool, share: float, orders: int) -> str:
@@ -125,7 +139,10 @@ def main() -> None:
         if not sys.argv[4:]:
             two = ("EmpiricalLP (rows)", "ThriftyLP")
             print(f"  a delay of 20 rounds, {line(pool, 0.5, orders, two, delay=20)}", flush=True)
-            print(f"  a switch costs .1, {line(pool, 0.5, orders, two, switching_price=0.1)}", flush=True)
+            print(
+                f"  a switch costs .1, {line(pool, 0.5, orders, two, switching_price=0.1)}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -32,15 +32,30 @@ def play_erm(rows: int) -> Trace:
 def erm_rounds() -> list[Row]:
     """Time plays against a limit and against refits, and rounds of a session."""
     play_erm(PEER_ROWS)
-    best = best_times({"long": partial(play_erm, ROWS), "short": partial(play_erm, PEER_ROWS)}, turns=5)
+    best = best_times(
+        {"long": partial(play_erm, ROWS), "short": partial(play_erm, PEER_ROWS)}, turns=5
+    )
     work, per_second = "ERM over thresholds, T = {:.0e}", ROWS / best["long"]
-    rows = [limit_row(work.format(ROWS), best["long"], 2.0, "s", f"{per_second:,.0f} rounds a second, all of it")]
+    rows = [
+        limit_row(
+            work.format(ROWS),
+            best["long"],
+            2.0,
+            "s",
+            f"{per_second:,.0f} rounds a second, all of it",
+        )
+    ]
     try:
         peer = ("scikit-learn stump, refitted", refit_seconds(), 1000)
         rows.append(speedup_row(work.format(PEER_ROWS), best["short"] / PEER_ROWS, *peer))
     except ImportError as error:
         rows.append(skipped_row(work.format(PEER_ROWS), f"scikit-learn: {error}"))
-    return [*rows, limit_row("Session predict + observe, ERM over thresholds", 1e6 * session_seconds(), None, "us")]
+    return [
+        *rows,
+        limit_row(
+            "Session predict + observe, ERM over thresholds", 1e6 * session_seconds(), None, "us"
+        ),
+    ]
 
 
 def refit_seconds() -> float:
@@ -49,7 +64,9 @@ def refit_seconds() -> float:
     pool, half = labelled_pool(PEER_ROWS), PEER_ROWS // 2
 
     def refit() -> None:
-        stump = tree.DecisionTreeClassifier(max_depth=1).fit(pool.features[:half], pool.labels[:half])
+        stump = tree.DecisionTreeClassifier(max_depth=1).fit(
+            pool.features[:half], pool.labels[:half]
+        )
         stump.predict(pool.features[half : half + 1])
 
     return best_times({"refit": refit}, REFITS)["refit"]

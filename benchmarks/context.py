@@ -1,14 +1,20 @@
 """Routing by features on real tables: regret, budgets, delays, speed and memory.
 
-    python benchmarks/context.py full POOLS --orders 10      share of the gap, rows against the safe learner
-    python benchmarks/context.py delay POOLS --orders 10     the same with feedback 50 and 200 rows late
-    python benchmarks/context.py hostile POOLS --orders 10   rows lost by hostile models (PYTHONPATH=tests)
-    python benchmarks/context.py budget POOLS --orders 5     share from the best fixed mix to the best choice per row
+    python benchmarks/context.py full POOLS --orders 10      share of the gap, rows against the safe
+                                                             learner
+    python benchmarks/context.py delay POOLS --orders 10     the same with feedback 50 and 200 rows
+                                                             late
+    python benchmarks/context.py hostile POOLS --orders 10   rows lost by hostile models
+                                                             (PYTHONPATH=tests)
+    python benchmarks/context.py budget POOLS --orders 5     share from the best fixed mix to the
+                                                             best choice per row
     python benchmarks/context.py bandit POOLS --orders 8     bandit feedback
-    python benchmarks/context.py speed POOLS                 time per row and per live decision, memory at 40,000 rows
+    python benchmarks/context.py speed POOLS                 time per row and per live decision,
+                                                             memory at 40,000 rows
 
-POOLS is a folder of tables as .npz with `loss`, `X` and, for budgets, `cost`. "share" is (best fixed action - learner)
-/ (best fixed action - best action of every row), in per cent, over the whole list, averaged over the guard's draws.
+POOLS is a folder of tables as .npz with `loss`, `X` and, for budgets, `cost`. "share" is (best
+fixed action - learner) / (best fixed action - best action of every row), in per cent, over the
+whole list, averaged over the guard's draws.
 """
 
 import argparse
@@ -28,15 +34,31 @@ from tombola.learners import EmpiricalLP, Thrifty
 from tombola.policies import LinearIndex, Routed, RoutedLP
 
 TABLES = (
-    "aslib_asp_potassco", "aslib_graphs_2015", "aslib_qbf_2014", "aslib_sat11_indu", "aslib_sat12_indu",
-    "frugalml_command", "frugalml_rafdb", "frugalml_yelp", "m3_forecasts", "routellm_gsm8k", "routellm_mmlu",
-    "alpacaeval_v2", "swebench_bash",
-)  # fmt: skip
+    "aslib_asp_potassco",
+    "aslib_graphs_2015",
+    "aslib_qbf_2014",
+    "aslib_sat11_indu",
+    "aslib_sat12_indu",
+    "frugalml_command",
+    "frugalml_rafdb",
+    "frugalml_yelp",
+    "m3_forecasts",
+    "routellm_gsm8k",
+    "routellm_mmlu",
+    "alpacaeval_v2",
+    "swebench_bash",
+)
 DELAYED = ("aslib_asp_potassco", "aslib_qbf_2014")
 BUDGETED = (
-    "bank_calls", "frugalml_yelp", "frugalml_command", "frugalml_rafdb", "routellm_mmlu", "alpacaeval_v2",
-    "routellm_gsm8k", "swebench_bash",
-)  # fmt: skip
+    "bank_calls",
+    "frugalml_yelp",
+    "frugalml_command",
+    "frugalml_rafdb",
+    "routellm_mmlu",
+    "alpacaeval_v2",
+    "routellm_gsm8k",
+    "swebench_bash",
+)
 # Largest numbers of rows.
 MAX_ROWS, BUDGET_ROWS, BANDIT_ROWS = 40_000, 5_000, 3_000
 BUDGET_SHARES = (0.1, 0.3, 0.6)
@@ -60,7 +82,8 @@ def share(pool: Pool, loss: float) -> float:
 def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ...] = (0,)) -> None:
     """Print shares, and the largest excess of Routed over the safe learner in rows."""
     print(
-        f"{'table':22} {'delay':>5} {'guarded':>8} {'+-':>5} {'router':>8} {'safe':>8} {'rows worse':>10} "
+        f"{'table':22} {'delay':>5} {'guarded':>8} {'+-':>5} {'router':>8} {'safe':>8} "
+        f"{'rows worse':>10} "
         f"{'ms a row':>8}   {orders} orders"
     )
     for name in names:
@@ -69,14 +92,18 @@ def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ..
             began = time.process_time()
             traces = [Routed().play(pool, delay=delay, seed=seed) for seed in range(orders)]
             ms = 1e3 * (time.process_time() - began) / orders / pool.rows
-            shares = np.array([
-                [share(pool, x) for x in (one.expected_loss, one.router_loss, one.safe_loss)] for one in traces
-            ])  # fmt: skip
+            shares = np.array(
+                [
+                    [share(pool, x) for x in (one.expected_loss, one.router_loss, one.safe_loss)]
+                    for one in traces
+                ]
+            )
             guarded, router, safe = shares.mean(axis=0)
             error = standard_error(shares[:, 0])
             worse = max(one.expected_loss - one.safe_loss for one in traces)
             print(
-                f"{name:22} {delay:5} {guarded:8.2f} {error:5.2f} {router:8.2f} {safe:8.2f} {worse:10.2f} {ms:8.2f}",
+                f"{name:22} {delay:5} {guarded:8.2f} {error:5.2f} {router:8.2f} {safe:8.2f} "
+                f"{worse:10.2f} {ms:8.2f}",
                 flush=True,
             )
 
@@ -85,7 +112,10 @@ def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
     """Print the largest excess of Routed with hostile models over the safe learner."""
     from hostile_models import KINDS, HostileModel
 
-    print(f"{'table':22} {' '.join(f'{kind:>14}' for kind in KINDS)}   {orders} orders, risk {Routed().risk:g}")
+    print(
+        f"{'table':22} {' '.join(f'{kind:>14}' for kind in KINDS)}   {orders} orders, risk "
+        f"{Routed().risk:g}"
+    )
     for name in names:
         pool = read_pool(pools, name, MAX_ROWS)
         worst = []
@@ -99,7 +129,8 @@ def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
 def one_price_loss(losses: Any, costs: Any, rate: float) -> float:
     """Return the least mean loss of argmin(loss + price * cost) within the rate.
 
-    With equal costs in all rows it may leave much of the budget unspent, and then exceeds `best_per_row`.
+    With equal costs in all rows it may leave much of the budget unspent, and then exceeds
+    `best_per_row`.
     """
     index, least = np.arange(len(losses)), 1.0
     for price in np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 600) / costs.max()]):
@@ -112,9 +143,13 @@ def one_price_loss(losses: Any, costs: Any, rate: float) -> float:
 def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
     """Print losses under budgets, and the share of the gap to the best per row.
 
-    Two comparators per row: the exact one (a linear program over all rows), and the best single price.
+    Two comparators per row: the exact one (a linear program over all rows), and the best single
+    price.
     """
-    print(f"{'table':18} budget  mix   EmpLP  routed  share exact / one price  overspent   {orders} orders")
+    print(
+        f"{'table':18} budget  mix   EmpLP  routed  share exact / one price  overspent   "
+        f"{orders} orders"
+    )
     for name in names:
         for part in BUDGET_SHARES:
             figures, overspent = [], 0
@@ -129,16 +164,23 @@ def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
                 # The null action has loss 1 and cost 0.
                 losses = np.column_stack([pool.losses, np.ones(pool.rows)])
                 priced = one_price_loss(losses, np.pad(costs, ((0, 0), (0, 1))), amount / pool.rows)
-                figures.append((
-                    1 - optimum(pool, limits).value, plain.loss / pool.rows, routed.loss / pool.rows,
-                    best_per_row(pool, limits), priced,
-                ))  # fmt: skip
+                figures.append(
+                    (
+                        1 - optimum(pool, limits).value,
+                        plain.loss / pool.rows,
+                        routed.loss / pool.rows,
+                        best_per_row(pool, limits),
+                        priced,
+                    )
+                )
             mix, lp, loss, exact, priced = np.mean(figures, axis=0)
             shares = [100 * (mix - loss) / (mix - oracle) for oracle in (exact, priced)]
             print(
-                f"{name:18} {part:4.0%}  {mix:.4f} {lp:.4f} {loss:.4f}  {shares[0]:5.1f} / {shares[1]:5.1f}"
-                f"  {overspent:5}", flush=True,
-            )  # fmt: skip
+                f"{name:18} {part:4.0%}  {mix:.4f} {lp:.4f} {loss:.4f}  {shares[0]:5.1f} / "
+                f"{shares[1]:5.1f}"
+                f"  {overspent:5}",
+                flush=True,
+            )
 
 
 def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
@@ -148,7 +190,9 @@ def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
     for name in names:
         pool = read_pool(pools, name, BANDIT_ROWS)
         index = [share(pool, LinearIndex().play(pool, seed=seed).loss) for seed in range(orders)]
-        plain = [share(pool, play(Thrifty(price=1.0), pool, seed=seed).loss) for seed in range(orders)]
+        plain = [
+            share(pool, play(Thrifty(price=1.0), pool, seed=seed).loss) for seed in range(orders)
+        ]
         means.append((np.mean(index), np.mean(plain)))
         error = standard_error(index)
         print(f"{name:22} {means[-1][0]:11.1f} {error:5.1f} {means[-1][1]:8.1f}", flush=True)
@@ -162,10 +206,16 @@ def speed(pools: Path) -> None:
         Routed().play(read_pool(pools, name, 200), seed=0)  # compile
         began = time.process_time()
         Routed().play(pool, seed=0)
-        print(f"{name}: {1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row, {pool.rows} rows")
+        print(
+            f"{name}: {1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row, "
+            f"{pool.rows} rows"
+        )
     pool = read_pool(pools, "aslib_asp_potassco", 900)
     features, losses = np.asarray(pool.features), np.asarray(pool.losses)
-    for label, router in (("50 trees", Routed(models=Routed().models[:1])), ("default models", Routed())):
+    for label, router in (
+        ("50 trees", Routed(models=Routed().models[:1])),
+        ("default models", Routed()),
+    ):
         session = Session(router, pool.k, pool.rows, features=features.shape[1], seed=0)
         times = []
         for row, loss in zip(features, losses, strict=True):
@@ -182,7 +232,8 @@ def speed(pools: Path) -> None:
     Routed().play(pool, seed=0)
     after_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
-        f"frugalml_command, {pool.rows} rows: {1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row; "
+        f"frugalml_command, {pool.rows} rows: "
+        f"{1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row; "
         f"peak memory {after_kb / 1024:.0f} MB, {before_kb / 1024:.0f} MB before"
     )
 
@@ -197,7 +248,9 @@ PARTS: dict[str, tuple[Callable[[Path, int, tuple[str, ...]], None], tuple[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=[*PARTS, "speed"])
     parser.add_argument("pools", type=Path)
     parser.add_argument("--orders", type=int, default=3)

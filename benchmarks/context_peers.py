@@ -2,12 +2,15 @@
 
     python benchmarks/context_peers.py POOLS --orders 5 [--rows 1000] [--tables a,b]
 
-Run it in an environment with vowpalwabbit, contextualbandits, river and asf; a missing library is skipped.
+Run it in an environment with vowpalwabbit, contextualbandits, river and asf; a missing library is
+skipped.
 
-share             (best fixed action - learner) / (best fixed action - best action of each row), in per cent, all rows
+share             (best fixed action - learner) / (best fixed action - best action of each row), in
+                  per cent, all rows
 bandit feedback   the loss of the action played; full rows: all losses of a row
 asf               offline and cross-validated, for reference only
-mean loss         with costs: RoutedLP, the best fixed mix and EmpiricalLP with 30 % of the cost of the best action
+mean loss         with costs: RoutedLP, the best fixed mix and EmpiricalLP with 30 % of the cost of
+                  the best action
 """
 
 import argparse
@@ -30,12 +33,20 @@ from tombola.policies import LinearIndex, Routed, RoutedLP, Trees
 from tombola.policies.models import actions_of, fit_models
 
 TABLES = (
-    "aslib_asp_potassco", "aslib_graphs_2015", "frugalml_command", "frugalml_rafdb", "frugalml_yelp", "routellm_mmlu",
-)  # fmt: skip
+    "aslib_asp_potassco",
+    "aslib_graphs_2015",
+    "frugalml_command",
+    "frugalml_rafdb",
+    "frugalml_yelp",
+    "routellm_mmlu",
+)
 VOWPAL_WABBIT = {
-    "squarecb": "--squarecb --gamma_scale 10", "epsilon": "--epsilon 0.05", "regcbopt": "--regcb --regcbopt",
-    "cover": "--cover 3", "bag": "--bag 5",
-}  # fmt: skip
+    "squarecb": "--squarecb --gamma_scale 10",
+    "epsilon": "--epsilon 0.05",
+    "regcbopt": "--regcb --regcbopt",
+    "cover": "--cover 3",
+    "bag": "--bag 5",
+}
 BUDGET_SHARE = 0.3
 # asf fits a forest for each pair of actions and each fold: few trees, to end within minutes.
 ASF_FOLDS, ASF_TREES = 5, 20
@@ -60,7 +71,7 @@ def vowpal_wabbit(options: str) -> Peer:
         k, total = losses.shape[1], 0.0
         worker = vowpalwabbit.Workspace(
             f"--cb_explore_adf {options} -q sa --cb_type mtr --quiet --random_seed {seed + 1}"
-        )  # fmt: skip
+        )
         rng = np.random.default_rng(seed)
         for row, x in zip(losses, features, strict=True):
             shared = "shared |s " + " ".join(f"{i}:{v:.5g}" for i, v in enumerate(x) if v)
@@ -83,7 +94,9 @@ def contextual_bandits(name: str) -> Peer:
 
     def run(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
         k, rng = losses.shape[1], np.random.default_rng(seed)
-        policy = getattr(online, name)(LogisticRegression(max_iter=200), nchoices=k, random_state=seed + 1)
+        policy = getattr(online, name)(
+            LogisticRegression(max_iter=200), nchoices=k, random_state=seed + 1
+        )
         actions, end = rng.integers(0, k, len(losses)), 16
         while end < len(losses):
             rewards = 1.0 - losses[np.arange(end), actions[:end]] > rng.random(end)
@@ -116,10 +129,18 @@ def forest(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
     fitted: Any = None
     while start < len(losses):
         block = slice(start, min(end, len(losses)))
-        actions = np.zeros(len(losses[block]), int) if fitted is None else actions_of(fitted.predict(features[block]))
+        actions = (
+            np.zeros(len(losses[block]), int)
+            if fitted is None
+            else actions_of(fitted.predict(features[block]))
+        )
         total += float(losses[block][np.arange(len(actions)), actions].sum())
         start = block.stop
-        fitted = fit_models((Trees(3),), features[:start], losses[:start], seed)[0] if start < len(losses) else None
+        fitted = (
+            fit_models((Trees(3),), features[:start], losses[:start], seed)[0]
+            if start < len(losses)
+            else None
+        )
         end = max(start + 1, int(1.5 * start))
     return total
 
@@ -132,10 +153,14 @@ def asf_offline(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
 
     table, performance = pd.DataFrame(features), pd.DataFrame(losses)
     table.columns, performance.columns = [f"f{i}" for i in table], [f"a{i}" for i in performance]
-    table.index = performance.index = pd.Index([str(i) for i in range(len(losses))])  # asf returns rows by text
+    table.index = performance.index = pd.Index(
+        [str(i) for i in range(len(losses))]
+    )  # asf returns rows by text
     folds, total = np.random.default_rng(seed).permutation(len(losses)) % ASF_FOLDS, 0.0
     for fold in range(ASF_FOLDS):
-        selector = PairwiseClassifier(estimator=RandomForestClassifier(ASF_TREES, random_state=seed))
+        selector = PairwiseClassifier(
+            estimator=RandomForestClassifier(ASF_TREES, random_state=seed)
+        )
         selector.fit(table[folds != fold], performance[folds != fold])
         chosen = selector.predict(table[folds == fold])
         for row, schedule in chosen.items():
@@ -147,7 +172,9 @@ def asf_offline(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
 def installed_peers() -> dict[str, Peer]:
     """Return the installed peers by name."""
     makers: dict[str, Callable[[], Peer]] = {}
-    makers |= {f"VW {name}": partial(vowpal_wabbit, options) for name, options in VOWPAL_WABBIT.items()}
+    makers |= {
+        f"VW {name}": partial(vowpal_wabbit, options) for name, options in VOWPAL_WABBIT.items()
+    }
     for name in ("BootstrappedTS", "AdaptiveGreedy"):
         makers[f"contextualbandits {name}"] = partial(contextual_bandits, name)
     makers["river LinUCBDisjoint"] = partial(_if_installed, "river.bandit", river_lin_ucb)
@@ -172,38 +199,55 @@ def own_losses(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
     ordered = Pool(losses, features=np.asarray(pool.features)[order])
     routed = Routed().play(ordered, order="given", seed=seed)
     return {
-        "Routed, averaged": routed.expected_loss, "Routed, realised": routed.loss,
+        "Routed, averaged": routed.expected_loss,
+        "Routed, realised": routed.loss,
         "LinearIndex, bandit": LinearIndex().play(ordered, order="given", seed=seed).loss,
         "Thrifty, bandit": float(play(Thrifty(price=1.0), ordered, order="given", seed=seed).loss),
-        "FollowTheLeader, full rows": float(play(FollowTheLeader(), ordered, order="given", seed=seed).loss),
-    }  # fmt: skip
+        "FollowTheLeader, full rows": float(
+            play(FollowTheLeader(), ordered, order="given", seed=seed).loss
+        ),
+    }
 
 
 def losses_at_cost(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
     """Return mean losses of RoutedLP, the best fixed mix and EmpiricalLP at one cost."""
     costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[order]
-    ordered = Pool(np.asarray(pool.losses)[order], costs=costs, features=np.asarray(pool.features)[order])
+    ordered = Pool(
+        np.asarray(pool.losses)[order], costs=costs, features=np.asarray(pool.features)[order]
+    )
     budget = Budget(BUDGET_SHARE * float(costs[:, pool.best].sum()), null="add")
     return {
-        "RoutedLP": RoutedLP().play(ordered, budget=budget, order="given", seed=seed).loss / pool.rows,
+        "RoutedLP": RoutedLP().play(ordered, budget=budget, order="given", seed=seed).loss
+        / pool.rows,
         "best fixed mix": 1 - optimum(ordered, budget).value,
-        "EmpiricalLP": float(play(EmpiricalLP(), ordered, budget=budget, order="given", seed=seed).loss) / pool.rows,
+        "EmpiricalLP": float(
+            play(EmpiricalLP(), ordered, budget=budget, order="given", seed=seed).loss
+        )
+        / pool.rows,
     }
 
 
-def print_table(title: str, found: dict[str, dict[str, list[float]]], names: list[str], digits: int) -> None:
+def print_table(
+    title: str, found: dict[str, dict[str, list[float]]], names: list[str], digits: int
+) -> None:
     """Print mean and standard error over orders as a Markdown table, policies x lists."""
     print(f"\n| {title} | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
     for label, lists in found.items():
         cells = []
         for name in names:
             values = lists.get(name, [])
-            cells.append(f"{np.mean(values):.{digits}f} ± {standard_error(values):.{digits}f}" if values else "")
+            cells.append(
+                f"{np.mean(values):.{digits}f} ± {standard_error(values):.{digits}f}"
+                if values
+                else ""
+            )
         print(f"| {label} | {' | '.join(cells)} |")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("pools", type=Path)
     parser.add_argument("--orders", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1000)
@@ -225,7 +269,10 @@ def main() -> None:
                 try:
                     loss = run(losses[order], scores[order], seed)
                 except Exception as error:  # a peer may fail on a table
-                    print(f"{name}: {label} failed: {str(error).splitlines()[0] if str(error) else error!r}")
+                    print(
+                        f"{name}: {label} failed: "
+                        f"{str(error).splitlines()[0] if str(error) else error!r}"
+                    )
                     continue
                 shares[label][name].append(share(pool, loss))
                 milliseconds[label] = 1e3 * (time.process_time() - began) / pool.rows
@@ -233,7 +280,10 @@ def main() -> None:
                 for label, loss in losses_at_cost(pool, order, seed).items():
                     priced[label][name].append(loss)
         taken = ", ".join(f"{label} {value:.2f}" for label, value in milliseconds.items())
-        print(f"{name}: {pool.rows} rows, {pool.k} actions, {given.orders} orders; ms a row: {taken}", flush=True)
+        print(
+            f"{name}: {pool.rows} rows, {pool.k} actions, {given.orders} orders; ms a row: {taken}",
+            flush=True,
+        )
     print_table("share in per cent", shares, names, 1)
     with_costs = [name for name in names if name in priced["RoutedLP"]]
     print_table(f"mean loss at {BUDGET_SHARE:.0%} of the cost", priced, with_costs, 4)

@@ -1,6 +1,7 @@
 """Power of tests and confidence sequences: `benchmarks/evidence.py [PARTS]`.
 
-alpha         rows until "the mean is at most 1/2" is refuted, as in Stark (ALPHA: Risk-Limiting Audits, 2023)
+alpha         rows until "the mean is at most 1/2" is refuted, as in Stark (ALPHA: Risk-Limiting
+              Audits, 2023)
 risk          how often a true hypothesis is refuted
 widths        widths of confidence sequences
 certificates  rows until an action is certified within .02 of the best, paired and unpaired
@@ -71,7 +72,9 @@ def alpha(rows: int = 20_000) -> None:
     found, errors = [], []
     for mean, count in zip(MEANS, SHUFFLES, strict=True):
         parts = range(count // 100)
-        needed = np.concatenate([rows_needed(shuffles(zero_one(rows, mean), 100, part)) for part in parts])
+        needed = np.concatenate(
+            [rows_needed(shuffles(zero_one(rows, mean), 100, part)) for part in parts]
+        )
         found.append(needed.mean())
         errors.append(needed.std() / np.sqrt(needed.size))
     print_line("EProcess", found, "8,.0f")
@@ -92,14 +95,19 @@ def rows_needed(table: Floats) -> Floats:
 
 def risk(count: int = 10_000) -> None:
     """Print how often "the mean is at most 1/2" is refuted for lists with mean 1/2."""
-    print(f"how often 'the mean is at most 1/2' is refuted where the mean is 1/2: 5 % allowed, {count:,} shuffles")
+    print(
+        "how often 'the mean is at most 1/2' is refuted where the mean is 1/2: 5 % allowed, "
+        f"{count:,} shuffles"
+    )
     generator = np.random.default_rng(0)
     half = generator.random(5000)
     lists = {
         "0 and 1, N = 20,000": zero_one(20_000, 0.5),
         "0 and 1, N = 200": zero_one(200, 0.5),
         "spread out, N = 10,000": np.concatenate([half, 1 - half]),
-        "rare large ones, N = 1,000": np.concatenate([np.full(950, 0.5), np.repeat([0.0, 1.0], 25)]),
+        "rare large ones, N = 1,000": np.concatenate(
+            [np.full(950, 0.5), np.repeat([0.0, 1.0], 25)]
+        ),
     }
     for name, values in lists.items():
         wrong = 0
@@ -125,7 +133,10 @@ def widths(count: int = 20) -> None:
     """Print mean widths after 100, 1,000 and 5,000 rows, and ratios of Betting."""
     methods: tuple[type[Confidence], ...] = (HoeffdingSequence, BernsteinSequence, Betting)
     looks, worst = (0, 100, 1000, 5000), np.zeros(3)
-    print(f"mean width, level 5 %, N = 60,000, {count} shuffles: Hoeffding, Bernstein, Betting, at 100 | 1,000 | 5,000")
+    print(
+        f"mean width, level 5 %, N = 60,000, {count} shuffles: Hoeffding, Bernstein, Betting, at "
+        "100 | 1,000 | 5,000"
+    )
     for mean, share, values in beta_lists():
         table, found = shuffles(values, count, 99)[:5000], np.zeros((3, 3))
         for index, method in enumerate(methods):
@@ -141,16 +152,33 @@ def widths(count: int = 20) -> None:
 
 def certificates(count: int = 20, within: float = 0.02) -> None:
     """Print the median rows to a certificate, with paired differences and without."""
-    names = ("frugalml_rafdb", "frugalml_yelp", "frugalml_command", "routellm_mmlu", "routellm_gsm8k", "m3_forecasts",
-             "limeqo_ceb", "alpacaeval_v2", "swebench_bash")  # fmt: skip
+    names = (
+        "frugalml_rafdb",
+        "frugalml_yelp",
+        "frugalml_command",
+        "routellm_mmlu",
+        "routellm_gsm8k",
+        "m3_forecasts",
+        "limeqo_ceb",
+        "alpacaeval_v2",
+        "swebench_bash",
+    )
     pools = {"demo.evaluation": demo.evaluation(seed=0)}
-    pools |= {name: Pool(read_losses(POOLS, name)) for name in names if (POOLS / f"{name}.npz").exists()}
-    print(f"rows until an action is within {within:g} of the best, level 5 %, median of {count} shuffles")
+    pools |= {
+        name: Pool(read_losses(POOLS, name)) for name in names if (POOLS / f"{name}.npz").exists()
+    }
+    print(
+        f"rows until an action is within {within:g} of the best, level 5 %, median of {count} "
+        "shuffles"
+    )
     print(f"{'pool':20}{'rows':>8}{'actions':>9}{'hybrid':>9}{'unpaired':>10}{'ratio':>8}")
     for name, pool in pools.items():
         both = np.array([rows_to_certify(pool, seed, within) for seed in range(100, 100 + count)])
         hybrid, unpaired = np.median(both, axis=0)
-        print(f"{name:20}{pool.rows:8,}{pool.k:9}{hybrid:9,.0f}{unpaired:10,.0f}{unpaired / hybrid:8.1f}", flush=True)
+        print(
+            f"{name:20}{pool.rows:8,}{pool.k:9}{hybrid:9,.0f}{unpaired:10,.0f}{unpaired / hybrid:8.1f}",
+            flush=True,
+        )
 
 
 def rows_to_certify(pool: Pool, seed: int, within: float) -> tuple[int, int]:
@@ -167,7 +195,9 @@ def rows_to_certify(pool: Pool, seed: int, within: float) -> tuple[int, int]:
             found[0] = min(stop, pool.rows) if monitor.certificate().certified(within) else 0
         if not found[1]:
             intervals.extend(rows[start:stop])
-            gap = min(intervals.highs[a] - np.delete(intervals.lows, a).min() for a in range(pool.k))
+            gap = min(
+                intervals.highs[a] - np.delete(intervals.lows, a).min() for a in range(pool.k)
+            )
             found[1] = min(stop, pool.rows) if gap <= within else 0
         start = stop
     return found[0] or pool.rows, found[1] or pool.rows
@@ -189,7 +219,9 @@ def ordered_list(kind: str, generator: np.random.Generator, rows: int = 2000) ->
         "every other": lambda: coin < np.where(n % 2 == 0, 0.2, 0.4),
         "every other, small": lambda: coin < np.where(n % 2 == 0, 0.26, 0.34),
         "sorted": lambda: np.sort(coin),
-        "a tenth sorted": lambda: np.concatenate([coin[: -rows // 10], np.sort(coin[-rows // 10 :])]),
+        "a tenth sorted": lambda: np.concatenate(
+            [coin[: -rows // 10], np.sort(coin[-rows // 10 :])]
+        ),
         "tail": lambda: np.where(half | (generator.random(rows) >= 0.05), coin, 0.999),
         "spread": lambda: np.where(half, coin, 0.15 + 0.7 * coin),
         "150 sorted": lambda: np.concatenate([np.sort(coin[:150]), coin[150:]]),
@@ -221,10 +253,27 @@ def cusum(values: Floats) -> float:
 
 def order(count: int = 500, level: float = 0.01) -> None:
     """Print the power of tests of random order on lists of 2,000 rows."""
-    kinds = ("random", "step, small", "step, large", "late step", "drift, small", "drift, large", "period, small",
-             "period, large", "every other", "every other, small", "tail", "spread", "150 sorted", "a tenth sorted",
-             "sorted")  # fmt: skip
-    print(f"share of {count} lists of 2,000 rows found out, false alarms {level:.0%}: check-order, and as rows come")
+    kinds = (
+        "random",
+        "step, small",
+        "step, large",
+        "late step",
+        "drift, small",
+        "drift, large",
+        "period, small",
+        "period, large",
+        "every other",
+        "every other, small",
+        "tail",
+        "spread",
+        "150 sorted",
+        "a tenth sorted",
+        "sorted",
+    )
+    print(
+        f"share of {count} lists of 2,000 rows found out, false alarms {level:.0%}: check-order, "
+        "and as rows come"
+    )
     print(f"{'':20}{'order':>10}{'live':>10}{'runs':>10}{'Ljung-Box':>10}{'CUSUM':>10}")
     for index, kind in enumerate(kinds):
         found = np.zeros(5)

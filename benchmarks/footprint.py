@@ -1,7 +1,8 @@
 """Memory of a play on a pool that is mapped from disk.
 
-As a script, it plays a file and prints two numbers in MB: the peak growth of anonymous memory, and the mapped part of
-the file. Mapped pages count as resident, but the kernel drops them when it needs memory; anonymous memory is allocated.
+As a script, it plays a file and prints two numbers in MB: the peak growth of anonymous memory, and
+the mapped part of the file. Mapped pages count as resident, but the kernel drops them when it needs
+memory; anonymous memory is allocated.
 """
 
 import subprocess
@@ -34,7 +35,10 @@ def memory() -> list[Row]:
         command = [sys.executable, __file__, str(path)]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     growth, mapped = map(float, output.split())
-    note = f"pool {size:.0f} MB, of which {mapped:.0f} MB mapped; the order alone is {ROWS * 4 / 1e6:.0f} MB"
+    note = (
+        f"pool {size:.0f} MB, of which {mapped:.0f} MB mapped; the order alone is "
+        f"{ROWS * 4 / 1e6:.0f} MB"
+    )
     return [limit_row(work, growth, MEMORY_LIMIT, "MB", note)]
 
 

@@ -54,7 +54,11 @@ def against_gather() -> list[Row]:
         gather = partial(gather_and_sum, pool.losses, random_order(height), np.zeros(actions))
         for learner in (FollowTheLeader(), Hedge()):
             name = f"{type(learner).__name__} full play, k = {actions}, T = {height:.0e}"
-            rows.append(_compare(name, learner, pool, "plain gather and sum, no prefetch", gather, 3, turns=7))
+            rows.append(
+                _compare(
+                    name, learner, pool, "plain gather and sum, no prefetch", gather, 3, turns=7
+                )
+            )
     return rows
 
 
@@ -65,7 +69,10 @@ def simulation_against_gathers() -> list[Row]:
         pool, order = random_pool(height, actions), random_order(height)
         draws = np.random.default_rng(0).integers(0, height, height).astype(order.dtype)
         gathers = partial(_gather_into_new_copy, pool.losses, order, draws)
-        name = f"Simulation(FollowTheLeader()) full play, k = {actions}, T = 2^{height.bit_length() - 1}"
+        name = (
+            f"Simulation(FollowTheLeader()) full play, k = {actions}, T = "
+            f"2^{height.bit_length() - 1}"
+        )
         peer = "two gathers and a pass, no prefetch"
         rows.append(_compare(name, Simulation(FollowTheLeader()), pool, peer, gathers, 2, turns=5))
     return rows
@@ -77,7 +84,13 @@ def _gather_into_new_copy(losses: Rows, order: Order, draws: Order) -> None:
 
 
 def _compare(
-    work: str, learner: Learner, pool: Any, peer: str, gather: Callable[[], None], limit: float, turns: int
+    work: str,
+    learner: Learner,
+    pool: Any,
+    peer: str,
+    gather: Callable[[], None],
+    limit: float,
+    turns: int,
 ) -> Row:
     ours = partial(play_pool, learner, pool)
     # Compile both.

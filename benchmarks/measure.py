@@ -14,7 +14,9 @@ from tombola import Pool
 
 def read_losses(folder: Path, name: str) -> Any:
     """Return the array `loss` of NAME.npz, shape (rows, actions)."""
-    return np.ascontiguousarray(np.load(folder / f"{name}.npz", allow_pickle=False)["loss"], np.float64)
+    return np.ascontiguousarray(
+        np.load(folder / f"{name}.npz", allow_pickle=False)["loss"], np.float64
+    )
 
 
 def read_pools(folder: Path) -> dict[str, Pool]:
@@ -25,15 +27,21 @@ def read_pools(folder: Path) -> dict[str, Pool]:
 
 def table_parser(description: str | None, names: str = "*") -> argparse.ArgumentParser:
     """Return a parser of the arguments FOLDER NAMES."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="folder of the tables, NPZ files with an array `loss`")
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder", type=Path, help="folder of the tables, NPZ files with an array `loss`"
+    )
     parser.add_argument("names", nargs=names, help="names of the tables; default: a fixed list")
     return parser
 
 
 def random_orders(rows: int, count: int) -> list[Any]:
     """Return one permutation of the rows for each seed 0, 1, .."""
-    return [np.random.default_rng(seed).permutation(rows).astype(np.uint32) for seed in range(count)]
+    return [
+        np.random.default_rng(seed).permutation(rows).astype(np.uint32) for seed in range(count)
+    ]
 
 
 def geometric_mean(values: Iterable[float]) -> float:
@@ -82,12 +90,21 @@ def slowdown_row(work: str, ours: float, name: str, theirs: float, limit: float)
 def speedup_row(work: str, ours: float, name: str, theirs: float, limit: float) -> Row:
     """Return a row with the target theirs / ours > limit, in seconds per round."""
     ratio = theirs / ours
-    against, text = f"{name} {nanoseconds(theirs)}", f"{ratio:,.0f}x" if ratio >= 20 else f"{ratio:.2f}x"
+    against, text = (
+        f"{name} {nanoseconds(theirs)}",
+        f"{ratio:,.0f}x" if ratio >= 20 else f"{ratio:.2f}x",
+    )
     return Row(work, nanoseconds(ours), against, text, f"> {limit:g}x", ratio > limit)
 
 
 def limit_row(
-    work: str, value: float, limit: float | None, unit: str, note: str = "", *, condition: bool = True
+    work: str,
+    value: float,
+    limit: float | None,
+    unit: str,
+    note: str = "",
+    *,
+    condition: bool = True,
 ) -> Row:
     """Return a row with the target value < limit, under a condition."""
     shown = f"{value:.3g} {unit}" if value < 100 else f"{value:.0f} {unit}"
@@ -118,5 +135,6 @@ def format_table(rows: list[Row]) -> str:
     lines += [(r.work, r.ours, r.against, r.ratio, r.target, verdict[r.reached]) for r in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     )

@@ -76,7 +76,9 @@ def smpybandits_peers() -> list[Peer]:
 
     return [
         Peer("SMPyBandits", "UCB1", 1000, 500, lambda rows: play(policies.UCB(len(rows[0])), rows)),
-        Peer("SMPyBandits", "Exp3", 1000, 500, lambda rows: play(policies.Exp3(len(rows[0])), rows)),
+        Peer(
+            "SMPyBandits", "Exp3", 1000, 500, lambda rows: play(policies.Exp3(len(rows[0])), rows)
+        ),
     ]
 
 

@@ -1,15 +1,17 @@
 """Compare the race with other methods: python benchmarks/race.py FOLDER [NAMES].
 
-The race does not need the fewest calls. irace's F-race and t-race test after every row and stop much sooner; so do
-methods with a fixed budget of calls (sequential halving, successive rejects, UCB-E). Their error rate is unknown
-beforehand; the same holds for Optuna's WilcoxonPruner and for repeated t-tests with Bonferroni's correction. The race
-has a guarantee for every table and any number of looks: wrong with probability at most the level. F-race compares ranks
-and the race compares mean losses; where the two differ, F-race is not wrong by its own criterion.
+The race does not need the fewest calls. irace's F-race and t-race test after every row and stop
+much sooner; so do methods with a fixed budget of calls (sequential halving, successive rejects,
+UCB-E). Their error rate is unknown beforehand; the same holds for Optuna's WilcoxonPruner and for
+repeated t-tests with Bonferroni's correction. The race has a guarantee for every table and any
+number of looks: wrong with probability at most the level. F-race compares ranks and the race
+compares mean losses; where the two differ, F-race is not wrong by its own criterion.
 
-All methods see the same shuffles. Methods that need a budget get the mean number of calls of the race on that table,
-and UCB-E also gets the true gaps. Optuna is the real package (extra `bench`). irace is a port of its tests, and the
-real package too where Rscript and its package irace are installed (Debian: r-cran-irace). Methods that take minutes
-per table run on the first shuffles only: a note prints the number.
+All methods see the same shuffles. Methods that need a budget get the mean number of calls of the
+race on that table, and UCB-E also gets the true gaps. Optuna is the real package (extra `bench`).
+irace is a port of its tests, and the real package too where Rscript and its package irace are
+installed (Debian: r-cran-irace). Methods that take minutes per table run on the first shuffles
+only: a note prints the number.
 """
 
 import sys
@@ -37,10 +39,20 @@ NEAR_TIE = 0.01
 SHUFFLES = 40
 # Table -> largest share of all calls.
 TARGETS = {
-    "alpacaeval_v2": 0.034, "m3_forecasts": 0.27, "aslib_sat12_indu": 0.16, "swebench_bash": 0.24,
-    "routellm_gsm8k": 0.055, "aslib_asp_potassco": 0.26,
-}  # fmt: skip
-OTHERS = ("aslib_csp_mzn_2013", "aslib_graphs_2015", "aslib_qbf_2014", "aslib_sat11_indu", "limeqo_job")
+    "alpacaeval_v2": 0.034,
+    "m3_forecasts": 0.27,
+    "aslib_sat12_indu": 0.16,
+    "swebench_bash": 0.24,
+    "routellm_gsm8k": 0.055,
+    "aslib_asp_potassco": 0.26,
+}
+OTHERS = (
+    "aslib_csp_mzn_2013",
+    "aslib_graphs_2015",
+    "aslib_qbf_2014",
+    "aslib_sat11_indu",
+    "limeqo_job",
+)
 
 
 @dataclass
@@ -62,7 +74,10 @@ class Score:
         self.shares[name] = float(np.mean([calls for calls, _ in found])) / table.size
         self.runs, self.wrong = self.runs + len(found), self.wrong + int(wrong)
         if second - best < NEAR_TIE:
-            self.near_runs, self.near_wrong = self.near_runs + len(found), self.near_wrong + int(wrong)
+            self.near_runs, self.near_wrong = (
+                self.near_runs + len(found),
+                self.near_wrong + int(wrong),
+            )
 
 
 def tombola_race(table: Table, order: Any, budget: int) -> tuple[int, int]:
@@ -100,7 +115,9 @@ def measure(folder: Path, names: Sequence[str], slow: int) -> list[Score]:
         for title, method in METHODS.items():
             shuffles = slow if title in SLOW else len(orders)
             if shuffles:
-                scores[title].add(name, table, [method(table, order, budget) for order in orders[:shuffles]])
+                scores[title].add(
+                    name, table, [method(table, order, budget) for order in orders[:shuffles]]
+                )
         for test in ("F", "t"):
             found = irace(table, orders[:slow], test)
             if found is not None:
@@ -145,7 +162,9 @@ def print_speed(rows: int = 10_000) -> None:
                     answers += 1
             times.append((process_time() - started) / answers * 1e6)
         first, last = np.median(times[:5]), np.median(times[-5:])
-        print(f"live, {k} candidates: {first:.1f} us an answer at first, {last:.1f} us later (< 50)")
+        print(
+            f"live, {k} candidates: {first:.1f} us an answer at first, {last:.1f} us later (< 50)"
+        )
 
 
 def main(folder: Path, names: Sequence[str], slow: int) -> None:
@@ -154,11 +173,16 @@ def main(folder: Path, names: Sequence[str], slow: int) -> None:
     for within in (0.01, 0.02, 0.05):
         for name in ("swebench_bash", "aslib_sat11_indu"):
             [one] = plan(Pool(read_losses(folder, name)), seed=1, shuffles=SHUFFLES, within=within)
-            print(f"  within {within} of the best, {name}: {one.share:.3f} of all calls, wrong {one.wrong:.3f}")
+            print(
+                f"  within {within} of the best, {name}: {one.share:.3f} of all calls, wrong "
+                f"{one.wrong:.3f}"
+            )
 
 
 if __name__ == "__main__":
     parser = table_parser("The race against its peers.")
-    parser.add_argument("--slow", type=int, default=5, help="shuffles of the methods that take minutes; 0: none")
+    parser.add_argument(
+        "--slow", type=int, default=5, help="shuffles of the methods that take minutes; 0: none"
+    )
     chosen = parser.parse_args()
     main(chosen.folder, chosen.names, chosen.slow)

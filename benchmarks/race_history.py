@@ -1,13 +1,14 @@
 """Measure races with history: python benchmarks/race_history.py FOLDER [NAMES].
 
-A random half of the columns of each table is history, the other half races. Calls as a ratio to the race without side
-information, on the same orders:
+A random half of the columns of each table is history, the other half races. Calls as a ratio to the
+race without side information, on the same orders:
 
 incumbent   the best old candidate races too, with its answers on file; the race without calls it
 history     the old candidates do not race
 noise       history of independent random numbers
 
-With --certify: rows until a confidence interval of one new column has a given width, with history and without.
+With --certify: rows until a confidence interval of one new column has a given width, with history
+and without.
 """
 
 from time import process_time
@@ -23,9 +24,16 @@ from tombola.racing.rules.best import Best
 from tombola.racing.side_information import SideInformation
 
 NAMES = (
-    "alpacaeval_v2", "aslib_graphs_2015", "aslib_sat12_indu", "aslib_asp_potassco", "aslib_qbf_2014", "limeqo_job",
-    "m3_forecasts", "aslib_sat11_indu", "swebench_bash",
-)  # fmt: skip
+    "alpacaeval_v2",
+    "aslib_graphs_2015",
+    "aslib_sat12_indu",
+    "aslib_asp_potassco",
+    "aslib_qbf_2014",
+    "limeqo_job",
+    "m3_forecasts",
+    "aslib_sat11_indu",
+    "swebench_bash",
+)
 CERTIFIED = ("swebench_bash", "alpacaeval_v2", "aslib_sat12_indu")
 LEVEL = 0.05
 
@@ -57,7 +65,10 @@ def measure(losses: Any, orders: list[Any], split: int) -> dict[str, tuple[float
     rng = np.random.default_rng(split)
     old, new = split_columns(losses, rng)
     best = int(np.argmin(old.mean(axis=0)))
-    both, rest = np.ascontiguousarray(np.column_stack([new, old[:, best]])), np.delete(old, best, axis=1)
+    both, rest = (
+        np.ascontiguousarray(np.column_stack([new, old[:, best]])),
+        np.delete(old, best, axis=1),
+    )
     unknown, results = np.full(new.shape, np.nan), {}
     with_incumbent, without = play(both, orders, None, None), play(new, orders, None, None)
     for name, table, known, history, base in (
@@ -79,7 +90,11 @@ def certify(losses: Any, orders: list[Any], split: int, within: float) -> tuple[
     counts = []
     for i, order in enumerate(orders):
         values = new[:, i % new.shape[1]]
-        plain, predicted, rows = Betting(population=len(losses), level=LEVEL), PredictedMean(old, LEVEL), [0, 0]
+        plain, predicted, rows = (
+            Betting(population=len(losses), level=LEVEL),
+            PredictedMean(old, LEVEL),
+            [0, 0],
+        )
         for n, row in enumerate(order.tolist(), 1):
             if not rows[0]:
                 plain.extend([values[row]])
@@ -98,7 +113,9 @@ if __name__ == "__main__":
     parser = table_parser("Races with answers on file and history.")
     parser.add_argument("--orders", type=int, default=40, help="orders of each table")
     parser.add_argument("--split", type=int, default=0, help="seed of the halves")
-    parser.add_argument("--certify", type=float, help="measure certificates of one mean to within this tolerance")
+    parser.add_argument(
+        "--certify", type=float, help="measure certificates of one mean to within this tolerance"
+    )
     chosen = parser.parse_args()
     ratios: dict[str, list[float]] = {}
     for name in chosen.names or (NAMES if chosen.certify is None else CERTIFIED):
@@ -107,7 +124,9 @@ if __name__ == "__main__":
         if chosen.certify is not None:
             without, rows = certify(losses, orders, chosen.split, chosen.certify)
             ratios.setdefault("without / with history", []).append(without / rows)
-            cells.append(f"{without:.0f} rows without history, {rows:.0f} with, ratio {without / rows:.2f}")
+            cells.append(
+                f"{without:.0f} rows without history, {rows:.0f} with, ratio {without / rows:.2f}"
+            )
         else:
             for setting, (ratio, wrong, time) in measure(losses, orders, chosen.split).items():
                 ratios.setdefault(setting, []).append(ratio)

@@ -1,13 +1,15 @@
 """F-race and t-race of irace: the R package, and a port about 100 times faster.
 
-irace tests after the fifth row and after every later row. The F-race compares ranks: Friedman's test of all active
-candidates; if it rejects, candidates too far behind the first in the sum of ranks are dropped; Wilcoxon's test when two
-are left. The t-race drops candidates that a paired t-test finds worse than the smallest mean. Neither corrects for the
-number of looks or of candidates, and both drop a candidate that was never better than the leader.
+irace tests after the fifth row and after every later row. The F-race compares ranks: Friedman's
+test of all active candidates; if it rejects, candidates too far behind the first in the sum of
+ranks are dropped; Wilcoxon's test when two are left. The t-race drops candidates that a paired
+t-test finds worse than the smallest mean. Neither corrects for the number of looks or of
+candidates, and both drop a candidate that was never better than the leader.
 
-The port leaves out one thing: with two left, R's Wilcoxon test also estimates by how much they differ, by a search that
-stops near 0 where losses are only 0 and 1, and irace drops one or the other by the sign of that estimate; here it is
-the sign of the sum of ranks. `python benchmarks/race_irace.py FOLDER NAME` compares the two, run by run.
+The port leaves out one thing: with two left, R's Wilcoxon test also estimates by how much they
+differ, by a search that stops near 0 where losses are only 0 and 1, and irace drops one or the
+other by the sign of that estimate; here it is the sign of the sum of ranks. `python
+benchmarks/race_irace.py FOLDER NAME` compares the two, run by run.
 """
 
 import math
@@ -64,11 +66,15 @@ def _irace(table: Any, test: str) -> tuple[int, int] | None:
         (Path(folder) / "race.R").write_text(SCRIPT, encoding="utf-8")
         command = ["Rscript", "race.R", "table.csv", f"{test}-test"]
         try:
-            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+            ran = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, check=False, timeout=TIMEOUT
+            )
         except subprocess.TimeoutExpired:
             return None
         words = ran.stdout.split()
-        return (int(words[0]), int(words[1]) - 1) if ran.returncode == 0 and len(words) == 2 else None
+        return (
+            (int(words[0]), int(words[1]) - 1) if ran.returncode == 0 and len(words) == 2 else None
+        )
 
 
 def f_race(table: Any, order: Any, budget: int) -> tuple[int, int]:
@@ -120,7 +126,9 @@ class Ranks:
 
     def _friedman(self) -> Any:
         n, k, alpha = self.count, len(self.order), 1 - CONFIDENCE
-        spread = self.squares - n * k * (k + 1) ** 2 / 4  # Friedman's denominator, corrected for ties
+        spread = (
+            self.squares - n * k * (k + 1) ** 2 / 4
+        )  # Friedman's denominator, corrected for ties
         if spread <= 1e-9 * n:
             return np.ones(k, bool)
         statistic = (k - 1) * ((self.order - n * (k + 1) / 2) ** 2).sum() / spread
@@ -195,7 +203,10 @@ def main(folder: Path, names: Sequence[str], shuffles: int) -> None:
             found = [irace(table, [order], test) for order in orders]
             mine = [port(table, order, 0) for order in orders]
             same = sum(theirs == [ours] for theirs, ours in zip(found, mine, strict=True))
-            print(f"{name}, {test}: {same} of {shuffles} the same; irace {found}, port {mine}", flush=True)
+            print(
+                f"{name}, {test}: {same} of {shuffles} the same; irace {found}, port {mine}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

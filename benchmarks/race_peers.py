@@ -51,7 +51,9 @@ def t_bonferroni(table: Any, order: Any, budget: int, first: int = 50) -> tuple[
     return calls, int(active[np.argmin(totals[active])])
 
 
-def _in_phases(table: Any, order: Any, lengths: Sequence[int], left: Sequence[int]) -> tuple[int, int]:
+def _in_phases(
+    table: Any, order: Any, lengths: Sequence[int], left: Sequence[int]
+) -> tuple[int, int]:
     """Evaluate active candidates up to row lengths[i], then keep the best left[i]."""
     active, calls, seen = np.arange(table.shape[1]), 0, 0
     means = np.zeros(table.shape[1])
@@ -118,6 +120,8 @@ def wilcoxon_pruner(table: Any, order: Any, budget: int) -> tuple[int, int]:
                 raise optuna.TrialPruned
         return float(table[:, a].mean())
 
-    study = optuna.create_study(pruner=optuna.pruners.WilcoxonPruner(), sampler=optuna.samplers.RandomSampler(seed=0))
+    study = optuna.create_study(
+        pruner=optuna.pruners.WilcoxonPruner(), sampler=optuna.samplers.RandomSampler(seed=0)
+    )
     study.optimize(objective, n_trials=table.shape[1])
     return calls, int(study.best_trial.user_attrs["candidate"])

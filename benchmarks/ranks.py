@@ -1,19 +1,23 @@
 """Error rate, power and time of rank sets, compared with paired tests.
 
-`python benchmarks/ranks.py FOLDER_OF_POOLS PART,PART SHUFFLES [POOL,POOL [LOOKS]]`. The first three parts use the
-candidates with the closest means, because a wrong claim needs a near tie:
+`python benchmarks/ranks.py FOLDER_OF_POOLS PART,PART SHUFFLES [POOL,POOL [LOOKS]]`. The first three
+parts use the candidates with the closest means, because a wrong claim needs a near tie:
 
-list     Rows of the list in random order, up to half of them. A claim is wrong if it contradicts the order on the list.
-sample   Independent rows of a distribution with equal means: rows of the pool, each permuted at random. A claim against
-         the file order is wrong. `any` counts all claims: .10 for a method with .05 wrong ones.
-peer     Both, and evalstats on the same rows (p-values of all_pairwise with its defaults, but PEER_RESAMPLES
-         resamples), with PEER_CANDIDATES candidates and PEER_ROWS rows.
-power    Pairs of all candidates separated beyond the list by all rows, as a share of those that one-sided paired tests
-         at level / (k (k - 1) / 2) separate: exact binomial tests for losses 0 and 1, t-tests for others.
+list     Rows of the list in random order, up to half of them. A claim is wrong if it contradicts
+         the order on the list.
+sample   Independent rows of a distribution with equal means: rows of the pool, each permuted at
+         random. A claim against the file order is wrong. `any` counts all claims: .10 for a method
+         with .05 wrong ones.
+peer     Both, and evalstats on the same rows (p-values of all_pairwise with its defaults, but
+         PEER_RESAMPLES resamples), with PEER_CANDIDATES candidates and PEER_ROWS rows.
+power    Pairs of all candidates separated beyond the list by all rows, as a share of those that
+         one-sided paired tests at level / (k (k - 1) / 2) separate: exact binomial tests for losses
+         0 and 1, t-tests for others.
 time     Seconds of `rank` on tables of 240 candidates and 10,000 rows, both readings; uses no pool.
 
-`uncorrected` tests every pair at the level. `holm` and `evalstats` correct over the pairs of one look, and nothing over
-looks. `ranks, every row` are the claims of a race after every row, `ranks, 1 look` those of `rank` beyond the list.
+`uncorrected` tests every pair at the level. `holm` and `evalstats` correct over the pairs of one
+look, and nothing over looks. `ranks, every row` are the claims of a race after every row, `ranks, 1
+look` those of `rank` beyond the list.
 """
 
 import math
@@ -51,7 +55,9 @@ def paired_pvalues(rows: Any) -> tuple[Any, Any]:
     difference = means[:, None] - means[None, :]
     deviation = np.sqrt(np.maximum(variance, 0.0) / n)
     # Identical columns have neither a difference nor a spread: no evidence.
-    t = np.divide(np.abs(difference), deviation, out=np.zeros_like(difference), where=deviation > 1e-12)
+    t = np.divide(
+        np.abs(difference), deviation, out=np.zeros_like(difference), where=deviation > 1e-12
+    )
     return 2 * stats.t.sf(t, n - 1), difference
 
 
@@ -91,7 +97,11 @@ def evalstats_claims(rows: Any, times: Any) -> dict[str, Any]:
     for look, n in enumerate(times):
         # Its p-values do not depend on its simultaneous intervals, which take most of the time.
         report = evalstats.all_pairwise(
-            rows[:n].T, names, n_bootstrap=PEER_RESAMPLES, rng=np.random.default_rng(0), simultaneous_ci=False
+            rows[:n].T,
+            names,
+            n_bootstrap=PEER_RESAMPLES,
+            rng=np.random.default_rng(0),
+            simultaneous_ci=False,
         )
         for (first, second), one in report.results.items():
             if one.p_value <= LEVEL:
@@ -122,12 +132,16 @@ class ClaimCounts:
     claims_of: returns the claims of each method on prefixes, like `test_claims`.
     """
 
-    def __init__(self, false: Any, looks: Sequence[int], claims_of: Callable[[Any, Any], dict[str, Any]]) -> None:
+    def __init__(
+        self, false: Any, looks: Sequence[int], claims_of: Callable[[Any, Any], dict[str, Any]]
+    ) -> None:
         self.false, self.looks, self.claims_of = false, looks, claims_of
         self.outcomes: dict[str, list[tuple[bool, bool]]] = {}
 
     def add(self, name: str, before: Any) -> None:
-        self.outcomes.setdefault(name, []).append((bool((before & self.false).any()), bool(before.any())))
+        self.outcomes.setdefault(name, []).append(
+            (bool((before & self.false).any()), bool(before.any()))
+        )
 
     def add_tests(self, rows: Any) -> None:
         """Add the claims of the tests on the rows, for each number of looks."""
@@ -141,7 +155,10 @@ class ClaimCounts:
     def print(self) -> None:
         for name, outcomes in sorted(self.outcomes.items()):
             wrong, claimed = np.mean(outcomes, axis=0)
-            print(f"    {name:<24} wrong {wrong:.3f}  any {claimed:.3f}  of {len(outcomes)}", flush=True)
+            print(
+                f"    {name:<24} wrong {wrong:.3f}  any {claimed:.3f}  of {len(outcomes)}",
+                flush=True,
+            )
 
 
 def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> ClaimCounts:
@@ -149,7 +166,11 @@ def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = Fa
     group = closest(losses, PEER_CANDIDATES if peer else CANDIDATES)
     N, k = group.shape
     totals, rule = group.sum(axis=0), Ranks(k, N, N, LEVEL)
-    counts = ClaimCounts(totals[:, None] > totals[None, :] + 1e-9 * N, looks, evalstats_claims if peer else test_claims)
+    counts = ClaimCounts(
+        totals[:, None] > totals[None, :] + 1e-9 * N,
+        looks,
+        evalstats_claims if peer else test_claims,
+    )
     for order in random_orders(N, shuffles):
         order = order[: min(N // 2, PEER_ROWS if peer else MAX_ROWS)]
         rule.play(group, order)
@@ -158,18 +179,25 @@ def on_list(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = Fa
     return counts
 
 
-def on_sample(losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False) -> ClaimCounts:
+def on_sample(
+    losses: Any, shuffles: int, looks: Sequence[int], *, peer: bool = False
+) -> ClaimCounts:
     """Count wrong claims about rows of a distribution with equal means."""
     group = closest(losses, PEER_CANDIDATES if peer else CANDIDATES)
     k, n = group.shape[1], PEER_ROWS if peer else MAX_ROWS
     rule = Ranks(k, n, math.inf, LEVEL)
-    counts = ClaimCounts(np.tri(k, k=-1, dtype=bool), looks, evalstats_claims if peer else test_claims)
+    counts = ClaimCounts(
+        np.tri(k, k=-1, dtype=bool), looks, evalstats_claims if peer else test_claims
+    )
     for shuffle in range(shuffles):
         rng = np.random.default_rng(shuffle)
         rows = rng.permuted(group[rng.integers(len(group), size=n)], axis=1)
         rule.play(rows, np.arange(n, dtype=np.uint32))
         counts.add("ranks, every row", rule.before)
-        counts.add("ranks, 1 look", close_transitively(pair_pvalues(rows, level=LEVEL).T <= LEVEL / n_pairs(k)))
+        counts.add(
+            "ranks, 1 look",
+            close_transitively(pair_pvalues(rows, level=LEVEL).T <= LEVEL / n_pairs(k)),
+        )
         counts.add_tests(rows)
     return counts
 
@@ -190,7 +218,11 @@ def power(losses: Any, shuffles: int) -> str:
 
     # Tests of losses 0 and 1 use no random order: all seeds agree.
     one_look = [
-        share(rank(losses, kind="losses", reading="beyond this list", level=LEVEL, seed=seed).reading().before)
+        share(
+            rank(losses, kind="losses", reading="beyond this list", level=LEVEL, seed=seed)
+            .reading()
+            .before
+        )
         for seed in range(1 if exact else RANK_SEEDS)
     ]
     rule, running = Ranks(k, n, math.inf, LEVEL), []
@@ -198,8 +230,10 @@ def power(losses: Any, shuffles: int) -> str:
         rule.play(losses, order)
         running.append(share(rule.before))
     return (
-        f"tests separate {reference.sum()} of {n_pairs(k)} pairs; one look {np.mean(one_look):.4f} of those "
-        f"({len(one_look)} seeds, {min(one_look):.3f} to {max(one_look):.3f}, seed 0 {one_look[0]:.3f}), "
+        f"tests separate {reference.sum()} of {n_pairs(k)} pairs; one look "
+        f"{np.mean(one_look):.4f} of those "
+        f"({len(one_look)} seeds, {min(one_look):.3f} to {max(one_look):.3f}, seed 0 "
+        f"{one_look[0]:.3f}), "
         f"running {np.mean(running):.3f} ({shuffles} orders)"
     )
 
@@ -208,7 +242,9 @@ def time_rank(losses: Any) -> str:
     """Return the time of both readings, with the time to load compiled code."""
     start, busy = time.perf_counter(), time.process_time()
     rank(losses, kind="losses")
-    return f"{time.perf_counter() - start:.1f} s, {time.process_time() - busy:.1f} s of the processor"
+    return (
+        f"{time.perf_counter() - start:.1f} s, {time.process_time() - busy:.1f} s of the processor"
+    )
 
 
 if __name__ == "__main__":
@@ -217,7 +253,11 @@ if __name__ == "__main__":
     if "time" in parts:
         values = np.random.default_rng(1).random((10_000, 240)) ** np.linspace(0.5, 1.5, 240)
         half = np.where(np.arange(10_000)[:, None] < 5_000, values, np.nan)
-        tables = {"real losses": values, "losses 0 and 1": np.round(values), "real losses, half filled": half}
+        tables = {
+            "real losses": values,
+            "losses 0 and 1": np.round(values),
+            "real losses, half filled": half,
+        }
         for name, table in tables.items():
             print(f"240 x 10,000, {name}: {time_rank(table)}", flush=True)
         parts.remove("time")

@@ -1,6 +1,7 @@
 """Time and memory of large session files and saved sessions.
 
-    python benchmarks/reopening.py run 1000000 100000 FOLDER    tickets of a session file, pending ones
+    python benchmarks/reopening.py run 1000000 100000 FOLDER    tickets of a session file, pending
+                                                                ones
     python benchmarks/reopening.py session 5000000 FOLDER       rounds of a session
 
 Times are processor seconds of a process of its own; memory is its peak.
@@ -25,13 +26,18 @@ BATCH = 20_000
 def write_run(tickets: int, pending: int, file: Path) -> None:
     """Write a session file by private calls; pending tickets are equally spaced."""
     began, every = time.process_time(), tickets // pending
-    with SessionFile.start(file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1) as run:
+    with SessionFile.start(
+        file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1
+    ) as run:
         for first in range(0, tickets, BATCH):
             with run._writing() as session:
                 for round_ in run._issue(min(BATCH, tickets - first)):
                     if round_ % every:
                         run._record(session, Outcome(round_, (round_ * 7919 % 101) / 100))
-    print(f"{tickets:,} tickets, {pending:,} pending: written in {time.process_time() - began:.1f} s", flush=True)
+    print(
+        f"{tickets:,} tickets, {pending:,} pending: written in {time.process_time() - began:.1f} s",
+        flush=True,
+    )
 
 
 WORK = {
@@ -60,12 +66,16 @@ def measure_run(tickets: int, pending: int, folder: Path) -> None:
     file = folder / f"{tickets}.run"
     # In a process of its own, because children inherit the peak of their parent.
     if not file.exists():
-        subprocess.run([sys.executable, __file__, "make", str(tickets), str(pending), file], check=True)
+        subprocess.run(
+            [sys.executable, __file__, "make", str(tickets), str(pending), file], check=True
+        )
     print(f"{file.stat().st_size / 2**20:.0f} MB", flush=True)
     for words, work in WORK.items():
         child = CHILD.format(work=work.format(every=tickets // pending))
         for _ in range(2):
-            done = subprocess.run([sys.executable, "-c", child, file], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-c", child, file], capture_output=True, text=True, check=True
+            )
             seconds, memory = map(float, done.stdout.split())
             print(f"{words}: {seconds:.2f} s, {memory:.0f} MB", flush=True)
 

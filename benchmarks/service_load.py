@@ -1,8 +1,9 @@
 """Throughput of `tombola serve` with many clients, against a SessionFile.
 
-`python benchmarks/service_load.py --tickets 100000 --clients 8 --batch 50` prints one JSON object: tickets a second,
-latencies of both requests, tickets lost and doubled, whether the trace equals that of a session in memory to the bit,
-and the ratio to a SessionFile in process with the same batches.
+`python benchmarks/service_load.py --tickets 100000 --clients 8 --batch 50` prints one JSON object:
+tickets a second, latencies of both requests, tickets lost and doubled, whether the trace equals
+that of a session in memory to the bit, and the ratio to a SessionFile in process with the same
+batches.
 """
 
 import argparse
@@ -53,12 +54,19 @@ def work(url: str, batch: int) -> dict[str, Any]:
             record_seconds.append(time.perf_counter() - between)
             received += [one.round for one in tickets]
         # The monotonic clock is the same in all processes.
-        return {"received": received, "next": next_seconds, "record": record_seconds, "ended": time.monotonic()}
+        return {
+            "received": received,
+            "next": next_seconds,
+            "record": record_seconds,
+            "ended": time.monotonic(),
+        }
 
 
 def new_file(path: Path, tickets: int) -> Path:
     """Write a session file with this many rows."""
-    SessionFile.start(path, [f"row {number}" for number in range(tickets)], ACTIONS, UCB1(), seed=1).close()
+    SessionFile.start(
+        path, [f"row {number}" for number in range(tickets)], ACTIONS, UCB1(), seed=1
+    ).close()
     return path
 
 
@@ -67,7 +75,9 @@ def measure_served(path: Path, clients: int, batch: int) -> tuple[float, list[di
     with Server(path) as server:
         command = [sys.executable, __file__, "--url", server.url, "--batch", str(batch)]
         pipe = subprocess.PIPE
-        processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(clients)]
+        processes = [
+            subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(clients)
+        ]
         # Imports of the clients are not part of the load.
         for process in processes:
             assert process.stdout is not None
@@ -135,16 +145,24 @@ def main() -> None:
     latency: dict[str, float] = {}
     for name in ("next", "record"):
         milliseconds = 1000 * np.concatenate([one[name] for one in results])
-        latency |= {f"{name}_p{p}_ms": round(float(np.percentile(milliseconds, p)), 2) for p in (50, 99)}
+        latency |= {
+            f"{name}_p{p}_ms": round(float(np.percentile(milliseconds, p)), 2) for p in (50, 99)
+        }
     report = {
-        "tickets": given.tickets, "clients": given.clients, "batch": given.batch, "seconds": round(seconds, 2),
+        "tickets": given.tickets,
+        "clients": given.clients,
+        "batch": given.batch,
+        "seconds": round(seconds, 2),
         "tickets_per_second": round(given.tickets / seconds, 1),
         "requests_per_second": round(2 * given.tickets / given.batch / seconds, 1),
         **latency,
-        "lost": given.tickets - len(set(received)), "doubled": len(received) - len(set(received)), "pending": pending,
-        "same_trace": same, "in_process_tickets_per_second": round(given.tickets / alone, 1),
+        "lost": given.tickets - len(set(received)),
+        "doubled": len(received) - len(set(received)),
+        "pending": pending,
+        "same_trace": same,
+        "in_process_tickets_per_second": round(given.tickets / alone, 1),
         "ratio": round(alone / seconds, 3),
-    }  # fmt: skip
+    }
     print(json.dumps(report))
 
 

@@ -1,9 +1,10 @@
 """Regret with switches at prices 0, 1 and 10: `benchmarks/switching.py FOLDER`.
 
-FOLDER holds NAME.npz files with an array `loss`. All learners play the same 60 orders. Columns: totals (regret plus
-price of switches), `oracle` (least total without noise), ratio of Thrifty to FrugalUCB with its standard error, `blind`
-(lead of Thrifty over a random fixed action, in standard errors), `bad` (runs of Thrifty above five times its mean).
-Geometric means follow, over the tables that Thrifty was tuned on and over the others.
+FOLDER holds NAME.npz files with an array `loss`. All learners play the same 60 orders. Columns:
+totals (regret plus price of switches), `oracle` (least total without noise), ratio of Thrifty to
+FrugalUCB with its standard error, `blind` (lead of Thrifty over a random fixed action, in standard
+errors), `bad` (runs of Thrifty above five times its mean). Geometric means follow, over the tables
+that Thrifty was tuned on and over the others.
 
     switching.py made           the same on generated and degenerate pools
     switching.py tails FOLDER   bad runs in more orders of short tables and of two actions
@@ -37,9 +38,16 @@ BAD_RUN = 5
 MAX_TAIL_ROWS, TAIL_ORDERS = 6000, 300
 # Tables on which Thrifty and AdaHedge were tuned.
 TUNED = (
-    "alpacaeval_v2", "aslib_csp_mzn_2013", "aslib_qbf_2014", "aslib_sat12_indu", "frugalml_command", "frugalml_yelp",
-    "limeqo_job", "routellm_gsm8k", "swebench_bash",
-)  # fmt: skip
+    "alpacaeval_v2",
+    "aslib_csp_mzn_2013",
+    "aslib_qbf_2014",
+    "aslib_sat12_indu",
+    "frugalml_command",
+    "frugalml_yelp",
+    "limeqo_job",
+    "routellm_gsm8k",
+    "swebench_bash",
+)
 
 
 def default_learners(price: float) -> dict[str, Learner]:
@@ -58,7 +66,10 @@ def degenerate_pools() -> dict[str, Pool]:
         "two actions": np.array([0.5, 0.45]),
         "one action": np.array([0.5]),
     }
-    pools = {name: Pool((generator.random((3000, m.size)) < m).astype(float)) for name, m in means.items()}
+    pools = {
+        name: Pool((generator.random((3000, m.size)) < m).astype(float))
+        for name, m in means.items()
+    }
     pools["T < k"] = Pool((generator.random((40, 60)) < generator.random(60)).astype(float))
     pools["heavy ties"] = instances.heavy_ties(2000, 12, seed=0)
     return pools
@@ -73,7 +84,11 @@ def oracle(pool: Pool, price: float) -> float:
     for tried in range(1, k + 1):
         others = np.arange(1, tried)
         # Probability that action i is the best of those tried.
-        weights = np.array([np.prod((k - i - others) / (k - others)) for i in range(k)]).clip(0) * tried / k
+        weights = (
+            np.array([np.prod((k - i - others) / (k - others)) for i in range(k)]).clip(0)
+            * tried
+            / k
+        )
         exploitation = float((weights * gaps).sum()) * (rows - tried)
         switches = tried - 1 + (tried - 1) / tried * (tried > 1)
         best = min(best, exploitation + tried * float(gaps.mean()) + price * switches)
@@ -90,10 +105,14 @@ def generated_pools() -> dict[str, Pool]:
     for rows, k in ((150, 60), (600, 40), (2500, 35), (900, 12), (8000, 10), (12_000, 3)):
         size = f"{rows} x {k}"
         spread = generator.choice([0.03, 0.1, 0.25])
-        means = np.clip(generator.uniform(0.15, 0.85) + spread * generator.standard_normal(k), 0.02, 0.98)
+        means = np.clip(
+            generator.uniform(0.15, 0.85) + spread * generator.standard_normal(k), 0.02, 0.98
+        )
         kinds = {
             "rng": (generator.random((rows, k)) < means).astype(float),
-            "alike": (0.6 * generator.random((rows, 1)) + 0.4 * generator.random((rows, k)) < means).astype(float),
+            "alike": (
+                0.6 * generator.random((rows, 1)) + 0.4 * generator.random((rows, k)) < means
+            ).astype(float),
             "normal": np.clip(means + 0.15 * generator.standard_normal((rows, k)), 0, 1),
             "beta": generator.beta(3 * means, 3 * (1 - means), (rows, k)),
         }
@@ -110,7 +129,15 @@ def total_regrets(
 
 def group_of(name: str) -> str:
     """Return the group of pools whose geometric mean a pool belongs to."""
-    return "tuned on" if name in TUNED else "fresh" if name.startswith("fresh") else "ugly" if " " in name else "others"
+    return (
+        "tuned on"
+        if name in TUNED
+        else "fresh"
+        if name.startswith("fresh")
+        else "ugly"
+        if " " in name
+        else "others"
+    )
 
 
 def line(name: str, pool: Pool, price: float) -> tuple[str, float, int]:
@@ -130,7 +157,16 @@ def line(name: str, pool: Pool, price: float) -> tuple[str, float, int]:
 
 def print_table(pools: dict[str, Pool]) -> None:
     """Print one line for each pool and price, and the geometric means."""
-    head = ["table", "rows x actions", "price", *default_learners(1.0), "oracle", "Thrifty / FrugalUCB", "blind", "bad"]
+    head = [
+        "table",
+        "rows x actions",
+        "price",
+        *default_learners(1.0),
+        "oracle",
+        "Thrifty / FrugalUCB",
+        "blind",
+        "bad",
+    ]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     ratios: dict[tuple[str, float], list[float]] = {}
     all_bad = 0
@@ -143,18 +179,33 @@ def print_table(pools: dict[str, Pool]) -> None:
                 ratios.setdefault((group_of(name), price), []).append(ratio)
     for (group, price), some in ratios.items():
         mean = geometric_mean(some)
-        print(f"{group:10} price {price:g}: geometric mean {mean:.3f}, worst {max(some):.2f} of {len(some)} pools")
-    print(f"{all_bad} of {len(pools) * len(PRICES) * ORDERS} runs of Thrifty above five times their mean")
+        print(
+            f"{group:10} price {price:g}: geometric mean {mean:.3f}, worst {max(some):.2f} of "
+            f"{len(some)} pools"
+        )
+    print(
+        f"{all_bad} of {len(pools) * len(PRICES) * ORDERS} runs of Thrifty above five times "
+        "their mean"
+    )
 
 
 def print_tails(pools: dict[str, Pool], orders: int) -> None:
     """Print the number of bad runs of Thrifty and FrugalUCB."""
     for name, pool in pools.items():
         for price in PRICES:
-            learners: dict[str, Learner] = {"Thrifty": Thrifty(price), "FrugalUCB": FrugalUCB(price)}
+            learners: dict[str, Learner] = {
+                "Thrifty": Thrifty(price),
+                "FrugalUCB": FrugalUCB(price),
+            }
             totals = total_regrets(pool, learners, price, orders, SEED + 1)
-            bad = {learner: int((total > BAD_RUN * total.mean()).sum()) for learner, total in totals.items()}
-            print(f"{name:22} {price:4g} {orders} orders, above five times the mean: {bad}", flush=True)
+            bad = {
+                learner: int((total > BAD_RUN * total.mean()).sum())
+                for learner, total in totals.items()
+            }
+            print(
+                f"{name:22} {price:4g} {orders} orders, above five times the mean: {bad}",
+                flush=True,
+            )
 
 
 def print_birthday() -> None:
@@ -162,8 +213,15 @@ def print_birthday() -> None:
     for power, orders in ((9, 4), (11, 4), (13, 4), (15, 1)):
         rows = 2**power
         base, pool = BanditBirthdayTest(grid=rows), instances.birthday(rows)
-        kinds = ((base, 1), (OptimisticSimulation(base), orders), (LazyOptimisticSimulation(base), 20))
-        means = [np.mean([play(learner, pool, seed=seed).regret for seed in range(n)]) for learner, n in kinds]
+        kinds = (
+            (base, 1),
+            (OptimisticSimulation(base), orders),
+            (LazyOptimisticSimulation(base), 20),
+        )
+        means = [
+            np.mean([play(learner, pool, seed=seed).regret for seed in range(n)])
+            for learner, n in kinds
+        ]
         print(f"| {rows:,} | {means[0]:,.1f} | {means[1]:.0f} | {means[2]:.0f} |", flush=True)
 
 
@@ -175,7 +233,13 @@ if __name__ == "__main__":
     elif len(sys.argv) == 2:
         print_table(read_pools(Path(sys.argv[1])))
     elif len(sys.argv) == 3 and sys.argv[1] == "tails":
-        short = {name: pool for name, pool in read_pools(Path(sys.argv[2])).items() if pool.rows < MAX_TAIL_ROWS}
+        short = {
+            name: pool
+            for name, pool in read_pools(Path(sys.argv[2])).items()
+            if pool.rows < MAX_TAIL_ROWS
+        }
         print_tails(short | {"two actions": degenerate_pools()["two actions"]}, TAIL_ORDERS)
     else:
-        raise SystemExit("switching.py: expected a folder, `tails` and a folder, `made` or `birthday`.")
+        raise SystemExit(
+            "switching.py: expected a folder, `tails` and a folder, `made` or `birthday`."
+        )

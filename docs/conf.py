@@ -44,7 +44,9 @@ myst_heading_anchors = 3
 def setup(app):
     """Draw the pictures, and connect the hooks that fill in public names and errata."""
     figures.draw_all(Path(__file__).parent / "made")
-    app.add_html_math_renderer("mathml", (sphinx_hooks.inline_formula, None), (sphinx_hooks.displayed_formula, None))
+    app.add_html_math_renderer(
+        "mathml", (sphinx_hooks.inline_formula, None), (sphinx_hooks.displayed_formula, None)
+    )
     app.connect("source-read", sphinx_hooks.fill)
     app.connect("autodoc-process-docstring", sphinx_hooks.protect)
     app.connect("autodoc-process-signature", sphinx_hooks.shorten)

@@ -26,7 +26,9 @@ PUBLIC = {
 def fill(app, page, source):
     """Render the Jinja templates of the reference, the errata and the commands."""
     if page.startswith(FILLED):
-        space = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        space = jinja2.Environment(
+            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
         space.filters["safe_cell"] = safe_cell
         source[0] = space.from_string(source[0]).render(
             names=names,
@@ -36,7 +38,7 @@ def fill(app, page, source):
             SEVERITY_LABELS=SEVERITY_LABELS,
             number=number,
             commands=commands,
-        )  # fmt: skip
+        )
 
 
 def names(home, *others):
@@ -53,7 +55,9 @@ def module(home):
 
 def remaining(title):
     """Return a section with the public names of modules that no page documents."""
-    pages = "".join(page.read_text(encoding="utf-8") for page in Path(__file__).parent.glob("reference/*.rst"))
+    pages = "".join(
+        page.read_text(encoding="utf-8") for page in Path(__file__).parent.glob("reference/*.rst")
+    )
     modules = [importlib.import_module(name) for name in re.findall(r'names\("([\w.]+)"', pages)]
     documented = {name for one in modules for name in getattr(one, "__all__", ())}
     others = [
@@ -108,7 +112,10 @@ def _commands(command, path):
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     words = [p.name.upper() if p.required else f"[{p.name.upper()}]" for p in arguments]
     options = [
-        {"written": " ".join([*p.opts[:1], *([] if p.is_flag else [p.name.upper()])]), "help": _help(p)}
+        {
+            "written": " ".join([*p.opts[:1], *([] if p.is_flag else [p.name.upper()])]),
+            "help": _help(p),
+        }
         for p in command.params
         if p.param_type_name == "option" and p.name != "help"
     ]
@@ -123,7 +130,9 @@ def _commands(command, path):
 
 def _help(parameter):
     usual = parameter.default
-    shown = usual not in (None, "", False) and not parameter.required and parameter.name != "workers"
+    shown = (
+        usual not in (None, "", False) and not parameter.required and parameter.name != "workers"
+    )
     return f"{parameter.help or ''}{f' Default: {usual}.' if shown else ''}"
 
 
@@ -142,10 +151,14 @@ def protect(app, what, name, value, options, lines):
     """Escape markup of reStructuredText outside `names`, doctests and formulas."""
     in_example = False
     for i, line in enumerate(lines):
-        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith((">>>", ".. math::")))
+        in_example = bool(line.strip()) and (
+            in_example or line.lstrip().startswith((">>>", ".. math::"))
+        )
         if not in_example:
             pieces = re.split(r"(`[^`]+`)", line)
-            lines[i] = "".join(piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces))
+            lines[i] = "".join(
+                piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces)
+            )
     lines[:] = _parameter_lists(lines)
 
 
@@ -194,7 +207,10 @@ def shorten(app, what, name, value, options, signature, returns):
 
 
 def _short(text):
-    array = r"~?(numpy\.)?ndarray\[tuple\[~?(typing\.)?Any, \.\.\.\], ~?(numpy\.)?dtype\[~?(numpy\.)?\w+\]\]"
+    array = (
+        r"~?(numpy\.)?ndarray\[tuple\[~?(typing\.)?Any, \.\.\.\], "
+        r"~?(numpy\.)?dtype\[~?(numpy\.)?\w+\]\]"
+    )
     return text and re.sub(r"<function [\w.<>]+>", "...", re.sub(array, "ndarray", text))
 
 
@@ -223,7 +239,8 @@ def displayed_formula(writer, node):
 
 # docutils writes a subscript of an accented letter below the letter.
 ACCENT_WITH_SUBSCRIPT = re.compile(
-    r'<munderover>\s*(<mi>[^<]*</mi>)((?:(?!</?munderover>).)*?)(<mo stretchy="false">[ˉˆ~]</mo>)\s*</munderover>',
+    r"<munderover>\s*(<mi>[^<]*</mi>)((?:(?!</?munderover>).)*?)(<mo "
+    r'stretchy="false">[ˉˆ~]</mo>)\s*</munderover>',
     re.DOTALL,
 )
 
@@ -236,11 +253,17 @@ def _write_formula(writer, node, *, as_block):
         raise nodes.SkipNode from error
     markup = ACCENT_WITH_SUBSCRIPT.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', markup)
     # Bars are absolute values or sizes; browsers space them like relations.
-    markup = markup.replace('<mo stretchy="false">|</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>')
+    markup = markup.replace(
+        '<mo stretchy="false">|</mo>', '<mo stretchy="false" lspace="0" rspace="0">|</mo>'
+    )
     # Browsers leave no space around the name of a function that has no parentheses.
     space = '<mspace width="0.17em"></mspace>'
     markup = re.sub(r"<mo>&ApplyFunction;</mo>(?!\s*(<mrow>\s*)?<mo)", space, markup)
-    markup = re.sub(r"(</m(?:i|n|row|sqrt|sub|sup|frac)>\s*)(?=<mi>(?:ln|log|max|min|exp)</mi>)", rf"\1{space}", markup)
+    markup = re.sub(
+        r"(</m(?:i|n|row|sqrt|sub|sup|frac)>\s*)(?=<mi>(?:ln|log|max|min|exp)</mi>)",
+        rf"\1{space}",
+        markup,
+    )
     writer.body.append(f'<div class="formula">{markup}</div>' if as_block else markup)
     raise nodes.SkipNode
 

@@ -31,7 +31,9 @@ def degenerate_values() -> Iterator[Values]:
     yield 1e-9 * rng.random(40)
 
 
-def interval_path(method: type[Confidence], values: Values, N: float, level: float) -> list[tuple[float, float]]:
+def interval_path(
+    method: type[Confidence], values: Values, N: float, level: float
+) -> list[tuple[float, float]]:
     """Return the interval before every value, and after the last."""
     seen = method(population=N, level=level)
     found: list[tuple[float, float]] = [seen.interval()]
@@ -68,12 +70,26 @@ def bernoulli_pool(rows: int, means: list[float], seed: int = 0) -> Pool:
 
 def certificate_with(lows: list[float], highs: list[float], **other: Any) -> Certificate:
     """Return a certificate with these ends."""
-    facts: dict[str, Any] = {"population": 1000.0, "level": 0.05, "rounds": 10, "answered": 10, "loss": 4.0, **other}
+    facts: dict[str, Any] = {
+        "population": 1000.0,
+        "level": 0.05,
+        "rounds": 10,
+        "answered": 10,
+        "loss": 4.0,
+        **other,
+    }
     facts.setdefault("paired", np.full(len(lows), np.inf))
     middle = (np.array(lows) + np.array(highs)) / 2
     counts = facts.pop("counts", np.full(len(lows), 5))
     names = tuple("abcdef"[: len(lows)])
-    return Certificate(names=names, counts=counts, means=middle, lows=np.array(lows), highs=np.array(highs), **facts)
+    return Certificate(
+        names=names,
+        counts=counts,
+        means=middle,
+        lows=np.array(lows),
+        highs=np.array(highs),
+        **facts,
+    )
 
 
 def allowed(level: float, runs: int) -> float:

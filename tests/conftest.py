@@ -22,7 +22,8 @@ SOURCE = Path(__file__).parent.parent / "src"
 
 HANGS = 1800  # seconds after which a process hangs; no test fails because a machine is slow
 
-# Compilers create many objects that live long: collecting them as often as Python does takes a seventh of the time.
+# Compilers create many objects that live long: collecting them as often as Python does takes a
+# seventh of the time.
 gc.set_threshold(20_000, 20, 50)
 
 # Where the tests run in the background, Ctrl-C is ignored, and children would inherit that.
@@ -59,26 +60,36 @@ class Own(Learner):
 
 def variant(name: str, base: Any = Own, **members: Any) -> Any:
     """Return the class of a learner that differs from a correct one in these members; functions become kernels."""
-    kernels = {key: staticmethod(value) if callable(value) else value for key, value in members.items()}
+    kernels = {
+        key: staticmethod(value) if callable(value) else value for key, value in members.items()
+    }
     return dataclass(frozen=True)(type(name, (base,), kernels))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that runs all tests with machine code."""
-    parser.addoption("--compiled", action="store_true", help="compile every kernel, also where interpreting is faster")
+    parser.addoption(
+        "--compiled",
+        action="store_true",
+        help="compile every kernel, also where interpreting is faster",
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Skip files of slow tests only, and their imports, in a quick run."""
     if config.option.markexpr != "not full" or collection_path.suffix != ".py":
         return None
-    return "\npytestmark = pytest.mark.full\n" in collection_path.read_text(encoding="utf-8") or None
+    return (
+        "\npytestmark = pytest.mark.full\n" in collection_path.read_text(encoding="utf-8") or None
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Reject names with memory addresses: two workers would collect different tests."""
     if wrong := next((item.nodeid for item in items if " at 0x" in item.nodeid), None):
-        raise pytest.UsageError(f"{wrong}: expected a name that is the same in every process; pass other ids.")
+        raise pytest.UsageError(
+            f"{wrong}: expected a name that is the same in every process; pass other ids."
+        )
 
 
 def pytest_collection_finish() -> None:
@@ -99,7 +110,11 @@ class Examples:
     @pytest.fixture(autouse=True)
     def _interpret(self, request: pytest.FixtureRequest) -> Iterator[None]:
         is_example = isinstance(request.node, pytest.DoctestItem)
-        with interpreted() if is_example and not request.config.getoption("--compiled") else nullcontext():
+        with (
+            interpreted()
+            if is_example and not request.config.getoption("--compiled")
+            else nullcontext()
+        ):
             yield
 
 
@@ -119,9 +134,13 @@ def _mode(request: pytest.FixtureRequest) -> Iterator[None]:
 def run_python(tmp_path: Path) -> Run:
     """Return a function that runs Python in a process of its own, with these arguments and environment."""
 
-    def run(*arguments: str, cwd: Path | None = None, **environment: str) -> "subprocess.CompletedProcess[str]":
+    def run(
+        *arguments: str, cwd: Path | None = None, **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
         path = os.pathsep.join([str(SOURCE), *([str(cwd)] if cwd else [])])
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
+        }
         inherited["TOMBOLA_CACHE"] = str(tmp_path / "cache")
         return subprocess.run(
             [sys.executable, "-W", "error", *arguments],

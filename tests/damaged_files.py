@@ -16,7 +16,9 @@ def changed_cells(whole: Path, path: Path, *, rows_apart: int = 1) -> Iterator[s
     rows_apart: change only one in so many events, and rows of the list.
     """
     with closing(sqlite3.connect(whole)) as connection:
-        (end,) = connection.execute("SELECT value FROM about WHERE name = ?", (END_NAME,)).fetchone()
+        (end,) = connection.execute(
+            "SELECT value FROM about WHERE name = ?", (END_NAME,)
+        ).fetchone()
     for index, (table, column, row, value) in enumerate(_cells(whole)):
         if table != "about" and row % rows_apart:
             continue
@@ -27,7 +29,9 @@ def changed_cells(whole: Path, path: Path, *, rows_apart: int = 1) -> Iterator[s
             shutil.copy(whole, path)
             try:
                 with closing(sqlite3.connect(path)) as connection, connection:
-                    connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, row))
+                    connection.execute(
+                        f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, row)
+                    )
             except sqlite3.IntegrityError:
                 continue
             yield f"{table}.{column} of row {row} is {new!r}"
@@ -36,7 +40,9 @@ def changed_cells(whole: Path, path: Path, *, rows_apart: int = 1) -> Iterator[s
 def _cells(path: Path) -> Iterator[tuple[str, str, int, Any]]:
     """Return every cell of every table of a file."""
     with closing(sqlite3.connect(path)) as connection:
-        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        for (table,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        ).fetchall():
             cursor = connection.execute(f"SELECT rowid, * FROM {table}")
             for row in cursor.fetchall():
                 for column, value in zip(cursor.description[1:], row[1:], strict=True):
@@ -50,6 +56,14 @@ def _other_values(value: Any) -> list[Any]:
     if isinstance(value, bytes):
         return [bytes([value[0] ^ 1]) + value[1:], b"", value.hex(), None]
     if isinstance(value, str):
-        swapped = [value.replace(digit, new, 1) for digit, new in ("12", "01", "58") if digit in value]
-        return [*swapped, value + " ", "", value.encode(), "\udcff".encode("utf-8", "surrogatepass")]
+        swapped = [
+            value.replace(digit, new, 1) for digit, new in ("12", "01", "58") if digit in value
+        ]
+        return [
+            *swapped,
+            value + " ",
+            "",
+            value.encode(),
+            "\udcff".encode("utf-8", "surrogatepass"),
+        ]
     return ["x"]

@@ -1,10 +1,12 @@
 """Hostile learners under a budget, and hostile costs; overspending is detected in exact fractions.
 
-    PYTHONPATH=src:tests python tests/hostile.py 1000000    prints the number of plays that overspend
+    PYTHONPATH=src:tests python tests/hostile.py 1000000    prints the number of plays that
+                                                            overspend
 
-Money is spent in three ways: a whole play (drawn or fluid, compiled or in plain Python), a `Session`, and a
-`SessionFile`. Live, the world answers late, out of order, twice, wrongly or never, and a witness who knows nothing of
-ledgers adds up what was paid and what every open ticket may still cost.
+Money is spent in three ways: a whole play (drawn or fluid, compiled or in plain Python), a
+`Session`, and a `SessionFile`. Live, the world answers late, out of order, twice, wrongly or never,
+and a witness who knows nothing of ledgers adds up what was paid and what every open ticket may
+still cost.
 """
 
 import contextlib
@@ -40,7 +42,10 @@ from tombola.persistence import SessionFile
 from tombola.pool import Pool
 
 MOODS = 15
-FICKLE, FRAGILE = 13, 14  # those that are due at every second question, and that fall over at every second answer
+FICKLE, FRAGILE = (
+    13,
+    14,
+)  # those that are due at every second question, and that fall over at every second answer
 MOST = float(np.finfo(np.float64).max)
 
 
@@ -106,7 +111,9 @@ class HostileBandit(BudgetedBanditLearner):
     plan = Hostile.plan
 
     @staticmethod
-    def observe(state: State, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: State, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         fall_over(state)
         state.seen[0] += 1.0
         state.log[round - 1, action] = 1.0
@@ -161,10 +168,19 @@ def write_nonsense(state: State, mix: Floats) -> None:
     for action in range(mix.size):
         first, mine = action == 0, action == int(state.seen[0]) % mix.size
         mix[action] = (
-            0.0, math.nan, math.inf, -1.0, 1e300, 1.0 / k + 1e-7, 1.0 / k, 2.0 if first else -1.0 / max(k - 1.0, 1.0),
-            1.0 if first else 1e-17, 1.0 if mine else 0.0, 1e-320 if action < last else 1.0,
+            0.0,
+            math.nan,
+            math.inf,
+            -1.0,
+            1e300,
+            1.0 / k + 1e-7,
+            1.0 / k,
+            2.0 if first else -1.0 / max(k - 1.0, 1.0),
+            1.0 if first else 1e-17,
+            1.0 if mine else 0.0,
+            1e-320 if action < last else 1.0,
             math.nan if action == int(state.null) else 1.0,
-        )[mood]  # fmt: skip
+        )[mood]
 
 
 def ask_now_and_then(state: State, fits: Floats) -> bool:
@@ -172,7 +188,9 @@ def ask_now_and_then(state: State, fits: Floats) -> bool:
     for action in range(fits.size):
         fits[action] = 1.0
     state.asked[0] += 1.0
-    return int(state.asked[0]) % 2 == 0 if int(state.mood) == FICKLE else int(state.seen[0]) % 5 == 3
+    return (
+        int(state.asked[0]) % 2 == 0 if int(state.mood) == FICKLE else int(state.seen[0]) % 5 == 3
+    )
 
 
 def ugly_costs(rng: np.random.Generator, shape: tuple[int, int, int], far: int = 290) -> Floats:
@@ -218,19 +236,30 @@ def pool_of(number: int) -> Pool:
 def budget_of(pool: Pool, rng: np.random.Generator, *, declared: bool) -> Budget:
     """Return amounts from nothing to plenty, many of them exact sums of costs.
 
-    The worst costs are told if they must be, and now and then; what always costs the same may have its price on a list,
-    and there may be a target.
+    The worst costs are told if they must be, and now and then; what always costs the same may have
+    its price on a list, and there may be a target.
     """
     costs: Any = pool.costs
     with np.errstate(over="ignore"):
         some = costs[rng.integers(0, pool.rows, 3), rng.integers(0, pool.k, 3)].sum(axis=0)
         totals = np.minimum(costs.max(axis=1).sum(axis=0), MOST)
-    choices = [0.0 * totals, some, totals * rng.random(), np.nextafter(some, 0), totals / 2, costs.max(axis=(0, 1))]
+    choices = [
+        0.0 * totals,
+        some,
+        totals * rng.random(),
+        np.nextafter(some, 0),
+        totals / 2,
+        costs.max(axis=(0, 1)),
+    ]
     amounts = [_valid(choices[rng.integers(6)][j]) for j in range(totals.size)]
     most, free = costs.max(axis=0), (costs == 0).all(axis=(0, 2))
-    worst = np.array([[_valid(cost * (1 + int(rng.integers(2)))) for cost in row] for row in most.tolist()])
+    worst = np.array(
+        [[_valid(cost * (1 + int(rng.integers(2)))) for cost in row] for row in most.tolist()]
+    )
     fixed = (
-        ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= _MIN_AMOUNT))) if rng.random() < 0.5 else most < 0
+        ((costs == costs[0]).all(axis=0) & ((most == 0) | (most >= _MIN_AMOUNT)))
+        if rng.random() < 0.5
+        else most < 0
     )
     return Budget(
         amounts,
@@ -260,7 +289,9 @@ def question_of(group: int, *, live: bool = False) -> CompareRequest:
     pool = pool_of(group)
     delay = (0, 0, 2, pool.rows + 1, rng.integers(0, 5, pool.rows))[int(rng.integers(5))]
     stop = ("strict", "fits")[int(rng.integers(2))]
-    return CompareRequest(pool, budget_of(pool, rng, declared=live), stop, delay, bool(rng.integers(2)))
+    return CompareRequest(
+        pool, budget_of(pool, rng, declared=live), stop, delay, bool(rng.integers(2))
+    )
 
 
 class Stage:
@@ -270,29 +301,48 @@ class Stage:
         pool, budget, stop, delay, mixed = self.question = question
         learner, mixed = kind(0), mixed and kind is not HostileBandit
         budget_run = resolve_budget(pool, budget, stop, mixed=mixed)
-        self.feedback_model = make_feedback_model(learner, pool.rows, actions=pool.k, budget_run=budget_run)
+        self.feedback_model = make_feedback_model(
+            learner, pool.rows, actions=pool.k, budget_run=budget_run
+        )
         self.arrivals = from_delays(round_delays(delay, np.arange(pool.rows, dtype=np.uint32)))
-        self.runner = Runner(learner, self.feedback_model, np.zeros(4, np.uint64), max_in_flight(self.arrivals))
+        self.runner = Runner(
+            learner, self.feedback_model, np.zeros(4, np.uint64), max_in_flight(self.arrivals)
+        )
         self.start = self.runner.memory.copy()
         costs: Any = pool.costs
         labels = np.append(np.arange(pool.k), -1)[: self.feedback_model.actions]
         self.table = RowStream(
-            pool.losses, costs.reshape(pool.rows, -1), labels, np.arange(pool.rows, dtype=np.uint32), pool.best
+            pool.losses,
+            costs.reshape(pool.rows, -1),
+            labels,
+            np.arange(pool.rows, dtype=np.uint32),
+            pool.best,
         )
 
     def play(self, mood: int, rng: RngState) -> tuple[Floats, Any, Floats]:
         """Play from the start, as far as it goes, and return what was played and seen, the actions, and the costs."""
         runner, tracker = self.runner, self.runner.workspace.tracker
         accumulators = new_accumulators(
-            self.feedback_model.actions, self.question.pool.rows, np.zeros(0, np.int64),
-            resources=tracker.amounts.size, per_round=True, expects=True,
-        )  # fmt: skip
+            self.feedback_model.actions,
+            self.question.pool.rows,
+            np.zeros(0, np.int64),
+            resources=tracker.amounts.size,
+            per_round=True,
+            expects=True,
+        )
         runner.memory[:], runner.rng[:] = self.start, rng
         runner.memory[int(self.start[1])] = mood
-        tracker.spent[:], tracker.reserved[:], tracker.fits[:], tracker.flags[:] = 0.0, 0.0, 1.0, 0.0
+        tracker.spent[:], tracker.reserved[:], tracker.fits[:], tracker.flags[:] = (
+            0.0,
+            0.0,
+            1.0,
+            0.0,
+        )
         with contextlib.suppress(ZeroDivisionError):
             runner.play(self.table, self.arrivals, accumulators)
-        played = int(accumulators.cursor[ROUND]) + 1  # the costs of what comes after are 0, but actions are not none
+        played = (
+            int(accumulators.cursor[ROUND]) + 1
+        )  # the costs of what comes after are 0, but actions are not none
         accumulators.actions[played:] = -1
         return (
             runner.state.log,
@@ -303,14 +353,18 @@ class Stage:
     def is_over(self, mood: int, rng: RngState) -> bool:
         """Play, and tell whether more was spent, or is reserved, than there was."""
         log, actions, spent = self.play(mood, rng)
-        return is_over(self.question, self.feedback_model.balance(self.runner.workspace), log, actions, spent)
+        return is_over(
+            self.question, self.feedback_model.balance(self.runner.workspace), log, actions, spent
+        )
 
 
-def is_over(question: CompareRequest, balance: Balance, log: Floats, actions: Any, spent: Floats) -> bool:
+def is_over(
+    question: CompareRequest, balance: Balance, log: Floats, actions: Any, spent: Floats
+) -> bool:
     """Tell, exactly, whether what was seen and is reserved, or all that was played, is too much.
 
-    What a fluid play cost is only known round by round, to the last bit, and is too much if those costs are; of a drawn
-    one all is known.
+    What a fluid play cost is only known round by round, to the last bit, and is too much if those
+    costs are; of a drawn one all is known.
     """
     pool, amounts = question.pool, question.budget.per_resource.tolist()
     costs: Any = pool.costs
@@ -322,7 +376,11 @@ def is_over(question: CompareRequest, balance: Balance, log: Floats, actions: An
         return True
     for j, (amount, reserved) in enumerate(zip(amounts, balance.reserved, strict=True)):
         paid = costs[:, :, j]
-        if not 0 <= reserved <= amount or exceeds(seen, paid, reserved, amount) or exceeds(drawn, paid, 0.0, amount):
+        if (
+            not 0 <= reserved <= amount
+            or exceeds(seen, paid, reserved, amount)
+            or exceeds(drawn, paid, 0.0, amount)
+        ):
             return True
         if exceeds(np.ones(pool.rows), spent[:, j], 0.0, amount):
             return True
@@ -333,10 +391,13 @@ def exceeds(played: Floats, paid: Floats, reserved: float, amount: float) -> boo
     """Tell, in exact fractions, whether the cost of what was played, with what is reserved, is above the amount."""
     with np.errstate(over="ignore"):
         if float((played * paid).sum()) + reserved < 0.999999 * amount:
-            return False  # far from it: the sum of some hundred products is right to a part in a billion
+            # far from it: the sum of some hundred products is right to a part in a billion
+            return False
     some = np.flatnonzero((played > 0.0) & (paid > 0.0))
     products = zip(played.ravel()[some].tolist(), paid.ravel()[some].tolist(), strict=True)
-    return sum(Fraction(share) * Fraction(cost) for share, cost in products) + Fraction(reserved) > Fraction(amount)
+    return sum(Fraction(share) * Fraction(cost) for share, cost in products) + Fraction(
+        reserved
+    ) > Fraction(amount)
 
 
 _steps: dict[Any, Any] = {}
@@ -366,9 +427,15 @@ class Witness:
 
     def is_wronged(self, balance: Balance) -> bool:
         """Tell, exactly, whether a balance says less than was paid, or is open, or more than there is."""
-        for j, (amount, spent, reserved) in enumerate(zip(self.amounts, balance.spent, balance.reserved, strict=True)):
+        for j, (amount, spent, reserved) in enumerate(
+            zip(self.amounts, balance.spent, balance.reserved, strict=True)
+        ):
             still = sum(self.worst[action][j] for action in self.open.values())
-            if spent < self.paid[j] or reserved < still or Fraction(spent) + Fraction(reserved) > amount:
+            if (
+                spent < self.paid[j]
+                or reserved < still
+                or Fraction(spent) + Fraction(reserved) > amount
+            ):
                 return True
         return False
 
@@ -399,7 +466,9 @@ def went_over(live: Live, question: CompareRequest, rng: Random) -> bool:
             if answer and rng.random() < 0.1 and is_swayed(live, round_, action, answer, rng):
                 return True
             news = observe_answer(live, round_, answer)
-            if (action < pool.k and not news) or (rng.random() < 0.2 and observe_answer(live, round_, answer)):
+            if (action < pool.k and not news) or (
+                rng.random() < 0.2 and observe_answer(live, round_, answer)
+            ):
                 return True
             witness.pay(round_, row[action].tolist() if action < pool.k else [0.0] * row.shape[1])
     return witness.is_wronged(live.balance())
@@ -421,7 +490,9 @@ def is_swayed(live: Live, round: int, action: int, answer: dict[str, Any], rng: 
         else live.feedback_model.limits.worst[action]
     )
     with np.errstate(over="ignore"):
-        wrong = rng.choice((np.nextafter(most, np.inf), most * math.nan, most - math.inf, most + math.inf))
+        wrong = rng.choice(
+            (np.nextafter(most, np.inf), most * math.nan, most - math.inf, most + math.inf)
+        )
     before = live.balance()
     try:
         live.tell(round, {**answer, "cost": wrong})
@@ -468,7 +539,9 @@ def run_of(question: CompareRequest, learner: Any, seed: int, path: Path) -> Ite
 
         def tell(round: int, answer: dict[str, Any]) -> bool:
             both.reverse()
-            return bool(answer) and both[0].record(round, **answer)  # an added null action is recorded by itself
+            return bool(answer) and both[0].record(
+                round, **answer
+            )  # an added null action is recorded by itself
 
         yield Live(one.feedback_model, act, tell, lambda: both[0].status().balance)
     path.unlink()
@@ -491,7 +564,9 @@ def lived(group: int, kind: Any, moods: list[int], folder: Path) -> int:
     """Count the sessions in which too much is spent."""
     question, seed = question_of(group, live=True), group * MOODS
     return sum(
-        went_over(session_of(question, kind(mood), seed + mood, folder), question, Random(seed + mood))
+        went_over(
+            session_of(question, kind(mood), seed + mood, folder), question, Random(seed + mood)
+        )
         for mood in moods
     )
 
@@ -507,8 +582,11 @@ def filed(group: int, kind: Any, moods: list[int], folder: Path) -> int:
 
 Route: TypeAlias = Callable[[int, Any, list[int], Path], int]
 ROUTES: tuple[tuple[Route, Any], ...] = (
-    (played, Hostile), (played, HostileBandit), (lived, Hostile), (lived, HostileBandit)
-)  # fmt: skip
+    (played, Hostile),
+    (played, HostileBandit),
+    (lived, Hostile),
+    (lived, HostileBandit),
+)
 
 
 def route_of(group: int) -> tuple[Route, Any]:

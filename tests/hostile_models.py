@@ -10,10 +10,11 @@ KINDS = ("worst", "nan", "constant", "random", "good then bad")
 
 @dataclass(frozen=True, eq=False)
 class HostileModel:
-    """A model that knows all losses and predicts against them; the first feature is the number of the row.
+    """A model that knows all losses and predicts against them; the first feature is the number of
+    the row.
 
-    "good then bad" routes to the best action of every row while it is trained on less than half of them, then to the
-    worst.
+    "good then bad" routes to the best action of every row while it is trained on less than half of
+    them, then to the worst.
     """
 
     kind: str

@@ -11,7 +11,20 @@ from tombola.delay import resolve_delays
 
 TIES: tuple[Ties, ...] = ("first", "last", "middle", "random")
 # Signed zeros, denormal, neighbouring and huge numbers.
-EXTREME_NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e308, -1e308, 1.0 + 2**-52, 0.1, 0.1 + 2**-56)
+EXTREME_NUMBERS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    1e-300,
+    5e-324,
+    -5e-324,
+    1e308,
+    -1e308,
+    1.0 + 2**-52,
+    0.1,
+    0.1 + 2**-56,
+)
 
 
 class Majority:

@@ -31,7 +31,11 @@ class LossyProxy:
                 threading.Thread(target=self._connected, args=(client,), daemon=True).start()
 
     def _connected(self, client: socket.socket) -> None:
-        with contextlib.suppress(OSError), client, socket.create_connection(("127.0.0.1", self.target)) as server:
+        with (
+            contextlib.suppress(OSError),
+            client,
+            socket.create_connection(("127.0.0.1", self.target)) as server,
+        ):
             # Requests are always delivered, so that a dropped reply is one of a processed request.
             threading.Thread(target=_copy, args=(client, server), daemon=True).start()
             while data := server.recv(65536):

@@ -51,11 +51,17 @@ def by_one_row(N: int, share: float) -> Any:
     return table
 
 
-def answer_all(race: Race, losses: dict[str, float] | Callable[[Call], float], cost: float = 0.0) -> Race:
+def answer_all(
+    race: Race, losses: dict[str, float] | Callable[[Call], float], cost: float = 0.0
+) -> Race:
     """Answer all calls of a race, by candidate (the same loss in every row) or by a function of the call."""
     while not race.done:
         for call in race.calls():
-            race.record(call, loss=losses[call.candidate] if isinstance(losses, dict) else losses(call), cost=cost)
+            race.record(
+                call,
+                loss=losses[call.candidate] if isinstance(losses, dict) else losses(call),
+                cost=cost,
+            )
     return race
 
 

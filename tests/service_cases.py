@@ -30,7 +30,9 @@ T = TypeVar("T")
 def start_session(path: Path, rows: int = 30, seed: int = 1, *, phones: bool = False) -> Path:
     """Write a session file with two actions; `phones` adds a column."""
     ids = [f"row {number}" for number in range(1, rows + 1)]
-    columns = {"id": ids, "phone": [f"+{number}" for number in range(1, rows + 1)]} if phones else None
+    columns = (
+        {"id": ids, "phone": [f"+{number}" for number in range(1, rows + 1)]} if phones else None
+    )
     SessionFile.start(path, ids, ["call", "letter"], UCB1(), seed=seed, columns=columns).close()
     return path
 
@@ -43,17 +45,26 @@ def bearer(token: str) -> dict[str, str]:
 class Api:
     """An application in this process, called synchronously."""
 
-    def __init__(self, service: Service, token: str = "", client: tuple[str, int] = ("127.0.0.1", 1)) -> None:
+    def __init__(
+        self, service: Service, token: str = "", client: tuple[str, int] = ("127.0.0.1", 1)
+    ) -> None:
         self.service, self.app = service, create_app(service)
         self.headers = bearer(token) if token else {}
         self.client = client
 
     def __call__(
-        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None, content: Any = None
+        self,
+        method: str,
+        path: str,
+        json: Any = None,
+        headers: dict[str, str] | None = None,
+        content: Any = None,
     ) -> httpx.Response:
         async def send() -> httpx.Response:
             transport = httpx.ASGITransport(self.app, client=self.client)
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://localhost"
+            ) as client:
                 given = {**self.headers, **(headers or {})}
                 if json is not None:
                     return await client.request(method, path, json=json, headers=given)
@@ -65,21 +76,28 @@ class Api:
 
     def post(self, path: str, json: Any, **headers: str) -> httpx.Response:
         """Send a JSON body; headers by name with underscores."""
-        return self("POST", path, json, {name.replace("_", "-"): value for name, value in headers.items()})
+        return self(
+            "POST", path, json, {name.replace("_", "-"): value for name, value in headers.items()}
+        )
 
 
 def check_reply(document: dict[str, Any], method: str, reply: httpx.Response) -> None:
     """Check the reply to an operation against its schema in the OpenAPI document."""
     path = reply.url.path
     for template, operations in document["paths"].items():
-        if method.lower() not in operations or not re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), path):
+        if method.lower() not in operations or not re.fullmatch(
+            re.sub(r"{\w+}", "[^/]+", template), path
+        ):
             continue
         replies = operations[method.lower()]["responses"]
         expected = replies.get(str(reply.status_code), replies["default"])["content"]
         media_type = reply.headers["content-type"].partition(";")[0]
         assert media_type in expected, (path, reply.status_code, media_type)
         if media_type.endswith("json"):
-            schema = {**expected[media_type].get("schema", {}), "components": document["components"]}
+            schema = {
+                **expected[media_type].get("schema", {}),
+                "components": document["components"],
+            }
             Draft202012Validator(schema).validate(reply.json())
 
 
@@ -107,8 +125,21 @@ class Server:
 
     def start(self) -> None:
         """Start the server, and wait until it accepts requests."""
-        command = [sys.executable, "-m", "tombola", "serve", *self.arguments, "--port", str(self.port)]
-        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "300", "NUMBA_DISABLE_JIT": "1"}
+        command = [
+            sys.executable,
+            "-m",
+            "tombola",
+            "serve",
+            *self.arguments,
+            "--port",
+            str(self.port),
+        ]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(SOURCE),
+            "COLUMNS": "300",
+            "NUMBA_DISABLE_JIT": "1",
+        }
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
         )
@@ -186,4 +217,7 @@ def check_answers(path: Path, rows: int) -> None:
             assert loss == row_loss(task.id, task.action)
         if file.budget is not None:
             balance = file.status().balance
-            assert all(s + r <= a for s, r, a in zip(balance.spent, balance.reserved, balance.amounts, strict=True))
+            assert all(
+                s + r <= a
+                for s, r, a in zip(balance.spent, balance.reserved, balance.amounts, strict=True)
+            )

@@ -36,19 +36,27 @@ OURS: list[Any] = [
 ]
 SLOW: list[Any] = [
     *first_of_each(*SWITCHING, *BUDGETED_BANDIT.values(), BUDGETED["dual descent"]),
-    learners.Simulation(learners.Hedge(), learners.PaperSchedule(delay=2), past="all", waiting="last"),
+    learners.Simulation(
+        learners.Hedge(), learners.PaperSchedule(delay=2), past="all", waiting="last"
+    ),
     learners.Simulation(learners.Simulation(learners.FollowTheLeader())),
     learners.Interleaved(learners.HedgeAnytime(), delay=100),
     labels.ERM(labels.Thresholds(), ties="random"),
 ]
-# One learner of each kind of kernel is compiled in every run, the others in full runs, as in test_machine_code.
+# One learner of each kind of kernel is compiled in every run, the others in full runs, as in
+# test_machine_code.
 COMPILED = [
-    learners.FollowTheLeader(), learners.Hedge(), learners.UCB1(), learners.Exp3(),
+    learners.FollowTheLeader(),
+    learners.Hedge(),
+    learners.UCB1(),
+    learners.Exp3(),
     OURS[-1],
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize("learner", [*OURS, *(pytest.param(one, marks=pytest.mark.full) for one in SLOW)], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [*OURS, *(pytest.param(one, marks=pytest.mark.full) for one in SLOW)], ids=repr
+)
 @pytest.mark.filterwarnings("ignore:.*does not learn")
 def test_learners_of_tombola_pass_every_check(learner: Any, request: pytest.FixtureRequest) -> None:
     if learner in OURS and learner not in COMPILED:
@@ -118,17 +126,27 @@ def assign_number(state: Any, losses: Floats) -> None:
     state.total += losses[0]
 
 
-Hidden = variant("Hidden", act=lambda state, rng: (int(np.random.random() * state.other.size), math.nan))  # has no seed
+Hidden = variant(
+    "Hidden", act=lambda state, rng: (int(np.random.random() * state.other.size), math.nan)
+)  # has no seed
 Boasting = variant(
     "Boasting", act=lambda state, rng: (int(uniform(rng) * state.other.size), 1.0)
 )  # is random, says sure
-Skewed = variant("Skewed", act=lambda state, rng: (1 if uniform(rng) < 2 / 3 and state.other.size > 1 else 0, 0.5))
-Wavering = variant("Wavering", act=lambda state, rng: (0, 1.0 - 1e-9 * uniform(rng)))  # another probability each time
-Outside = variant("Outside", act=lambda state, rng: (int(4 * state.total[0]) % 3, 1.0))  # knows three actions, always
+Skewed = variant(
+    "Skewed",
+    act=lambda state, rng: (1 if uniform(rng) < 2 / 3 and state.other.size > 1 else 0, 0.5),
+)
+Wavering = variant(
+    "Wavering", act=lambda state, rng: (0, 1.0 - 1e-9 * uniform(rng))
+)  # another probability each time
+Outside = variant(
+    "Outside", act=lambda state, rng: (int(4 * state.total[0]) % 3, 1.0)
+)  # knows three actions, always
 Negative = variant("Negative", act=lambda state, rng: (-1, 1.0))
 Impossible = variant("Impossible", act=lambda state, rng: (0, 0.0))
 Dividing = variant(
-    "Dividing", act=lambda state, rng: (int(0.0 / float(state.total[0])) if state.other.size > 3 else 0, 1.0)
+    "Dividing",
+    act=lambda state, rng: (int(0.0 / float(state.total[0])) if state.other.size > 3 else 0, 1.0),
 )
 Fractional = variant("Fractional", act=lambda state, rng: (1.5, 1.0))
 Overflowing = variant("Overflowing", act=overflow)
@@ -139,7 +157,8 @@ Swallowing = type("Swallowing", (Own,), {"__init__": lambda self, **anything: No
 Adding = variant("Adding", observe=assign_number)
 Forgetful = variant("Forgetful", OwnMix, observe=by_last_probability)
 Thin, Below, Void = (
-    variant(name, OwnMix, mix=mix) for name, mix in (("Thin", thin_mix), ("Below", negative_mix), ("Void", nan_mix))
+    variant(name, OwnMix, mix=mix)
+    for name, mix in (("Thin", thin_mix), ("Below", negative_mix), ("Void", nan_mix))
 )
 
 
@@ -231,7 +250,9 @@ BROKEN: list[tuple[Callable[[], Learner], Any]] = [
 
 
 @pytest.mark.parametrize(("make", "check"), BROKEN, ids=lambda value: value.__name__)
-def test_check_rejects_broken_learner(make: Any, check: Any, one_sentence: Callable[[object], str]) -> None:
+def test_check_rejects_broken_learner(
+    make: Any, check: Any, one_sentence: Callable[[object], str]
+) -> None:
     with pytest.raises(LearnerError) as caught:
         check(make())
     assert one_sentence(caught.value).startswith(make.__name__)

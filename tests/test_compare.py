@@ -9,7 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tombola import UCB1, Exp3, FixedAction, FollowTheLeader, Hedge, Pool, Runs, Session, check_learner, compare, play
+from tombola import (
+    UCB1,
+    Exp3,
+    FixedAction,
+    FollowTheLeader,
+    Hedge,
+    Pool,
+    Runs,
+    Session,
+    check_learner,
+    compare,
+    play,
+)
 from tombola.classification import ERM, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import LearnerError, OrderError, ParameterError, PoolError
 from tombola.learners import Uniform
@@ -32,10 +44,13 @@ def same(one: Runs, two: Runs) -> bool:
 
 def test_workers_do_not_change_bit() -> None:
     alone, together = (
-        compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, workers=w, seed=3) for w in (1, 2)
+        compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, workers=w, seed=3)
+        for w in (1, 2)
     )
     assert same(alone, together)
-    assert not same(alone, compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, seed=4))
+    assert not same(
+        alone, compare(pool(), TWO, ["random", "iid", "given"], repetitions=5, delay=2, seed=4)
+    )
 
 
 def test_repetitions_do_not_depend_on_count() -> None:
@@ -56,13 +71,18 @@ def test_runs_do_not_depend_on_other_learners() -> None:
 def test_compare_without_relabelling_equals_play() -> None:
     runs = compare(pool(), TWO, repetitions=3, switching_price=0.5, delay=1, relabel=False, seed=8)
     for name, learner in zip(runs.learners, TWO, strict=True):
-        traces = [play(learner, pool(), delay=1, switching_price=0.5, seed=s) for s in repetition_seeds(8, 3)]
+        traces = [
+            play(learner, pool(), delay=1, switching_price=0.5, seed=s)
+            for s in repetition_seeds(8, 3)
+        ]
         assert runs.regrets(name).tolist() == pytest.approx([trace.regret for trace in traces])
         assert runs.cell(name).sums[:, -1, 3].tolist() == [trace.switches for trace in traces]
         plays = [np.bincount(trace.actions, minlength=K).tolist() for trace in traces]
         assert runs.cell(name).plays.tolist() == plays
         rounds, losses = runs.cell(name).rounds, runs.cell(name).sums[:, :, 0]
-        assert losses == pytest.approx(np.array([np.cumsum(trace.losses)[rounds - 1] for trace in traces]))
+        assert losses == pytest.approx(
+            np.array([np.cumsum(trace.losses)[rounds - 1] for trace in traces])
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +100,9 @@ def test_relabelling_hides_first_action() -> None:
     hidden = compare(first_is_best, [FirstLabel()], repetitions=20, seed=0)
     assert set(hidden.regrets("FirstLabel").tolist()) == {0.0, 5.0, 10.0}
     plays = hidden.cell("FirstLabel").plays
-    assert plays @ [0.0, 0.5, 1.0] == pytest.approx(hidden.regrets("FirstLabel")), "plays are those of columns"
+    assert plays @ [0.0, 0.5, 1.0] == pytest.approx(hidden.regrets("FirstLabel")), (
+        "plays are those of columns"
+    )
 
 
 def test_fixed_action_is_column_of_table() -> None:
@@ -127,10 +149,16 @@ BAD: dict[str, Callable[[], object]] = {
     "no order": lambda: compare(pool(), TWO, [], seed=0),
     "an order that is none": lambda: compare(pool(), TWO, "shuffled", seed=0),
     "an unknown learner": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret("Hedge"),
-    "an unknown order": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret("Exp3", order="iid"),
-    "an unknown horizon": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret("Exp3", horizon=7),
-    "a slope of two points": lambda: compare([pool(0, 9), pool()], [Uniform()], repetitions=1, seed=0).slope("Uniform"),
-}  # fmt: skip
+    "an unknown order": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret(
+        "Exp3", order="iid"
+    ),
+    "an unknown horizon": lambda: compare(pool(), TWO, repetitions=1, seed=0).regret(
+        "Exp3", horizon=7
+    ),
+    "a slope of two points": lambda: compare(
+        [pool(0, 9), pool()], [Uniform()], repetitions=1, seed=0
+    ).slope("Uniform"),
+}
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -144,7 +172,12 @@ def test_rng_depends_on_learner_parameters() -> None:
     streams = RngStreams(3)
     words: list[Any] = [
         tuple(rng.tolist())
-        for rng in (streams.order(), streams.labels(), streams.learner(UCB1()), streams.learner(UCB1(scale=1)))
+        for rng in (
+            streams.order(),
+            streams.labels(),
+            streams.learner(UCB1()),
+            streams.learner(UCB1(scale=1)),
+        )
     ]
     assert len(set(words)) == 4
     assert tuple(RngStreams(3).learner(UCB1(scale=2.0)).tolist()) == words[2]
@@ -152,7 +185,10 @@ def test_rng_depends_on_learner_parameters() -> None:
 
 @pytest.mark.usefixtures("plainly")
 def test_arrays_and_frames_as_pools() -> None:
-    losses, options = np.random.default_rng(0).random((12, 2)), dict[str, Any](repetitions=2, seed=1)
+    losses, options = (
+        np.random.default_rng(0).random((12, 2)),
+        dict[str, Any](repetitions=2, seed=1),
+    )
     frame: Any = import_module("pandas").DataFrame(losses, columns=["a", "b"])
     expected = compare(Pool(losses), [UCB1()], **options).columns()
     for given in (losses, losses.tolist()):
@@ -174,7 +210,9 @@ def test_arrays_and_frames_as_pools() -> None:
 
 
 @pytest.mark.parametrize("given", [UCB1, "UCB1"])
-def test_class_or_name_instead_of_learner_is_rejected(given: Any, one_sentence: Callable[[object], str]) -> None:
+def test_class_or_name_instead_of_learner_is_rejected(
+    given: Any, one_sentence: Callable[[object], str]
+) -> None:
     for use in (
         lambda: play(given, [[0.0, 1.0]], seed=1),
         lambda: compare([[0.0, 1.0]], [given], seed=1),
@@ -200,7 +238,9 @@ def test_marks() -> None:
 def test_labels_curve_equals_play() -> None:
     pool = LabelledPool(np.arange(60), [0] * 30 + [1] * 30)
     chain = FiniteClass(Thresholds().on_points(60))
-    runs = compare(pool, {"erm": ERM(Thresholds()), "halving": Halving(chain)}, repetitions=3, delay=2, seed=4)
+    runs = compare(
+        pool, {"erm": ERM(Thresholds()), "halving": Halving(chain)}, repetitions=3, delay=2, seed=4
+    )
     assert set(runs.ranking()) == {"erm", "halving"}
     rounds, curves = runs.curve("erm")
     for curve, seed in zip(curves, repetition_seeds(4, 3), strict=True):

@@ -39,7 +39,15 @@ def test_delays_are_cut_at_the_horizon(delay: Any, expected: Any) -> None:
     "delay",
     [
         *(-1, np.int64(-3), 2.0, np.float64(1), True, None, "3"),
-        *([1, 2], [1, 2, 3, 4], [[1, 2, 3]], [0, -1, 0], [0.0, 1.0, 2.0], [[1], [2, 3]], [True, False, True]),
+        *(
+            [1, 2],
+            [1, 2, 3, 4],
+            [[1, 2, 3]],
+            [0, -1, 0],
+            [0.0, 1.0, 2.0],
+            [[1], [2, 3]],
+            [True, False, True],
+        ),
         *(np.zeros((3, 1), int), [0, 1, 2**70], lambda t: t / 2, lambda t: -t, lambda _: None),
     ],
 )
@@ -99,7 +107,10 @@ def test_play_equals_naive_loop_with_delays(learner: Learner, data: st.DataObjec
 
 def test_naive_loop_detects_shifted_feedback() -> None:
     table = table_of(0)
-    for learner, kind in ((FollowTheLeader(), naive_full.FollowTheLeader), (UCB1(), naive_bandit.UCB1)):
+    for learner, kind in (
+        (FollowTheLeader(), naive_full.FollowTheLeader),
+        (UCB1(), naive_bandit.UCB1),
+    ):
         trace = play(learner, Pool(table), delay=3, seed=3)
         for wrong in (2, 4):
             with pytest.raises(AssertionError):

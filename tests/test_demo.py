@@ -38,7 +38,9 @@ def test_each_pool_shows_what_it_is_for() -> None:
     assert (np.diff(pool.means) < 0).all(), "dear models are better"
     assert (np.diff(np.asarray(pool.costs).mean(axis=0)[:, 0]) > 0).all()
     pool = demo.solvers(seed=0)
-    assert np.bincount(np.argmin(pool.losses, axis=1)).min() > 0.05 * pool.rows, "no solver is best everywhere"
+    assert np.bincount(np.argmin(pool.losses, axis=1)).min() > 0.05 * pool.rows, (
+        "no solver is best everywhere"
+    )
     assert pool.losses.min(axis=1).mean() < 0.5 * pool.means.min()
     pool = demo.evaluation(seed=0)
     assert pool.actions[pool.best] == "v6"
@@ -62,7 +64,9 @@ def test_digits() -> None:
     assert demo.digits() is pool
 
 
-def test_missing_scikit_learn_is_named(monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]) -> None:
+def test_missing_scikit_learn_is_named(
+    monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
+) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(TombolaError, match=r"tombola\[demo\]") as caught:
         demo.digits.__wrapped__()

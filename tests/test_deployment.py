@@ -16,8 +16,12 @@ COMMAND = "from tombola.cli.app import main; main()"
 
 
 def test_terminal_that_lacks_letter_shows_its_number(tmp_path: Path, run_python: Run) -> None:
-    (tmp_path / "table.csv").write_text("na\u00efve,\u65e5\u672c\n" + "0,1\n1,0\n" * 10, encoding="utf-8")
-    done = run_python("-c", COMMAND, "describe", "table.csv", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    (tmp_path / "table.csv").write_text(
+        "na\u00efve,\u65e5\u672c\n" + "0,1\n1,0\n" * 10, encoding="utf-8"
+    )
+    done = run_python(
+        "-c", COMMAND, "describe", "table.csv", cwd=tmp_path, PYTHONIOENCODING="ascii"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u65e5\\u672c" in done.stdout
 
@@ -33,7 +37,9 @@ def test_terminal_that_lacks_letter_shows_its_number(tmp_path: Path, run_python:
         ("describe table.csv", 2, "tombola: expected an existing working directory"),
     ],
 )
-def test_closed_streams_and_missing_folders(how: str, status: int, said: str, tmp_path: Path, run_python: Run) -> None:
+def test_closed_streams_and_missing_folders(
+    how: str, status: int, said: str, tmp_path: Path, run_python: Run
+) -> None:
     (tmp_path / "table.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
     gone = "mkdir gone; cd gone; rmdir ../gone;" if "directory" in said else ""
     command = f"{gone} '{sys.executable}' -c '{COMMAND}' {how}"
@@ -51,7 +57,11 @@ def test_without_docstrings_claims_have_no_words(run_python: Run) -> None:
 
 @pytest.mark.parametrize("extra", ["test", pytest.param("full", marks=pytest.mark.full)])
 def test_constraints_list_every_package(extra: str) -> None:
-    named = {_name(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    named = {
+        _name(line.split("==")[0])
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*extras["dependencies"], *extras["optional-dependencies"][extra]]
     reached: set[str] = set()

@@ -14,7 +14,15 @@ from tombola.paper.errata import ERRATA
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(DOCS.glob("howto/*.py"))
-SLOW = ["other_library", "race_gate", "route_prompts", "gpu_models", "leaderboard", "answers_on_file", "race_models"]
+SLOW = [
+    "other_library",
+    "race_gate",
+    "route_prompts",
+    "gpu_models",
+    "leaderboard",
+    "answers_on_file",
+    "race_models",
+]
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
 
 
@@ -36,7 +44,9 @@ def test_how_to_output_matches_page(script: Path, run_python: Run) -> None:
     """After a change that is meant: python docs/studies/howto_output.py."""
     ran = run_python(str(script), COLUMNS="80")
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(encoding="utf-8")
+    assert ran.stdout == (DOCS / "howto" / "output" / f"{script.stem}.txt").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
@@ -45,7 +55,9 @@ def test_no_formula_is_broken_into_list(page: Path) -> None:
     assert not re.findall(r"^ {0,3}\+ .*", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def test_learners_of_contributing_pass_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learners_of_contributing_pass_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (DOCS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     (tmp_path / "twenty_lines.py").write_text(code, encoding="utf-8")
@@ -61,7 +73,11 @@ def test_pages_name_existing_objects_only() -> None:
         for path in re.findall(r"`tombola\.([a-zA-Z_.]+?)[`(]", page.read_text(encoding="utf-8")):
             value: Any = tombola
             for part in path.split("."):
-                if importlib.util.find_spec(f"{value.__name__}.{part}") if hasattr(value, "__path__") else None:
+                if (
+                    importlib.util.find_spec(f"{value.__name__}.{part}")
+                    if hasattr(value, "__path__")
+                    else None
+                ):
                     value = importlib.import_module(f"{value.__name__}.{part}")
                 else:
                     assert hasattr(value, part), f"{page.name}: tombola.{path}"
@@ -69,7 +85,9 @@ def test_pages_name_existing_objects_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=lambda page: str(page.stem)
+    "page",
+    [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")],
+    ids=lambda page: str(page.stem),
 )
 def test_examples_of_page_are_true(page: Path) -> None:
     tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
@@ -79,23 +97,41 @@ def test_examples_of_page_are_true(page: Path) -> None:
 
 def test_no_page_names_this_machine() -> None:
     for page in [*PAGES, *SCRIPTS, *DOCS.glob("*.py"), *DOCS.glob("howto/output/*")]:
-        assert not re.search(r"/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8")), page
+        assert not re.search(r"/(home|root|work|tmp|Users)/", page.read_text(encoding="utf-8")), (
+            page
+        )
 
 
 @pytest.mark.full
 def test_site_builds_without_warnings(tmp_path: Path, run_python: Run) -> None:
     built = run_python(
-        *("-W", "default", "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(tmp_path / "site")),
+        *(
+            "-W",
+            "default",
+            "-m",
+            "sphinx",
+            "-q",
+            "-W",
+            "--keep-going",
+            "-b",
+            "html",
+            str(DOCS),
+            str(tmp_path / "site"),
+        ),
         "-d",
         str(tmp_path / "doctrees"),
     )
     assert built.returncode == 0, built.stderr
-    reference = "".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("site/reference/*.html"))
+    reference = "".join(
+        page.read_text(encoding="utf-8") for page in tmp_path.glob("site/reference/*.html")
+    )
     names = {*tombola.__all__} - {*tombola._MODULES}
     missing = [name for name in names if f'id="tombola.{name}"' not in reference]
     modules = [name for name in missing if f'id="module-tombola.{name}"' in reference]
     assert sorted(missing) == sorted(modules)
-    bounds = [name for name in tombola.bounds.__all__ if f'id="tombola.bounds.{name}"' not in reference]
+    bounds = [
+        name for name in tombola.bounds.__all__ if f'id="tombola.bounds.{name}"' not in reference
+    ]
     assert not bounds
     errata = (tmp_path / "site" / "errata.html").read_text(encoding="utf-8")
     assert errata.count("<tr") == 1 + len(ERRATA)
@@ -103,12 +139,16 @@ def test_site_builds_without_warnings(tmp_path: Path, run_python: Run) -> None:
     for page in tmp_path.glob("site/theory/*.html"):
         for said in re.findall(r"<em>(.*?)</em>", page.read_text(encoding="utf-8"), re.DOTALL):
             whole = re.fullmatch(r"[A-Z].*\.", said, re.DOTALL)  # a theorem in a sentence
-            assert whole or not re.search(r"[_^∫]", said), f"{page.name}: a formula became emphasis: {said}"
+            assert whole or not re.search(r"[_^∫]", said), (
+                f"{page.name}: a formula became emphasis: {said}"
+            )
 
 
 def test_the_tutorial_shows_the_output_of_its_commands(tmp_path: Path) -> None:
     """After a change that is meant: python docs/studies/tutorial_output.py."""
-    spec = importlib.util.spec_from_file_location("tutorial_output", DOCS / "studies" / "tutorial_output.py")
+    spec = importlib.util.spec_from_file_location(
+        "tutorial_output", DOCS / "studies" / "tutorial_output.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     tutorial = importlib.util.module_from_spec(spec)

@@ -23,7 +23,11 @@ def names_in(folder: Path) -> list[str]:
 def test_link_is_followed_and_stays_link(tmp_path: Path) -> None:
     """Also a link to a file that is made only now."""
     (tmp_path / "pages").mkdir()
-    real, link, made = (tmp_path / "pages" / "real.html", tmp_path / "link.html", tmp_path / "made.html")
+    real, link, made = (
+        tmp_path / "pages" / "real.html",
+        tmp_path / "link.html",
+        tmp_path / "made.html",
+    )
     real.write_text("old")
     for target, content in ((real, "new"), (made, b"bytes")):
         link.symlink_to(target)
@@ -34,7 +38,9 @@ def test_link_is_followed_and_stays_link(tmp_path: Path) -> None:
     assert (names_in(tmp_path), names_in(real.parent)) == (["made.html", "pages"], ["real.html"])
 
 
-def test_owner_and_mode_are_kept_and_new_files_follow_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owner_and_mode_are_kept_and_new_files_follow_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     old.write_text("")
     old.chmod(0o4640)
@@ -64,7 +70,10 @@ def test_name_may_be_as_long_as_system_allows(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("barred", ["page.html", "."])
 def test_unwritable_target_is_rejected_early(
-    barred: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_sentence: Callable[[object], str]
+    barred: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    one_sentence: Callable[[object], str],
 ) -> None:
     """An old page in a folder where no file can be made cannot be written whole, either."""
     (tmp_path / "page.html").write_text("old")
@@ -99,7 +108,11 @@ def odd_files(tmp_path: Path) -> Iterator[dict[str, Path]]:
 def test_irregular_file_is_rejected_and_stays(
     odd_files: dict[str, Path], one_sentence: Callable[[object], str]
 ) -> None:
-    before = {path: os.lstat(path).st_mode for what, path in odd_files.items() if what not in ("no folder", "too long")}
+    before = {
+        path: os.lstat(path).st_mode
+        for what, path in odd_files.items()
+        if what not in ("no folder", "too long")
+    }
     for what, path in odd_files.items():
         with pytest.raises(FileError) as caught:
             write_atomic(path, "text")
@@ -117,11 +130,19 @@ def test_input_is_never_output(tmp_path: Path, one_sentence: Callable[[object], 
     scenario = tmp_path / "scenario"
     scenario.mkdir()
     (scenario / "runs.arff").write_text("")
-    for out, given in [("t.csv", table), ("soft", table), ("hard", table), ("scenario/runs.arff", scenario)]:
+    for out, given in [
+        ("t.csv", table),
+        ("soft", table),
+        ("hard", table),
+        ("scenario/runs.arff", scenario),
+    ]:
         with pytest.raises(FileError, match="is read") as caught:
             _resolve_target(tmp_path / out, given)
         one_sentence(caught.value)
-    assert _resolve_target(tmp_path / "page.html", table, scenario) == (tmp_path / "page.html").resolve()
+    assert (
+        _resolve_target(tmp_path / "page.html", table, scenario)
+        == (tmp_path / "page.html").resolve()
+    )
     assert _resolve_target(scenario / "page.html", scenario).parent == scenario.resolve()
 
 
@@ -149,7 +170,9 @@ def test_file_and_folder_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     replace = os.replace
     monkeypatch.setattr(os, "replace", lambda *paths: synced.append(replace(*paths)))
     write_atomic(tmp_path / "page.html", "text")
-    assert synced == [(tmp_path / "page.html").stat().st_ino, None, tmp_path.stat().st_ino], "None: replaced"
+    assert synced == [(tmp_path / "page.html").stat().st_ino, None, tmp_path.stat().st_ino], (
+        "None: replaced"
+    )
 
 
 def test_lone_surrogates_are_written_visibly(tmp_path: Path) -> None:
@@ -163,17 +186,26 @@ def test_lone_surrogates_are_written_visibly(tmp_path: Path) -> None:
         (("compare", "t.csv", "--out", "t.csv"), "ends in .html"),
         (("compare", "hostile.csv", "--out", "pipe.html"), "a named pipe"),
         (("race", "table", "none.csv", "--out", "absent/t.csv"), "no folder"),
-        *(((command, "t.db::t", *more, "--out", "link.html"), "is read")
-          for command, *more in (("compare",), ("certify",), ("check-order",), ("audit", "mean(a) < 1"))),
+        *(
+            ((command, "t.db::t", *more, "--out", "link.html"), "is read")
+            for command, *more in (
+                ("compare",),
+                ("certify",),
+                ("check-order",),
+                ("audit", "mean(a) < 1"),
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_commands_check_output_before_they_work(
     command: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of FILE::TABLE, the file is what must stay."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("a,b\n" + "0,1\n1,0\n" * 10)
-    (tmp_path / "hostile.csv").write_text("this is read first, and refused, if --out is not checked before\n")
+    (tmp_path / "hostile.csv").write_text(
+        "this is read first, and refused, if --out is not checked before\n"
+    )
     (tmp_path / "t.db").write_bytes(b"rows")
     (tmp_path / "link.html").symlink_to(tmp_path / "t.db")
     os.mkfifo(tmp_path / "pipe.html")

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import UCB1, Budget, FixedAction, Hedge, Pool, Race, Session, SessionFile, compare, play
+from tombola import (
+    UCB1,
+    Budget,
+    FixedAction,
+    Hedge,
+    Pool,
+    Race,
+    Session,
+    SessionFile,
+    compare,
+    play,
+)
 from tombola._formatting import MAX_ROWS, HtmlTable, html_block
 from tombola.advice.default_learners import Conditions
 from tombola.advice.report import run_comparison
@@ -63,20 +74,26 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "pool with costs": lambda _: Pool([[0.0, 1.0]] * 4, costs=np.ones((4, 2, 2))),
     "trace": lambda _: play(UCB1(), pool(), seed=0),
     "trace with budget": lambda _: play(
-        EmpiricalLP(), Pool([[0.0, 1.0]] * 8, costs=np.ones((8, 2, 9))), budget=Budget([4.0] * 9, null="add"), seed=0
+        EmpiricalLP(),
+        Pool([[0.0, 1.0]] * 8, costs=np.ones((8, 2, 9))),
+        budget=Budget([4.0] * 9, null="add"),
+        seed=0,
     ),
     "trace of a long learner": lambda _: play(Hedge(0.123456789), pool(), seed=0),
-    "runs": lambda _: compare(pool(), {name: UCB1() for name in NAMES}, ["random", "given"], repetitions=2, seed=0),
+    "runs": lambda _: compare(
+        pool(), {name: UCB1() for name in NAMES}, ["random", "given"], repetitions=2, seed=0
+    ),
     "race": lambda _: race(),
     "race before its start": lambda _: Race(NAMES, rows=9, seed=1),
     "session": lambda _: session(),
     "session before its start": lambda _: Session(UCB1(), NAMES, horizon=20, seed=0),
     "session file": session_file,
     "certificate": lambda _: replace(
-        certify([0, 1, 2] * 20, [0.0, 1.0, 0.5] * 20, actions=3, population=99, level=0.05), names=NAMES
+        certify([0, 1, 2] * 20, [0.0, 1.0, 0.5] * 20, actions=3, population=99, level=0.05),
+        names=NAMES,
     ),
     "compare report": lambda _: report(),
-}  # fmt: skip
+}
 
 
 class Tags(HTMLParser):
@@ -124,11 +141,15 @@ def test_html_of_runs_shows_orders_ranking_and_bounds() -> None:
     assert "proved bound" in text
     first, second = (text.index(name) for name in runs.ranking("random"))
     assert first < second
-    assert "proved bound" not in compare(pool(), [FixedAction(0)], repetitions=2, seed=0)._repr_html_()
+    assert (
+        "proved bound" not in compare(pool(), [FixedAction(0)], repetitions=2, seed=0)._repr_html_()
+    )
 
 
 def test_html_of_pool_lists_best_actions_first() -> None:
-    wide = Pool(np.linspace(1, 0, 30)[None, :].repeat(2, axis=0), actions=[f"action {a}" for a in range(30)])
+    wide = Pool(
+        np.linspace(1, 0, 30)[None, :].repeat(2, axis=0), actions=[f"action {a}" for a in range(30)]
+    )
     text = Tags(wide._repr_html_()).text
     assert text.index("action 29") < text.index("action 28")
     assert "action 10" not in text
@@ -145,7 +166,9 @@ def test_html_of_session_file_counts_and_survives_close(tmp_path: Path) -> None:
 
 
 def test_html_table_aligns_numbers_to_right() -> None:
-    fragment = html_block("t", tables=[HtmlTable(("name", "mean"), [("a", "1,000.5"), ("b", "-2e-05"), ("c", "–")])])
+    fragment = html_block(
+        "t", tables=[HtmlTable(("name", "mean"), [("a", "1,000.5"), ("b", "-2e-05"), ("c", "–")])]
+    )
     cells = re.findall(r'<td style="text-align:(\w+)', fragment)
     assert cells == ["left", "right"] * 3
 
@@ -153,7 +176,13 @@ def test_html_table_aligns_numbers_to_right() -> None:
 def test_plots_display_and_refuse_empty_objects(tmp_path: Path) -> None:
     file = session_file(tmp_path)
     certificate = MAKERS["certificate"](tmp_path)
-    plots = [race().plot(), race().plot("survivors"), session().plot(), session().plot("loss"), file.plot()]
+    plots = [
+        race().plot(),
+        race().plot("survivors"),
+        session().plot(),
+        session().plot("loss"),
+        file.plot(),
+    ]
     for figure in [*plots, certificate.plot(size=(3, 2))]:
         picture, _ = figure._repr_png_()
         assert picture.startswith(b"\x89PNG")
@@ -163,7 +192,9 @@ def test_plots_display_and_refuse_empty_objects(tmp_path: Path) -> None:
         Race(NAMES, rows=9, seed=1).plot()
     with pytest.raises(ValueError, match="at least one ticket, got none; plot it later"):
         Session(UCB1(), 2, horizon=20, seed=0).plot()
-    with pytest.raises(ValueError, match="expected curve='wealth' or curve='survivors', got 'calls'"):
+    with pytest.raises(
+        ValueError, match="expected curve='wealth' or curve='survivors', got 'calls'"
+    ):
         race().plot("calls")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected curve='shares' or curve='loss', got 'calls'"):
         session().plot("calls")  # type: ignore[arg-type]

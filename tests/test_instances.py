@@ -21,7 +21,9 @@ def follow(losses, delay=0):
     return sum(paid)
 
 
-@pytest.mark.parametrize(("horizon", "actions", "best"), [(1, 1, -1), (97, 4, 1), (200, 3, -1), (50, 2, -2)])
+@pytest.mark.parametrize(
+    ("horizon", "actions", "best"), [(1, 1, -1), (97, 4, 1), (200, 3, -1), (50, 2, -2)]
+)
 def test_gap_counts_are_exact(horizon, actions, best):
     losses = instances.gap(horizon, actions, 0.2, mean=0.6, best=best, seed=1).losses
     wanted = [round(horizon * 0.6)] * actions
@@ -37,7 +39,9 @@ def test_columns_are_shuffled_independently():
     assert np.corrcoef(losses[1:, 0], losses[:-1, 0])[0, 1] < 0.12
 
 
-@pytest.mark.parametrize(("horizon", "share"), [(1, 1.0), (10, 0.5), (101, 0.55), (100, 0.3), (9, 0.0)])
+@pytest.mark.parametrize(
+    ("horizon", "share"), [(1, 1.0), (10, 0.5), (101, 0.55), (100, 0.3), (9, 0.0)]
+)
 def test_split_is_worst_order_for_leader(horizon, share):
     losses = instances.split(horizon, share).losses
     first = round(horizon * share)
@@ -46,7 +50,8 @@ def test_split_is_worst_order_for_leader(horizon, share):
     assert follow(losses) == 2 * rarer + (first > rarer)
     if horizon <= 10:
         worst = max(
-            follow(losses[list(order)]) for order in itertools.islice(itertools.permutations(range(horizon)), 5000)
+            follow(losses[list(order)])
+            for order in itertools.islice(itertools.permutations(range(horizon)), 5000)
         )
         assert follow(losses) >= worst
 
@@ -59,7 +64,9 @@ def test_correlated_differences_are_constant():
     assert instances.correlated(1, 1, gap=0.0, seed=4).losses.shape == (1, 1)
 
 
-@pytest.mark.parametrize(("horizon", "actions", "equals"), [(100, 6, 3), (101, 3, 2), (60, 2, 2), (5, 1, 1), (1, 2, 2)])
+@pytest.mark.parametrize(
+    ("horizon", "actions", "equals"), [(100, 6, 3), (101, 3, 2), (60, 2, 2), (5, 1, 1), (1, 2, 2)]
+)
 def test_heavy_ties_ties_heavily(horizon, actions, equals):
     losses = instances.heavy_ties(horizon, actions, seed=5).losses
     totals = losses.sum(axis=0)
@@ -72,7 +79,10 @@ def test_heavy_ties_ties_heavily(horizon, actions, equals):
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_in_mistake_tree_nothing_can_be_learned(depth):
     """Given the rows so far, every action has an expected loss of exactly 1/2, over the labels still to come."""
-    trees = {labels: instances.mistake_tree(list(labels)) for labels in itertools.product([0, 1], repeat=depth)}
+    trees = {
+        labels: instances.mistake_tree(list(labels))
+        for labels in itertools.product([0, 1], repeat=depth)
+    }
     for t in range(depth):
         for past in itertools.product([0, 1], repeat=t):
             future = [rows for labels, rows in trees.items() if labels[:t] == past]
@@ -98,13 +108,20 @@ def test_random_walk_is_one_of_source(actions):
     inside = (losses[:, best] > 0) & (losses[:, best - 1] < 1)
     assert inside.mean() > 0.9
     np.testing.assert_allclose((losses[:, best - 1] - losses[:, best])[inside], epsilon, rtol=1e-9)
-    steps = [walk[t] - walk[t - max(2**i for i in range(11) if t % 2**i == 0)] for t in range(1, T + 1)]
+    steps = [
+        walk[t] - walk[t - max(2**i for i in range(11) if t % 2**i == 0)] for t in range(1, T + 1)
+    ]
     assert 0.85 < np.std(steps) / sigma < 1.15  # standard deviation 0.022
-    assert np.std(np.diff(walk)) > 1.2 * sigma  # sqrt(2) sigma, since the parent is not the round before
+    assert (
+        np.std(np.diff(walk)) > 1.2 * sigma
+    )  # sqrt(2) sigma, since the parent is not the round before
 
 
 def test_random_walk_draws_its_best_action():
-    bests = [int(np.argmin(instances.random_walk(16, 2, seed=seed).losses.sum(axis=0))) for seed in range(40)]
+    bests = [
+        int(np.argmin(instances.random_walk(16, 2, seed=seed).losses.sum(axis=0)))
+        for seed in range(40)
+    ]
     assert 5 <= sum(bests) <= 35  # false alarm below 1e-6
 
 
@@ -114,7 +131,9 @@ def test_delay_trap_has_equal_blocks(horizon, delay):
     assert losses.shape == (horizon, 2)
     assert (losses.sum(axis=1) == 1).all()
     assert all(losses[t].tolist() == losses[t - t % (delay + 1)].tolist() for t in range(horizon))
-    assert horizon < 100 or any((losses[t] != losses[t - 1]).all() for t in range(delay + 1, horizon, delay + 1))
+    assert horizon < 100 or any(
+        (losses[t] != losses[t - 1]).all() for t in range(delay + 1, horizon, delay + 1)
+    )
 
 
 def test_delay_trap_leaves_delayed_leader_with_half():

@@ -41,13 +41,20 @@ def test_stored_notebook_is_complete(path: Path) -> None:
     assert len(text) < 300_000
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning"
+)
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[] if path.stem == "research" else [pytest.mark.full]) for path in NOTEBOOKS],
+    [
+        pytest.param(path, marks=[] if path.stem == "research" else [pytest.mark.full])
+        for path in NOTEBOOKS
+    ],
     ids=lambda path: path.stem,
 )
-def test_notebook_prints_what_it_shows(path: Path, study: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_prints_what_it_shows(
+    path: Path, study: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = str(Path(__file__).parents[1] / "src")
     monkeypatch.setenv("PYTHONPATH", source)
     monkeypatch.setenv("PYTHONWARNINGS", "default")

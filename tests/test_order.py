@@ -28,7 +28,9 @@ def too_far(counts: Counter[Any], cells: list[Any]) -> bool:
     """Tell whether Pearson's statistic for equal shares is above its 1 - FALSE_ALARM quantile."""
     expected = counts.total() / len(cells)
     statistic = sum((counts[cell] - expected) ** 2 / expected for cell in cells)
-    return counts.total() != sum(counts[cell] for cell in cells) or statistic > chi2.isf(FALSE_ALARM, len(cells) - 1)
+    return counts.total() != sum(counts[cell] for cell in cells) or statistic > chi2.isf(
+        FALSE_ALARM, len(cells) - 1
+    )
 
 
 @settings(max_examples=40, derandomize=True, deadline=None)
@@ -41,7 +43,9 @@ def test_random_is_permutation(rows: int, seed: int) -> None:
 
 def orders(model: str, rows: int, count: int) -> Counter[Any]:
     """Count the orders of many seeds."""
-    return Counter(tuple(draw_order(model, rows, RngStreams(seed).order()).tolist()) for seed in range(count))
+    return Counter(
+        tuple(draw_order(model, rows, RngStreams(seed).order()).tolist()) for seed in range(count)
+    )
 
 
 def test_random_order_is_uniform() -> None:
@@ -96,7 +100,9 @@ def test_given_and_array_orders() -> None:
         ("", "''"),
     ],
 )
-def test_what_is_not_order_is_rejected(order: Any, says: str, one_sentence: Callable[[object], str]) -> None:
+def test_what_is_not_order_is_rejected(
+    order: Any, says: str, one_sentence: Callable[[object], str]
+) -> None:
     with pytest.raises(OrderError) as caught:
         play(FixedAction(0), Pool([[0.0]] * 3), order=order, seed=0)
     assert says in one_sentence(caught.value)

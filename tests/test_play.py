@@ -52,7 +52,9 @@ def test_order_and_rng_are_separate_streams() -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [LEARNERS[0], *(pytest.param(one, marks=pytest.mark.full) for one in LEARNERS[1:])], ids=repr
+    "learner",
+    [LEARNERS[0], *(pytest.param(one, marks=pytest.mark.full) for one in LEARNERS[1:])],
+    ids=repr,
 )
 def test_array_kinds_play_like_plain_copy(learner: Learner, tmp_path: Path) -> None:
     losses = table()
@@ -86,21 +88,28 @@ def test_trace_says_what_happened(order: Any) -> None:
     assert trace.loss == pytest.approx(total)
     assert trace.comparator_loss == pytest.approx(against)
     assert trace.regret == pytest.approx(total + 0.5 * changes - against)
-    assert trace.expected_regret == pytest.approx(math.fsum(trace.expected_losses) + 0.5 * changes - against)
+    assert trace.expected_regret == pytest.approx(
+        math.fsum(trace.expected_losses) + 0.5 * changes - against
+    )
     assert "Exp3" in repr(trace)
     assert f"{changes} switches" in repr(trace)
 
 
 @pytest.mark.parametrize("action", [0, 1])
 def test_first_action_is_no_switch(action: int) -> None:
-    assert play(FixedAction(action), Pool([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]), seed=1).switches == 0
+    assert (
+        play(FixedAction(action), Pool([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]), seed=1).switches == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         *(("seed must be a whole number", {"seed": seed}) for seed in (-1, 1.5, None, "1", True)),
-        *(("switching_price must be a number", {"switching_price": p}) for p in (-1, math.nan, math.inf, "1", None)),
+        *(
+            ("switching_price must be a number", {"switching_price": p})
+            for p in (-1, math.nan, math.inf, "1", None)
+        ),
     ],
 )
 def test_invalid_seed_or_price_is_rejected(name: str, value: Any) -> None:
@@ -129,7 +138,8 @@ def test_expected_losses_are_means_over_rng() -> None:
 
 
 def test_regret_on_iid_rows() -> None:
-    """max_a E[sum_t loss_t(a_t) - loss_t(a)], exactly: the gap of the means times T, and 0 for the best action.
+    """max_a E[sum_t loss_t(a_t) - loss_t(a)], exactly: the gap of the means times T, and 0 for the
+    best action.
 
     The mean of 600 plays leaves 5 standard errors with probability below 1e-6.
     """
@@ -138,7 +148,9 @@ def test_regret_on_iid_rows() -> None:
     exact = [max(4 * (means[action] - means[a]) for a in range(3)) for action in range(3)]
     assert exact == [0.75, 0.0, 2.0]
     for action in range(3):
-        regrets = np.array([play(FixedAction(action), Pool(losses), "iid", seed=s).regret for s in range(600)])
+        regrets = np.array(
+            [play(FixedAction(action), Pool(losses), "iid", seed=s).regret for s in range(600)]
+        )
         error = regrets.std() / math.sqrt(regrets.size)
         assert abs(regrets.mean() - exact[action]) <= 5 * error
         assert (error > 0.02) == (action != 1)
@@ -159,7 +171,10 @@ def test_frame_keeps_names_and_index() -> None:
     trace = play(FollowTheLeader(), frame, order="given", kind="scores", seed=0)
     assert trace.loss == pytest.approx(1.0 + 0.25), "the first of equals, then the higher score"
     shown = trace.to_frame()
-    assert [shown[name].tolist() for name in ("row", "action")] == [["Ann", "Bob"], ["weak", "strong"]]
+    assert [shown[name].tolist() for name in ("row", "action")] == [
+        ["Ann", "Bob"],
+        ["weak", "strong"],
+    ]
     assert shown["loss"].sum() == pytest.approx(trace.loss)
 
 
@@ -167,13 +182,16 @@ def test_table_is_played_as_its_pool() -> None:
     table = read_table([[0.0, 1.0], [1.0, 0.0], [0.5, 1.0]], kind="scores")
     played = play(FollowTheLeader(), table, seed=1)
     assert played.losses.tolist() == play(FollowTheLeader(), table.pool, seed=1).losses.tolist()
-    with pytest.raises(PoolError, match="expected kind='scores' as in the table, got 'losses'; leave it out"):
+    with pytest.raises(
+        PoolError, match="expected kind='scores' as in the table, got 'losses'; leave it out"
+    ):
         play(FollowTheLeader(), table, kind="losses", seed=1)
 
 
 def test_swapped_arguments_are_named() -> None:
     with pytest.raises(
-        PoolError, match=r"got FollowTheLeader; .* play\(learner, pool\), but compare\(pool, learners\)"
+        PoolError,
+        match=r"got FollowTheLeader; .* play\(learner, pool\), but compare\(pool, learners\)",
     ):
         play(Pool([[0.0, 1.0]]), FollowTheLeader(), seed=1)  # type: ignore[arg-type]
     with pytest.raises(PoolError):

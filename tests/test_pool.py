@@ -65,7 +65,11 @@ def test_from_rewards_turns_rewards_round() -> None:
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)
-@given(table=arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 5)), elements=st.floats(0, 1)))
+@given(
+    table=arrays(
+        np.float64, st.tuples(st.integers(1, 30), st.integers(1, 5)), elements=st.floats(0, 1)
+    )
+)
 def test_totals_means_and_best(table: Any) -> None:
     pool = Pool(table)
     totals = [sum(row[a] for row in table.tolist()) for a in range(table.shape[1])]
@@ -88,20 +92,37 @@ BAD: dict[str, Callable[[], object]] = {
     **{
         f"losses: {name}": partial(Pool, losses)
         for name, losses in {
-            "a number": 0.5, "nothing": None, "a list": [0.0, 1.0], "three dimensions": np.zeros((2, 2, 2)),
-            "NaN": [[0.0, np.nan]], "infinite": [[0.0, np.inf]], "below 0": [[0.0, -1e-9]], "above 1": [[1 + 1e-9]],
-            "minus infinity": np.array([[-np.inf]], np.float32), "no action": np.zeros((3, 0)),
-            "no row": np.zeros((0, 3)), "empty": [], "ragged": [[0.0, 1.0], [0.0]], "text": [["0.1", "good"]],
-            "objects": np.array([[None, 1]]), "complex": np.zeros((2, 2), complex), "dates": np.zeros((2, 2), "M8[s]"),
+            "a number": 0.5,
+            "nothing": None,
+            "a list": [0.0, 1.0],
+            "three dimensions": np.zeros((2, 2, 2)),
+            "NaN": [[0.0, np.nan]],
+            "infinite": [[0.0, np.inf]],
+            "below 0": [[0.0, -1e-9]],
+            "above 1": [[1 + 1e-9]],
+            "minus infinity": np.array([[-np.inf]], np.float32),
+            "no action": np.zeros((3, 0)),
+            "no row": np.zeros((0, 3)),
+            "empty": [],
+            "ragged": [[0.0, 1.0], [0.0]],
+            "text": [["0.1", "good"]],
+            "objects": np.array([[None, 1]]),
+            "complex": np.zeros((2, 2), complex),
+            "dates": np.zeros((2, 2), "M8[s]"),
             "masked": np.ma.array([[0.5, 0.5]], mask=[[False, True]]),
         }.items()
     },
     **{
         f"costs: {name}": partial(Pool, OK, costs=costs)
         for name, costs in {
-            "negative": [[0.0, -1.0], [0.0, 0.0]], "NaN": [[0.0, np.nan], [0.0, 0.0]],
-            "infinite": [[0.0, np.inf], [0.0, 0.0]], "another shape": np.zeros((2, 3)), "rows only": [1.0, 2.0],
-            "four dimensions": np.zeros((2, 2, 2, 2)), "ragged": [[0.0, 1.0], [0.0]], "text": [["a", "b"], ["c", "d"]],
+            "negative": [[0.0, -1.0], [0.0, 0.0]],
+            "NaN": [[0.0, np.nan], [0.0, 0.0]],
+            "infinite": [[0.0, np.inf], [0.0, 0.0]],
+            "another shape": np.zeros((2, 3)),
+            "rows only": [1.0, 2.0],
+            "four dimensions": np.zeros((2, 2, 2, 2)),
+            "ragged": [[0.0, 1.0], [0.0]],
+            "text": [["a", "b"], ["c", "d"]],
         }.items()
     },
     "actions twice": lambda: Pool(OK, actions=["a", "a"]),
@@ -116,7 +137,7 @@ BAD: dict[str, Callable[[], object]] = {
     "rewards above 1": lambda: Pool.from_rewards([[2.0]]),
     "NaN rewards": lambda: Pool.from_rewards([[np.nan]]),
     "ragged rewards": lambda: Pool.from_rewards([[0.0, 1.0], [0.0]]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -133,7 +154,9 @@ def test_late_duplicate_id_is_rejected_quickly() -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_data_frame_keeps_names_and_needs_kind(library: str, one_sentence: Callable[[object], str]) -> None:
+def test_data_frame_keeps_names_and_needs_kind(
+    library: str, one_sentence: Callable[[object], str]
+) -> None:
     module: Any = import_module(library)
     columns = {"a": [1.0, 0.5], "b": [0.25, 0.0]}
     frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
@@ -141,7 +164,11 @@ def test_data_frame_keeps_names_and_needs_kind(library: str, one_sentence: Calla
         Pool(frame)
     one_sentence(caught.value)
     pool = as_pool(frame, kind="scores")
-    assert (pool.actions, pool.ids, pool.losses.tolist()) == (("a", "b"), None, [[0.0, 0.75], [0.5, 1.0]])
+    assert (pool.actions, pool.ids, pool.losses.tolist()) == (
+        ("a", "b"),
+        None,
+        [[0.0, 0.75], [0.5, 1.0]],
+    )
     assert Pool(frame, kind="losses").losses.tolist() == [[1.0, 0.25], [0.5, 0.0]]
     if library == "pandas":
         assert Pool(frame.set_axis(["x", "y"]), kind="losses").ids == ("x", "y")
@@ -151,5 +178,7 @@ def test_features_and_resources_are_kept() -> None:
     pool = Pool(np.eye(2), costs=np.ones((2, 2, 3)), features=[[1.0, np.nan], [2.0, 3.0]])
     assert repr(pool) == "Pool(2 rows, 2 actions, 3 resources, 2 features)"
     assert pool.feature_names == ("0", "1")
-    copied = pickle.loads(pickle.dumps(Pool(np.eye(2), features=np.arange(2), feature_names=["size"])))
+    copied = pickle.loads(
+        pickle.dumps(Pool(np.eye(2), features=np.arange(2), feature_names=["size"]))
+    )
     assert (copied.feature_names, copied.features.tolist()) == (("size",), [[0.0], [1.0]])

@@ -60,7 +60,11 @@ def test_slope_of_exact_powers(power: float) -> None:
 
 
 def test_ranking_and_text_are_sorted_by_regret() -> None:
-    runs = runs_of(bad={9: np.array([5.0, 6.0])}, good={9: np.array([1.0, 2.0])}, fair={9: np.array([3.0, 3.5])})
+    runs = runs_of(
+        bad={9: np.array([5.0, 6.0])},
+        good={9: np.array([1.0, 2.0])},
+        fair={9: np.array([3.0, 3.5])},
+    )
     assert runs.ranking() == ["good", "fair", "bad"]
     lines = str(runs).splitlines()
     assert lines[0] == "random order, 9 rows"
@@ -79,7 +83,9 @@ def test_columns_and_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     polars = runs.to_frame()
     assert type(polars).__module__.startswith("polars")
     for frame in (pandas, polars):
-        assert {name: frame[name].to_list() for name in columns} == {n: list(values) for n, values in columns.items()}
+        assert {name: frame[name].to_list() for name in columns} == {
+            n: list(values) for n, values in columns.items()
+        }
     end = pandas[(pandas.learner == "Exp3") & (pandas.order == "iid") & (pandas["round"] == ROWS)]
     assert end.regret.tolist() == runs.regrets("Exp3", "iid").tolist()
     price = end.loss + 0.5 * end.switches - end.comparator_loss
@@ -94,11 +100,15 @@ def test_columns_and_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         lambda: compare(pool(), TWO, repetitions=3, seed=0),
         lambda: compare(pool(), [FixedAction(0)], repetitions=1, relabel=False, seed=0),
-        lambda: compare([pool(rows=rows) for rows in (5, 10, 20)], [Uniform(), UCB1()], repetitions=2, seed=0),
-        lambda: compare([Pool([[1, 0]] * r) for r in (5, 9, 20)], [FixedAction(1)], relabel=False, seed=0),
+        lambda: compare(
+            [pool(rows=rows) for rows in (5, 10, 20)], [Uniform(), UCB1()], repetitions=2, seed=0
+        ),
+        lambda: compare(
+            [Pool([[1, 0]] * r) for r in (5, 9, 20)], [FixedAction(1)], relabel=False, seed=0
+        ),
     ],
     ids=["rounds", "one repetition", "horizons", "no regret"],
-)  # fmt: skip
+)
 def test_plot_as_png_and_svg(runs: Callable[[], Runs], tmp_path: Path) -> None:
     found = runs()
     one, two = (save(found.plot(), tmp_path / "new" / f"{i}.png").read_bytes() for i in range(2))
@@ -118,7 +128,10 @@ def test_plot_of_several_orders_with_bound() -> None:
     assert [band.name for band in chart.bands] == ["UCB1, random", "UCB1, given"]
     (line,) = chart.lines
     assert line.y.tolist() == [UCB1().bound(2, 100)] * 2, "proved in random order only"
-    assert runs.plot(ax=axes[1], orders=["random", "given"], learners=["UCB1"], bound=True) is axes[1].figure
+    assert (
+        runs.plot(ax=axes[1], orders=["random", "given"], learners=["UCB1"], bound=True)
+        is axes[1].figure
+    )
     assert (len(axes[0].lines), len(axes[1].lines)) == (0, 3)
     assert not runs.chart(bound=False).lines
     late = compare(pool, [UCB1()], repetitions=2, delay=[1] * 100, seed=1)

@@ -32,10 +32,14 @@ Check = Callable[[object], str]
 def bits(session: Session) -> bytes:
     """Return everything that a session remembers, to the bit."""
     memory, rng = session._live.runner.memory.tobytes(), session._live.runner.rng.tobytes()
-    return pickle.dumps((memory, rng, [tuple(t) for t in session.tickets], session.outcomes, session.answered))
+    return pickle.dumps(
+        (memory, rng, [tuple(t) for t in session.tickets], session.outcomes, session.answered)
+    )
 
 
-def bandit(rounds: int = 0, horizon: int = 10, learner: Learner | None = None) -> tuple[Session, list[Ticket]]:
+def bandit(
+    rounds: int = 0, horizon: int = 10, learner: Learner | None = None
+) -> tuple[Session, list[Ticket]]:
     session = Session(learner or Exp3(), actions=3, horizon=horizon, seed=1)
     return session, [session.act() for _ in range(rounds)]
 
@@ -90,22 +94,35 @@ def test_repeated_feedback(make: Any, first: Any, other: Any) -> None:
     assert session.observe(tickets[1], loss=first) is False
     assert session.observe(tickets[1], reward=np.round(np.subtract(1, first), 9).tolist()) is False
     assert bits(session) == before
-    with pytest.raises(FeedbackError, match=r"round 2 has been answered with .* the first answer stands"):
+    with pytest.raises(
+        FeedbackError, match=r"round 2 has been answered with .* the first answer stands"
+    ):
         session.observe(tickets[1], loss=other)
     assert bits(session) == before
 
 
 BAD_ANSWERS: list[tuple[Any, dict[str, Any]]] = [
-    *((bandit, answer) for answer in ({}, {"loss": 0.5, "reward": 0.5}, {"reward": math.nan}, {"reward": 2})),
-    *((bandit, {"loss": loss}) for loss in (math.nan, 1.5, -0.1, math.inf, "good", [0.1, 0.2, 0.3])),
-    *((full, {"loss": row}) for row in (0.5, [0.1, 0.2], [0.1, 0.2, 0.3, 0.4], [[0.1, 0.2, 0.3]], ["a", "b", "c"])),
+    *(
+        (bandit, answer)
+        for answer in ({}, {"loss": 0.5, "reward": 0.5}, {"reward": math.nan}, {"reward": 2})
+    ),
+    *(
+        (bandit, {"loss": loss})
+        for loss in (math.nan, 1.5, -0.1, math.inf, "good", [0.1, 0.2, 0.3])
+    ),
+    *(
+        (full, {"loss": row})
+        for row in (0.5, [0.1, 0.2], [0.1, 0.2, 0.3, 0.4], [[0.1, 0.2, 0.3]], ["a", "b", "c"])
+    ),
     *((full, {"loss": row}) for row in ([0.1, [0.2], 0.3], [0.1, math.nan, 0.3], [0.1, 0.2, 1.3])),
     (full, {"reward": [0.1, 0.2, -0.3]}),
 ]
 
 
 @pytest.mark.parametrize(("make", "answer"), BAD_ANSWERS)
-def test_invalid_feedback_changes_nothing(make: Any, answer: dict[str, Any], one_sentence: Check) -> None:
+def test_invalid_feedback_changes_nothing(
+    make: Any, answer: dict[str, Any], one_sentence: Check
+) -> None:
     session, tickets = make(2)
     before = bits(session)
     with pytest.raises(FeedbackError) as caught:
@@ -137,7 +154,8 @@ def test_feedback_after_the_horizon(one_sentence: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("actions", "horizon"), [(0, 5), ([], 5), (2.5, 5), (None, 5), (3, 0), (3, -1), (3, 1.5), (True, 5)]
+    ("actions", "horizon"),
+    [(0, 5), ([], 5), (2.5, 5), (None, 5), (3, 0), (3, -1), (3, 1.5), (True, 5)],
 )
 def test_session_that_makes_no_sense_is_rejected(actions: Any, horizon: Any) -> None:
     with pytest.raises(ParameterError):
@@ -145,14 +163,18 @@ def test_session_that_makes_no_sense_is_rejected(actions: Any, horizon: Any) -> 
 
 
 @pytest.mark.parametrize(
-    "learner", [Exp3(), Hedge(rate=0.3), ThompsonSampling(), FollowTheLeader(ties="random"), UCB1()], ids=repr
+    "learner",
+    [Exp3(), Hedge(rate=0.3), ThompsonSampling(), FollowTheLeader(ties="random"), UCB1()],
+    ids=repr,
 )
 @pytest.mark.usefixtures("short_work")
 def test_saved_session_continues_unchanged(learner: Learner, tmp_path: Path) -> None:
     generator = np.random.default_rng(2)
 
     def answer(session: Session, ticket: Ticket, row: Floats) -> bool:
-        return session.observe(ticket, loss=row if learner.feedback == "full" else row[ticket.action])
+        return session.observe(
+            ticket, loss=row if learner.feedback == "full" else row[ticket.action]
+        )
 
     session = Session(learner, ["gpt", "claude", "small"], horizon=30, seed=1)
     tickets = [session.act() for _ in range(7)]
@@ -160,7 +182,10 @@ def test_saved_session_continues_unchanged(learner: Learner, tmp_path: Path) -> 
         answer(session, tickets[t], generator.random(3))
     session.save(tmp_path / "s.json")
     # ThompsonSampling has no formula for its probabilities.
-    json.loads((tmp_path / "s.json").read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    json.loads(
+        (tmp_path / "s.json").read_text(),
+        parse_constant=lambda word: pytest.fail(f"{word} is not JSON"),
+    )
     again = Session.load(tmp_path / "s.json")
     assert bits(again) == bits(session)
     assert (again.learner, again.horizon, again.names) == (learner, 30, ("gpt", "claude", "small"))
@@ -195,7 +220,11 @@ def saved(tmp_path: Path, **changes: Any) -> Path:
     data = json.loads(path.read_text())
     for name in [name for name in changes if name.startswith("event_")]:
         data["events"][int(name.removeprefix("event_")) - 1] = changes.pop(name)
-    about = {n: v for n, v in {**data, **changes}.items() if n != "digest" and (n not in changes or v is not None)}
+    about = {
+        n: v
+        for n, v in {**data, **changes}.items()
+        if n != "digest" and (n not in changes or v is not None)
+    }
     path.write_text(json.dumps({**about, "digest": _digest(about)}))
     return path
 
@@ -209,7 +238,18 @@ def refused(path: Path, one_sentence: Check, learner: Learner | None = None) -> 
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"", b"garbage", b"{}", b"[]", b"3", b"null", b'"text"', b"\xff\xfe\x00", b"\x89PNG\r\n", b"[" * 100_000),
+        *(
+            b"",
+            b"garbage",
+            b"{}",
+            b"[]",
+            b"3",
+            b"null",
+            b'"text"',
+            b"\xff\xfe\x00",
+            b"\x89PNG\r\n",
+            b"[" * 100_000,
+        ),
         *(b'{"format": 1}', b'{"format": 1, "learner": []}', pickle.dumps([1, 2])),
     ],
     ids=range(13),
@@ -248,7 +288,13 @@ TAMPERED: dict[str, list[Any]] = {
     ],
     "actions": [None, ["a", "b"], 3],
     "horizon": [2, "ten"],
-    "rng": [[1, 2, 3], [7], [0, 0, 0, 0], [[1, 2], [3, 4]], *([word, 2, 3, 4] for word in (-1, 2**64, 1.5, "1"))],
+    "rng": [
+        [1, 2, 3],
+        [7],
+        [0, 0, 0, 0],
+        [[1, 2], [3, 4]],
+        *([word, 2, 3, 4] for word in (-1, 2**64, 1.5, "1")),
+    ],
     "events": [None, {}, [["outcome", 1, [0.5]]]],
     "event_1": [["ticket", 2, [0, 1.0]]],
     "event_2": [
@@ -265,8 +311,12 @@ TAMPERED: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("changes", [{part: value} for part, values in TAMPERED.items() for value in values], ids=str)
-def test_file_that_was_tampered_with_is_rejected(changes: dict[str, Any], tmp_path: Path, one_sentence: Check) -> None:
+@pytest.mark.parametrize(
+    "changes", [{part: value} for part, values in TAMPERED.items() for value in values], ids=str
+)
+def test_file_that_was_tampered_with_is_rejected(
+    changes: dict[str, Any], tmp_path: Path, one_sentence: Check
+) -> None:
     refused(saved(tmp_path, **changes), one_sentence)
 
 
@@ -282,7 +332,9 @@ def test_threads_share_a_session() -> None:
         return rounds
 
     with ThreadPoolExecutor(8) as threads:
-        found = [round_ for done in [threads.submit(work) for _ in range(8)] for round_ in done.result()]
+        found = [
+            round_ for done in [threads.submit(work) for _ in range(8)] for round_ in done.result()
+        ]
     assert sorted(found) == list(range(1, 8001))
     assert session.answered == 8000
 
@@ -356,18 +408,30 @@ def test_book_is_what_list_of_events_would_be(events: list[int], width: int, con
             answer(book, round_, observed[round_])
             assert not book.is_new(round_, observed[round_])
     history = book.columns()["history"].tolist()
-    assert [book.outcome(t) for t in range(1, len(plays) + 1)] == [observed.get(t) for t in range(1, len(plays) + 1)]
-    assert [ticket.action for ticket in book.tickets] == book.actions.tolist() == [action for action, _ in plays]
-    assert [t.round for t in book.pending] == [t for t in range(1, len(plays) + 1) if t not in observed]
+    assert [book.outcome(t) for t in range(1, len(plays) + 1)] == [
+        observed.get(t) for t in range(1, len(plays) + 1)
+    ]
+    assert (
+        [ticket.action for ticket in book.tickets]
+        == book.actions.tolist()
+        == [action for action, _ in plays]
+    )
+    assert [t.round for t in book.pending] == [
+        t for t in range(1, len(plays) + 1) if t not in observed
+    ]
     assert [event for event in history if event] == list(observed)
     assert (history.count(0), len(book), book.answered) == (len(plays), len(plays), len(observed))
 
 
 def test_file_cannot_make_us_import_anything(tmp_path: Path, run_python: Any) -> None:
-    (tmp_path / "trap.py").write_text("import pathlib\npathlib.Path('sprung').touch()\nclass Learner: pass\n")
+    (tmp_path / "trap.py").write_text(
+        "import pathlib\npathlib.Path('sprung').touch()\nclass Learner: pass\n"
+    )
     names = ["trap.Learner", "trap", "os.system", "__import__('trap')", "own Trap", "play"]
     for number, name in enumerate(names):
-        saved(tmp_path, learner={"name": name, "parameters": {}}).rename(tmp_path / f"{number}.json")
+        saved(tmp_path, learner={"name": name, "parameters": {}}).rename(
+            tmp_path / f"{number}.json"
+        )
     script = """if True:
         import sys
         from tombola import Session
@@ -449,7 +513,9 @@ def test_ticket_with_nan_probability_is_found(tmp_path: Path) -> None:
     assert not first != session.tickets[0]  # noqa: SIM202 - that is asked in its own way
     assert session.pending.index(second) == 1
     assert {first: "x"}[session.pending[0]] == "x"
-    with SessionFile.start(tmp_path / "r", ["p", "q"], ["a", "b"], ThompsonSampling(), seed=1) as run:
+    with SessionFile.start(
+        tmp_path / "r", ["p", "q"], ["a", "b"], ThompsonSampling(), seed=1
+    ) as run:
         assert set(run.next(2)) == set(run.pending) == set(run.status().pending)
 
 
@@ -457,7 +523,9 @@ def test_ticket_with_nan_probability_is_found(tmp_path: Path) -> None:
 def test_load_replays_budget(tmp_path: Path) -> None:
     """Reserved amounts are not stored but replayed."""
     path = tmp_path / "s.json"
-    session = Session(PrimalDual(), 2, 10, budget=Budget(10.0, worst=[1.0, 2.0], null="add"), seed=0)
+    session = Session(
+        PrimalDual(), 2, 10, budget=Budget(10.0, worst=[1.0, 2.0], null="add"), seed=0
+    )
     for _ in range(4):
         session.act()
     session.save(path)

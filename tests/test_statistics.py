@@ -15,7 +15,10 @@ def test_slope_interval_coverage() -> None:
     """Right 95 % intervals miss the true power in more than 60 of 400 cases with probability below 1e-12."""
     generator = np.random.default_rng(1)
     horizons = np.array([64.0, 128.0, 256.0, 512.0, 1024.0])
-    found = [slope(horizons, [np.sqrt(T) * generator.gamma(4, 0.25, 50) for T in horizons]) for _ in range(400)]
+    found = [
+        slope(horizons, [np.sqrt(T) * generator.gamma(4, 0.25, 50) for T in horizons])
+        for _ in range(400)
+    ]
     assert sum(not e.low <= 0.5 <= e.high for e in found) <= 60
     assert np.mean([e.value for e in found]) == pytest.approx(0.5, abs=0.02)
 
@@ -36,7 +39,9 @@ def test_mean_interval_is_students() -> None:
 
 
 @pytest.mark.parametrize(("values", "half_width"), [([1.0, 2.0], 0), ([1.0], 1)])
-def test_additional_repetitions_rejects(values: list[float], half_width: float, one_sentence: Any) -> None:
+def test_additional_repetitions_rejects(
+    values: list[float], half_width: float, one_sentence: Any
+) -> None:
     with pytest.raises(ParameterError) as caught:
         mean(np.array(values)).additional_repetitions(half_width)
     one_sentence(caught.value)

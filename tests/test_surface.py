@@ -14,22 +14,32 @@ import tombola
 from tombola import errors
 
 PUBLIC = {name: getattr(tombola, name) for name in tombola.__all__}
-ROOMED = {name for module in tombola._MODULES for name in getattr(getattr(tombola, module), "__all__", ())}
+ROOMED = {
+    name for module in tombola._MODULES for name in getattr(getattr(tombola, module), "__all__", ())
+}
 
 
 def members(value: Any) -> dict[str, Any]:
     """Return the public functions and properties that a class (without its fields) or a module defines itself."""
     found, fields = {}, getattr(value, "__dataclass_fields__", {})
     for name, member in vars(value).items() if isinstance(value, type | types.ModuleType) else ():
-        function = getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
-        own = isinstance(value, type) or str(getattr(function, "__module__", "")).startswith(value.__name__)
+        function = getattr(
+            member, "__func__", getattr(member, "fget", getattr(member, "func", member))
+        )
+        own = isinstance(value, type) or str(getattr(function, "__module__", "")).startswith(
+            value.__name__
+        )
         if not name.startswith("_") and inspect.isfunction(function) and name not in fields and own:
             found[name] = function
     return found
 
 
 def parameters(value: Any) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(value).parameters) if callable(value) and value is not tombola.TombolaError else {}
+    return (
+        dict(inspect.signature(value).parameters)
+        if callable(value) and value is not tombola.TombolaError
+        else {}
+    )
 
 
 def test_everything_promised_is_there_and_nothing_else() -> None:
@@ -62,11 +72,24 @@ def test_docstrings_are_sentences_about_names_that_exist(name: str) -> None:
     for where, target, doc in docstrings(name):
         assert doc, where
         assert doc.split("\n\n")[0].rstrip().endswith((".", ":")), f"{where}: {doc}"
-        known = {*tombola.__all__, *ROOMED, "None", "True", "False", "NaN", *parameters(target), *parameters(value)}
+        known = {
+            *tombola.__all__,
+            *ROOMED,
+            "None",
+            "True",
+            "False",
+            "NaN",
+            *parameters(target),
+            *parameters(value),
+        }
         for kind in value.__mro__ if isinstance(value, type) else ():
             known |= {*vars(kind), *vars(kind).get("__annotations__", {})}
-        known |= {parameter for function in members(value).values() for parameter in parameters(function)}
-        known |= set(vars(value if isinstance(value, types.ModuleType) else sys.modules[value.__module__]))
+        known |= {
+            parameter for function in members(value).values() for parameter in parameters(function)
+        }
+        known |= set(
+            vars(value if isinstance(value, types.ModuleType) else sys.modules[value.__module__])
+        )
         for word in re.findall(r"(?<!`)`([A-Za-z_]\w*)`", doc):
             assert word in known, f"{where} speaks of `{word}`"
 
@@ -95,7 +118,11 @@ def test_no_unknown_keywords_and_no_positional_switches(name: str) -> None:
 def test_seeds_are_required_in_experiments_and_drawn_live() -> None:
     """An experiment must be repeatable; a session draws a seed, stores it and prints it."""
     required = inspect.Parameter.empty
-    defaults: dict[Any, Any] = {tombola.play: required, tombola.compare: required, tombola.Session: None}
+    defaults: dict[Any, Any] = {
+        tombola.play: required,
+        tombola.compare: required,
+        tombola.Session: None,
+    }
     for function, default in defaults.items():
         seed = inspect.signature(function).parameters["seed"]
         assert seed.default is default

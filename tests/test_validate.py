@@ -14,16 +14,24 @@ CALLS: dict[str, Callable[[Path], Any]] = {
     "pool ids": lambda _: Pool([[0.0], [1.0]], ids="ab"),
     "session": lambda _: Session(UCB1(), "ab", horizon=9, seed=0),
     "race rows": lambda _: Race(["a", "b"], rows="ab", seed=0),
-    "race function": lambda _: race("ab", range(9), lambda candidate, row: 0.0, kind="losses", seed=0),
-    "race function rows": lambda _: race(["a", "b"], "ab", lambda candidate, row: 0.0, kind="losses", seed=0),
-    "file actions": lambda path: SessionFile.start(path / "x.run", ["x", "y"], "ab", UCB1(), seed=0),
+    "race function": lambda _: race(
+        "ab", range(9), lambda candidate, row: 0.0, kind="losses", seed=0
+    ),
+    "race function rows": lambda _: race(
+        ["a", "b"], "ab", lambda candidate, row: 0.0, kind="losses", seed=0
+    ),
+    "file actions": lambda path: SessionFile.start(
+        path / "x.run", ["x", "y"], "ab", UCB1(), seed=0
+    ),
     "file ids": lambda path: SessionFile.start(path / "x.run", "ab", ["x", "y"], UCB1(), seed=0),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_text_is_no_list_of_letters(name: str, tmp_path: Path) -> None:
-    with pytest.raises(TombolaError, match=r"must be a list of names, got the text 'ab'; write \['ab'\]"):
+    with pytest.raises(
+        TombolaError, match=r"must be a list of names, got the text 'ab'; write \['ab'\]"
+    ):
         CALLS[name](tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -31,7 +39,10 @@ def test_text_is_no_list_of_letters(name: str, tmp_path: Path) -> None:
 def test_text_is_one_pattern_of_columns(tmp_path: Path) -> None:
     path = tmp_path / "losses.csv"
     path.write_text("prompt_a,prompt_b,note_c,note_d\n0,1,1,0\n1,1,0,0\n")
-    assert read_table(path, kind="losses", actions="prompt_*").pool.actions == ("prompt_a", "prompt_b")
+    assert read_table(path, kind="losses", actions="prompt_*").pool.actions == (
+        "prompt_a",
+        "prompt_b",
+    )
     assert read_table(path, kind="losses", ignore="prompt_*").pool.actions == ("note_c", "note_d")
 
 

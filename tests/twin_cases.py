@@ -1,4 +1,5 @@
-"""Learners with their naive twins, and the tables and arrivals on which both are played, for several test files.
+"""Learners with their naive twins, and the tables and arrivals on which both are played, for
+several test files.
 
 `tests/learners/test_twins.py` checks that no learner of the package is missing here.
 """
@@ -56,14 +57,19 @@ def cases(module: Any, *lines: str) -> list[Case]:
     for learner in parsed(*lines):
         twin = getattr(module, type(learner).__name__)
         values = {each.name: getattr(learner, each.name) for each in fields(learner)}
-        changed = {each.name: values[each.name] for each in fields(learner) if values[each.name] != each.default}
+        changed = {
+            each.name: values[each.name]
+            for each in fields(learner)
+            if values[each.name] != each.default
+        }
         found.append(Case(learner, twin, parameters_of(twin, changed)))
     return found
 
 
 BANDIT = cases(
     bandit,
-    "UCB1 UCB1(scale=0.3) UCB2 UCB2(alpha=0.1) KLUCB KLUCB(c=3.0) Exp3 Exp3(rate=2.0) EpsilonGreedy",
+    "UCB1 UCB1(scale=0.3) UCB2 UCB2(alpha=0.1) KLUCB KLUCB(c=3.0) Exp3 Exp3(rate=2.0) "
+    "EpsilonGreedy",
     "EpsilonGreedy(c=0.2) TsallisInf ThompsonSampling SuccessiveElimination ExploreThenCommit",
     "ExploreThenCommit(rounds=3) RandomFixedAction BanditBirthdayTest BanditBirthdayTest(grid=2)",
 )
@@ -78,25 +84,40 @@ SWITCHING = cases(
     "SimulationSuccessiveElimination SerflingElimination SerflingElimination(delta=0.5)",
     "BernsteinElimination(delta=0.9) BettingElimination BettingElimination(delta=0.9)",
     "UCB2WithoutReplacement UCB2WithoutReplacement(alpha=0.1) BlockUCB",
-    "BatchedExp3 BatchedExp3(price=0.1) BatchedExp3(block=7) TsallisSwitching TsallisSwitching(price=3.0)",
-    "Thrifty(price=1.0) Thrifty Thrifty(price=7.0) FrugalUCB FrugalUCB(price=0.0) FrugalUCB(price=0.2,scale=1.5)",
+    "BatchedExp3 BatchedExp3(price=0.1) BatchedExp3(block=7) TsallisSwitching "
+    "TsallisSwitching(price=3.0)",
+    "Thrifty(price=1.0) Thrifty Thrifty(price=7.0) FrugalUCB FrugalUCB(price=0.0) "
+    "FrugalUCB(price=0.2,scale=1.5)",
 )
 FULL = cases(
     full,
-    'FollowTheLeader FollowTheLeader(ties="random") Hedge Hedge(rate=30) HedgeAnytime AdaHedge AdaHedge(kappa=1.0)',
+    'FollowTheLeader FollowTheLeader(ties="random") Hedge Hedge(rate=30) HedgeAnytime AdaHedge '
+    "AdaHedge(kappa=1.0)",
     "FlipFlop BirthdayTest BirthdayTest(grid=8) Uniform FixedAction(action=0)",
 )
 REDUCTIONS = [
-    Case(learners.Simulation(learners.FollowTheLeader()), reductions.Simulation, {"base": full.FollowTheLeader}),
+    Case(
+        learners.Simulation(learners.FollowTheLeader()),
+        reductions.Simulation,
+        {"base": full.FollowTheLeader},
+    ),
     Case(
         learners.Simulation(learners.FollowTheLeader(), learners.LemmaSchedule(3)),
         reductions.Simulation,
         {"base": full.FollowTheLeader, "schedule": "lemma", "delay": 3},
     ),
     Case(
-        learners.Simulation(learners.FollowTheLeader(), learners.PaperSchedule(3), past="all", waiting="last"),
+        learners.Simulation(
+            learners.FollowTheLeader(), learners.PaperSchedule(3), past="all", waiting="last"
+        ),
         reductions.Simulation,
-        {"base": full.FollowTheLeader, "schedule": "paper", "delay": 3, "past": "all", "waiting": "last"},
+        {
+            "base": full.FollowTheLeader,
+            "schedule": "paper",
+            "delay": 3,
+            "past": "all",
+            "waiting": "last",
+        },
     ),
     Case(
         learners.Simulation(learners.Hedge(), learners.LemmaSchedule(), trainings=2),
@@ -108,7 +129,11 @@ REDUCTIONS = [
         reductions.Interleaved,
         {"base": full.FollowTheLeader, "delay": 3},
     ),
-    Case(learners.Interleaved(learners.Hedge(), 2), reductions.Interleaved, {"base": full.Hedge, "delay": 2}),
+    Case(
+        learners.Interleaved(learners.Hedge(), 2),
+        reductions.Interleaved,
+        {"base": full.Hedge, "delay": 2},
+    ),
 ]
 BUDGETED = {
     "primal dual": Case(learners.PrimalDual(), budget.PrimalDual),
@@ -188,7 +213,10 @@ def new_live(learner: Any, losses: Rows, seed: int = 0) -> StepRunner:
 
 
 def steps(
-    live: StepRunner, losses: Rows, arrivals: RowStream, observe: Callable[[int, float, float], None] = lambda *_: None
+    live: StepRunner,
+    losses: Rows,
+    arrivals: RowStream,
+    observe: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Iterator[tuple[int, float]]:
     """Play all rounds with bandit feedback, and yield action and probability of each before its feedback arrives."""
     tickets = []
@@ -205,7 +233,9 @@ def follow(case: Case, losses: Rows, arrivals: RowStream, seed: int = 0) -> Any:
     """Play a learner with bandit feedback, and compare every round with its twin; return the runner."""
     live = new_live(case.learner, losses, seed)
     runner = live.runner
-    twin = case.new_twin(losses.shape[1], losses.shape[0], rng=runner.rng, late=arrivals != after(len(losses)))
+    twin = case.new_twin(
+        losses.shape[1], losses.shape[0], rng=runner.rng, late=arrivals != after(len(losses))
+    )
     for action, probability in steps(live, losses, arrivals, twin.observe):
         if isinstance(case.learner, MixedLearner):
             np.testing.assert_allclose(mix_slice(runner.memory), twin.mix(), rtol=0, atol=1e-9)
@@ -219,7 +249,14 @@ def follow(case: Case, losses: Rows, arrivals: RowStream, seed: int = 0) -> Any:
 
 
 def check_budget_twin(
-    case: Case, pool: Pool, share: float, *, mixed: bool, stop: Any, delay: int, target: float | None = None
+    case: Case,
+    pool: Pool,
+    share: float,
+    *,
+    mixed: bool,
+    stop: Any,
+    delay: int,
+    target: float | None = None,
 ) -> None:
     """Play a learner with this share of the rows as budget, and compare every mix and the spending with its twin."""
     assert pool.costs is not None

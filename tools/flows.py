@@ -3,8 +3,9 @@
     python tools/flows.py                 all flows, as a Markdown table
     python tools/flows.py race session    some of them
 
-Kernels are interpreted, and all work is done in one thread, so that every call is seen. Imports, and calls outside of
-the package, are not counted. A change of file is a call from one file of the package into another one.
+Kernels are interpreted, and all work is done in one thread, so that every call is seen. Imports,
+and calls outside of the package, are not counted. A change of file is a call from one file of the
+package into another one.
 """
 
 import contextlib
@@ -80,7 +81,10 @@ class Trace:
             self.updates += 1
             update(rule, losses)
 
-        with mock.patch("sqlite3.connect", traced), mock.patch.object(Elimination, "update", counted):
+        with (
+            mock.patch("sqlite3.connect", traced),
+            mock.patch.object(Elimination, "update", counted),
+        ):
             threading.setprofile(self.on_call)
             sys.setprofile(self.on_call)
             try:
@@ -104,7 +108,10 @@ def compare() -> None:
 
 def race() -> None:
     """`tombola race run` with two commands on 14 rows."""
-    candidates = [f"{name}={sys.executable} -c print({loss}) {{row}}" for name, loss in (("a", 0.1), ("b", 0.9))]
+    candidates = [
+        f"{name}={sys.executable} -c print({loss}) {{row}}"
+        for name, loss in (("a", 0.1), ("b", 0.9))
+    ]
     options = [part for candidate in candidates for part in ("--candidate", candidate)]
     settings = ("--workers", "1", "--seed", "1", "--level", "1e-9", "--quiet")
     run("race", "run", "rows.txt", "--losses", "--file", "x.race", *options, *settings)
@@ -129,7 +136,17 @@ def session() -> None:
 
 def reproduce() -> None:
     """`tombola reproduce` of one claim, with its page."""
-    run("reproduce", "--claims", "de-finetti", "--out", "reproduction", "--workers", "1", "--seed", "1")
+    run(
+        "reproduce",
+        "--claims",
+        "de-finetti",
+        "--out",
+        "reproduction",
+        "--workers",
+        "1",
+        "--seed",
+        "1",
+    )
 
 
 def certify() -> None:
@@ -154,8 +171,13 @@ def traced(flow: Callable[[], None]) -> Trace:
             os.environ["TOMBOLA_CACHE"] = folder
             losses = np.random.default_rng(0).random((ROWS, len(ACTIONS))) * [0.3, 0.6, 0.9]
             np.savetxt("losses.csv", losses, "%.3f", ",", header=",".join(ACTIONS), comments="")
-            Path("rows.txt").write_text("\n".join(f"row {number}" for number in range(RACE_ROWS)) + "\n")
-            with contextlib.nullcontext() if trace is None else trace.active(), contextlib.suppress(SystemExit):
+            Path("rows.txt").write_text(
+                "\n".join(f"row {number}" for number in range(RACE_ROWS)) + "\n"
+            )
+            with (
+                contextlib.nullcontext() if trace is None else trace.active(),
+                contextlib.suppress(SystemExit),
+            ):
                 flow()
     assert trace is not None
     return trace

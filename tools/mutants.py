@@ -1,17 +1,21 @@
 """Mutation testing: change the program in one place; a test must fail.
 
-    python tools/mutants.py 50 11               sample 50 mutants of every folder with seed 11; write the survivors
+    python tools/mutants.py 50 11               sample 50 mutants of every folder with seed 11;
+                                                write the survivors
     python tools/mutants.py 50 11 confidence    of one folder
     python tools/mutants.py record              only record the lines that each test executes
-    python tools/mutants.py again 11            try the survivors of seed 11 on the current code and tests
-    python tools/mutants.py named               mutants that survived once, each with the test that must fail
+    python tools/mutants.py again 11            try the survivors of seed 11 on the current code and
+                                                tests
+    python tools/mutants.py named               mutants that survived once, each with the test that
+                                                must fail
 
-A mutant changes one operator, number, condition, statement or order of arguments, in memory; no file is written. The
-files are those of a folder of src/tombola, the tests those of the same folder in tests/. Tests run in plain Python
-(NUMBA_DISABLE_JIT=1), so that their lines can be recorded: a mutant is tried on the tests that execute its line, the
-fast ones first, for at most MAX_TEST_SECONDS. Tests that fail or are slow without a mutant are skipped, and a failure
-counts only if the test passes with unchanged code. Subprocesses of a test run without the mutant, so a survivor may
-still fail there.
+A mutant changes one operator, number, condition, statement or order of arguments, in memory; no
+file is written. The files are those of a folder of src/tombola, the tests those of the same folder
+in tests/. Tests run in plain Python (NUMBA_DISABLE_JIT=1), so that their lines can be recorded: a
+mutant is tried on the tests that execute its line, the fast ones first, for at most
+MAX_TEST_SECONDS. Tests that fail or are slow without a mutant are skipped, and a failure counts
+only if the test passes with unchanged code. Subprocesses of a test run without the mutant, so a
+survivor may still fail there.
 """
 
 import ast
@@ -50,63 +54,115 @@ MAX_TEST_SECONDS = 8.0
 STOP_SECONDS = 1
 # Steps of a function without a new line, after which its lines are no longer recorded.
 MAX_IDLE_STEPS = 1000
-# Seconds of processor time, or five times that by the clock, after which a mutant counts as a hang: detected.
+# Seconds of processor time, or five times that by the clock, after which a mutant counts as a hang:
+# detected.
 HANG_SECONDS = 20
-FOLDERS = ("engine", "feedback", "budget", "confidence", "persistence", "racing", "bounds", "learners", "readers")
+FOLDERS = (
+    "engine",
+    "feedback",
+    "budget",
+    "confidence",
+    "persistence",
+    "racing",
+    "bounds",
+    "learners",
+    "readers",
+)
 REPLACEMENTS: dict[Any, Any] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.FloorDiv, ast.And: ast.Or, ast.Or: ast.And, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-    ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
 # Description: file, old text, new text, name of the test that must fail.
 NAMED: dict[str, tuple[str, str, str, str]] = {
     "session page without escaping": (
-        "report/page.py", "autoescape=True", "autoescape=False", "test_page_escapes_names",
+        "report/page.py",
+        "autoescape=True",
+        "autoescape=False",
+        "test_page_escapes_names",
     ),
     "event log not synchronous": (
-        "persistence/event_log.py", "PRAGMA synchronous = EXTRA", "PRAGMA synchronous = OFF",
+        "persistence/event_log.py",
+        "PRAGMA synchronous = EXTRA",
+        "PRAGMA synchronous = OFF",
         "test_durability_settings",
     ),
     "level of a certificate not divided by the actions": (
-        "confidence/monitors.py", "level=share,", "level=total_level,", "test_certificate_divides_level_by_actions",
+        "confidence/monitors.py",
+        "level=share,",
+        "level=total_level,",
+        "test_certificate_divides_level_by_actions",
     ),
     "level of the order test not divided by the columns": (
-        "confidence/order_test.py", "math.log(self.columns / self.level)", "math.log(1 / self.level)",
+        "confidence/order_test.py",
+        "math.log(self.columns / self.level)",
+        "math.log(1 / self.level)",
         "test_order_test_divides_level_by_columns",
     ),
     "bound of Simulation too small": (
-        "bounds/delay.py", "math.sqrt(2 * math.log(actions)) * spread", "math.sqrt(1.5 * math.log(actions)) * spread",
+        "bounds/delay.py",
+        "math.sqrt(2 * math.log(actions)) * spread",
+        "math.sqrt(1.5 * math.log(actions)) * spread",
         "test_simulation_has_corrected_constant",
     ),
     "comparison without the delays of the table": (
-        "advice/request.py", "delay=self.delay(table),", "delay=self.conditions.delay,",
+        "advice/request.py",
+        "delay=self.delay(table),",
+        "delay=self.conditions.delay,",
         "test_row_delays_reach_runs",
     ),
     "code not in the key of cached results": (
-        "advice/report.py", "result_key(package_hash(), ", "result_key(", "test_key_depends_on_request_table_and_code",
+        "advice/report.py",
+        "result_key(package_hash(), ",
+        "result_key(",
+        "test_key_depends_on_request_table_and_code",
     ),
     "no slack for rounding in fluid play": (
-        "budget/tracker.py", "slack=actions * 2.0**-52", "slack=0.0",
+        "budget/tracker.py",
+        "slack=actions * 2.0**-52",
+        "slack=0.0",
         "test_fluid_slack_covers_rounding",
     ),
     "no margin for the slack in fluid play": (
-        "budget/tracker.py", "(2.0 if tracker.fluid else 1.0)", "1.0",
+        "budget/tracker.py",
+        "(2.0 if tracker.fluid else 1.0)",
+        "1.0",
         "test_fluid_mix_at_limit_is_scaled",
     ),
     "last chunk of a training too long": (
-        "learners/reductions/training.py", "order[: rounds - begun]", "order",
+        "learners/reductions/training.py",
+        "order[: rounds - begun]",
+        "order",
         "test_training_plays_requested_rounds",
     ),
     "first action counted as a switch": (
-        "engine/loop.py", "if t > 0 and action != accumulators.cursor[_LAST]",
+        "engine/loop.py",
+        "if t > 0 and action != accumulators.cursor[_LAST]",
         "if action != accumulators.cursor[_LAST]",
         "test_first_action_is_no_switch",
     ),
     "learner may ask for plans without end": (
-        "engine/runner.py", "if self._plans > _MAX_PLANS", "if False", "test_learner_that_stays_due_raises",
+        "engine/runner.py",
+        "if self._plans > _MAX_PLANS",
+        "if False",
+        "test_learner_that_stays_due_raises",
     ),
-}  # fmt: skip
+}
 SKIPPED_FIELDS = ("annotation", "returns", "type_params", "decorator_list")
 # Executed lines by file.
 Lines = dict[str, set[int]]
@@ -154,10 +210,18 @@ def mutants_of(file: str) -> Iterator[Mutant]:
         twin = copy.deepcopy(node)
         _changes(twin)[which]()
         spot = _executed_part(node)
-        before, after = (" ".join(ast.unparse(ast.fix_missing_locations(one)).split()) for one in (node, twin))
-        start = max(0, next((i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y), 0) - 60)
+        before, after = (
+            " ".join(ast.unparse(ast.fix_missing_locations(one)).split()) for one in (node, twin)
+        )
+        start = max(
+            0,
+            next((i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y), 0)
+            - 60,
+        )
         before, after = before[start : start + 90], after[start : start + 90]
-        mutant = Mutant(file, place, spot.lineno, spot.end_lineno or spot.lineno, inside, before, after)
+        mutant = Mutant(
+            file, place, spot.lineno, spot.end_lineno or spot.lineno, inside, before, after
+        )
         names[mutant.name] += 1
         yield replace(mutant, number=names[mutant.name])
 
@@ -195,9 +259,22 @@ def _walk(node: ast.AST, inside: str) -> Iterator[tuple[Any, str]]:
 
 def _is_skipped(node: ast.AST) -> bool:
     docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    typed = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("cast", "TypeVar")
-    idle = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return docstring or typed or idle or isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom)
+    typed = (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("cast", "TypeVar")
+    )
+    idle = (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    )
+    return (
+        docstring
+        or typed
+        or idle
+        or isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom)
+    )
 
 
 def _changes(node: Any) -> list[Callable[[], None]]:
@@ -213,7 +290,9 @@ def _changes(node: Any) -> list[Callable[[], None]]:
             return [lambda: setattr(place, "op", REPLACEMENTS[type(place.op)]())]
         case ast.AugAssign():
             swap = (
-                [lambda: setattr(place, "op", REPLACEMENTS[type(place.op)]())] if type(place.op) in REPLACEMENTS else []
+                [lambda: setattr(place, "op", REPLACEMENTS[type(place.op)]())]
+                if type(place.op) in REPLACEMENTS
+                else []
             )
             return [*swap, lambda: _make_pass(place)]
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
@@ -221,14 +300,26 @@ def _changes(node: Any) -> list[Callable[[], None]]:
         case ast.Constant(value=bool()):
             return [lambda: setattr(place, "value", not place.value)]
         case ast.Constant(value=int()):
-            return [lambda: setattr(place, "value", place.value + 1), lambda: setattr(place, "value", place.value - 1)]
+            return [
+                lambda: setattr(place, "value", place.value + 1),
+                lambda: setattr(place, "value", place.value - 1),
+            ]
         case ast.Constant(value=float()) if place.value in (0.0, 1.0):
-            return [lambda: setattr(place, "value", 1.0 - place.value), lambda: setattr(place, "value", 0.5)]
+            return [
+                lambda: setattr(place, "value", 1.0 - place.value),
+                lambda: setattr(place, "value", 0.5),
+            ]
         case ast.Constant(value=float()):
-            return [partial(setattr, place, "value", place.value * factor) for factor in (1.25, 0.5)]
+            return [
+                partial(setattr, place, "value", place.value * factor) for factor in (1.25, 0.5)
+            ]
         case ast.If() | ast.While() | ast.IfExp():
             turned = ast.UnaryOp(ast.Not(), place.test)
-            never = [lambda: setattr(place, "test", ast.Constant(value=False))] if isinstance(node, ast.If) else []
+            never = (
+                [lambda: setattr(place, "test", ast.Constant(value=False))]
+                if isinstance(node, ast.If)
+                else []
+            )
             return [lambda: setattr(place, "test", turned), *never]
         case ast.comprehension(ifs=[_, *_]):
             return [lambda: place.ifs.clear()]
@@ -272,7 +363,9 @@ class ModuleReplacer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.path, self.tree = SOURCE / file, tree
         self.name = ".".join(("tombola", *Path(file).with_suffix("").parts))
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> Any:
         """Return a spec for the replaced module only."""
         if name != self.name:
             return None
@@ -420,7 +513,9 @@ def in_child(work: Callable[[int], int], seconds: int = HANG_SECONDS) -> tuple[i
     os.close(writing)
     output, end = b"", time.monotonic() + 5 * seconds
     with open(reading, "rb", buffering=0) as file:
-        while select.select([file], [], [], max(0.0, end - time.monotonic()))[0] and (more := file.read(1 << 16)):
+        while select.select([file], [], [], max(0.0, end - time.monotonic()))[0] and (
+            more := file.read(1 << 16)
+        ):
             output += more
     if time.monotonic() >= end:
         os.kill(pid, signal.SIGKILL)
@@ -463,12 +558,16 @@ def record_lines(path: str, folder: str) -> str:
 def _digest(path: str, folder: str) -> str:
     """Return a hash of a test file and of the recorded files."""
     files = [ROOT / path, *(SOURCE / file for file in _files(folder))]
-    return hashlib.sha256(b"".join([path.encode(), *(file.read_bytes() for file in files)])).hexdigest()[:12]
+    return hashlib.sha256(
+        b"".join([path.encode(), *(file.read_bytes() for file in files)])
+    ).hexdigest()[:12]
 
 
 def _tests(folder: str) -> list[str]:
     tests = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
-    return [str(path.relative_to(ROOT)) for path in tests] + [f"src/tombola/{file}" for file in _files(folder)]
+    return [str(path.relative_to(ROOT)) for path in tests] + [
+        f"src/tombola/{file}" for file in _files(folder)
+    ]
 
 
 def _files(folder: str) -> list[str]:
@@ -481,7 +580,9 @@ def tests_of(mutant: Mutant, tests: Tests) -> list[str]:
     If there are none, those of its file.
     """
     lines = set(range(mutant.first, mutant.last + 1))
-    met = {name: took for name, (took, went) in tests.items() if lines & went.get(mutant.file, set())}
+    met = {
+        name: took for name, (took, went) in tests.items() if lines & went.get(mutant.file, set())
+    }
     if not met:
         met = {name: took for name, (took, went) in tests.items() if mutant.file in went}
     chosen, total = [], 0.0
@@ -515,8 +616,14 @@ def failing_test(file: str, tree: ast.Module, tests: list[str]) -> str:
         return ""
     if output:
         return output.splitlines()[0]
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 1, f"{file}: pytest ended with {status} and ran nothing"
-    return "a hang" if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU) else "a crash"
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 1, (
+        f"{file}: pytest ended with {status} and ran nothing"
+    )
+    return (
+        "a hang"
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU)
+        else "a crash"
+    )
 
 
 PYTEST_OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -538,7 +645,9 @@ def replace_functions(file: str, tree: ast.Module) -> bool:
         if isinstance(found, FunctionType) and found.__code__.co_filename == path:
             live[found.__code__.co_qualname].append(found)
     made = any(one.startswith(f"{name}.<locals>") for one in live for name in changed)
-    if made or not all(live[name] and _same_free_variables(before[name], after[name]) for name in changed):
+    if made or not all(
+        live[name] and _same_free_variables(before[name], after[name]) for name in changed
+    ):
         return False
     for name in changed:
         for function in live[name]:
@@ -570,8 +679,14 @@ def _instructions(code: CodeType) -> Any:
     Functions of a module or class are left out.
     """
     whole = code.co_flags & inspect.CO_OPTIMIZED
-    inner = [_instructions(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    constants = [one for one, of in zip(inner, code.co_consts, strict=True) if whole or not isinstance(of, CodeType)]
+    inner = [
+        _instructions(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts
+    ]
+    constants = [
+        one
+        for one, of in zip(inner, code.co_consts, strict=True)
+        if whole or not isinstance(of, CodeType)
+    ]
     return code.co_code, constants, code.co_names
 
 
@@ -621,10 +736,15 @@ def run_sample(count: int, seed: int, folder: str) -> None:
 
 def retry_survivors(folder: str, survivors: dict[str, str]) -> None:
     """Test the survivors of a folder again."""
-    mutants = [mutant for file in _files(folder) for mutant in mutants_of(file) if mutant.name in survivors]
+    mutants = [
+        mutant for file in _files(folder) for mutant in mutants_of(file) if mutant.name in survivors
+    ]
     tests = recorded_tests(folder)
     found = [mutant for mutant in mutants if survives(mutant, tests)]
-    print(f"{folder}: {len(mutants) - len(found)} of {len(mutants)} survivors are detected now", flush=True)
+    print(
+        f"{folder}: {len(mutants) - len(found)} of {len(mutants)} survivors are detected now",
+        flush=True,
+    )
 
 
 def find_test(name: str) -> str:
@@ -648,7 +768,9 @@ def run_named() -> None:
         failing = failing_test(file, ast.parse(source.replace(before, after)), [node])
         fails = failing.partition("[")[0] == node and passes(file, node)
         undetected += not fails
-        print(f"{description}: {test} {'detects it' if fails else 'DOES NOT DETECT IT'}", flush=True)
+        print(
+            f"{description}: {test} {'detects it' if fails else 'DOES NOT DETECT IT'}", flush=True
+        )
     sys.exit(1 if undetected else 0)
 
 
@@ -656,8 +778,21 @@ def load_all() -> None:
     """Import the packages of the tests once, before the forks."""
     import tombola
 
-    packages = [one.name for one in pkgutil.walk_packages(tombola.__path__, "tombola.") if "__main__" not in one.name]
-    for name in ("numpy", "pytest", "hypothesis", "scipy.stats", "matplotlib.figure", "jinja2", "highspy", *packages):
+    packages = [
+        one.name
+        for one in pkgutil.walk_packages(tombola.__path__, "tombola.")
+        if "__main__" not in one.name
+    ]
+    for name in (
+        "numpy",
+        "pytest",
+        "hypothesis",
+        "scipy.stats",
+        "matplotlib.figure",
+        "jinja2",
+        "highspy",
+        *packages,
+    ):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
 
@@ -687,11 +822,16 @@ def run_folder(folder: str, command: str, seed: str) -> None:
 
     recorded_tests(folder)
     if command == "again":
-        work = partial(retry_survivors, folder, json.loads(SURVIVORS.read_text())[seed][folder]["survived"])
+        work = partial(
+            retry_survivors, folder, json.loads(SURVIVORS.read_text())[seed][folder]["survived"]
+        )
     else:
         work = partial(run_sample, int(command), int(seed), folder)
     if (pid := os.fork()) == 0:
-        pytest.main([*PYTEST_OPTIONS, "-s", "-m", "not full", *_tests(folder)], plugins=[CollectedTests(work)])
+        pytest.main(
+            [*PYTEST_OPTIONS, "-s", "-m", "not full", *_tests(folder)],
+            plugins=[CollectedTests(work)],
+        )
         os._exit(0)
     os.waitpid(pid, 0)
 

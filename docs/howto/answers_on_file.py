@@ -42,4 +42,6 @@ for title, side in (
 ):
     [one] = plan(pool, seed=2, shuffles=40, **side)
     low, high = one.calls_range
-    print(f"{title:18} {one.calls:5.0f} calls on average, 90 % of the races {low:.0f} to {high:.0f}")
+    print(
+        f"{title:18} {one.calls:5.0f} calls on average, 90 % of the races {low:.0f} to {high:.0f}"
+    )

@@ -27,7 +27,9 @@ for round_ in range(1, pool.rows + 1):
         print(f"half-way: {session}")
 
 print(f"at the end of the list: {session.answered} outcomes known, {len(session.pending)} pending")
-for ticket in session.pending:  # outcomes after the last round are accepted, and repeating one is harmless
+for (
+    ticket
+) in session.pending:  # outcomes after the last round are accepted, and repeating one is harmless
     loss = pool.losses[order[ticket.round - 1], ticket.action]
     for _ in range(2):
         session.observe(ticket, loss=loss)
@@ -35,6 +37,11 @@ print(f"a month later: {session.answered} outcomes known, {len(session.pending)}
 
 tried = np.bincount([ticket.action for ticket in session.tickets], minlength=pool.k)
 for name, count, mean in zip(pool.actions, tried, pool.means, strict=True):
-    print(f"{name:>13}: {count:5d} customers; alone it would have made {pool.rows * (1 - mean):4.0f} sales")
+    print(
+        f"{name:>13}: {count:5d} customers; alone it would have made "
+        f"{pool.rows * (1 - mean):4.0f} sales"
+    )
 random_action = pool.rows * (1 - pool.means.mean())
-print(f"sales: {pool.rows - session.loss:.0f}; a random fixed action would expect {random_action:.0f}")
+print(
+    f"sales: {pool.rows - session.loss:.0f}; a random fixed action would expect {random_action:.0f}"
+)

@@ -21,7 +21,9 @@ def evaluate(learner, *, within):
         for _ in range(25):  # the certificate holds at all times, so it may be checked often
             ticket = session.act()
             answers = pool.losses[order[ticket.round - 1]]
-            session.observe(ticket, loss=answers if learner.feedback == "full" else answers[ticket.action])
+            session.observe(
+                ticket, loss=answers if learner.feedback == "full" else answers[ticket.action]
+            )
         certificate = watch.certificate()
         if certificate.certified(within=within):
             break

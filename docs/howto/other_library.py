@@ -42,7 +42,9 @@ class RunningMeans:
     def learn_one(self, losses):
         """Take in a row."""
         self.seen += 1
-        self.means = [mean + (loss - mean) / self.seen for mean, loss in zip(self.means, losses, strict=True)]
+        self.means = [
+            mean + (loss - mean) / self.seen for mean, loss in zip(self.means, losses, strict=True)
+        ]
 
 
 learners = {
@@ -60,4 +62,7 @@ uniform = play(Uniform(), pool, order="random", seed=1).expected_regret
 print(f"Uniform: regret {uniform:.1f} over {pool.rows} rounds")
 for name, learner in learners.items():
     trace = play(learner, pool, order="random", delay=10, seed=1)
-    print(f"Simulation of {name:>23}: less than two thirds of that:", trace.expected_regret < uniform * 2 / 3)
+    print(
+        f"Simulation of {name:>23}: less than two thirds of that:",
+        trace.expected_regret < uniform * 2 / 3,
+    )

@@ -17,14 +17,37 @@ with tempfile.TemporaryDirectory() as folder:
     (place / "grade.py").write_text(GRADE)
     (place / "questions.txt").write_text("\n".join(f"question {number}" for number in range(400)))
     for change in ("new", "broken"):
-        commands = [f"{prompt}={sys.executable} -I -S grade.py {prompt} {{row}}" for prompt in ("old", change)]
+        commands = [
+            f"{prompt}={sys.executable} -I -S grade.py {prompt} {{row}}"
+            for prompt in ("old", change)
+        ]
         gate = subprocess.run(
             [
-                sys.executable, "-m", "tombola", "race", "run", "questions.txt", "--losses", "--file", f"{change}.race",
-                "--candidate", commands[0], "--candidate", commands[1], "--baseline", "old", "--within", "0.02",
-                "--seed", "1", "--quiet",
+                sys.executable,
+                "-m",
+                "tombola",
+                "race",
+                "run",
+                "questions.txt",
+                "--losses",
+                "--file",
+                f"{change}.race",
+                "--candidate",
+                commands[0],
+                "--candidate",
+                commands[1],
+                "--baseline",
+                "old",
+                "--within",
+                "0.02",
+                "--seed",
+                "1",
+                "--quiet",
             ],
-            cwd=place, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         print(gate.stdout.strip())
         print("exit status:", gate.returncode)

@@ -12,11 +12,14 @@ rng = np.random.default_rng(0)
 T = 1_000
 clauses, ratio = rng.lognormal(8, 1, T), rng.normal(4.2, 0.6, T)
 names = ["alpha", "beta", "gamma"]
-# alpha fails on large instances, beta near the phase transition at ratio 4.2; gamma is slow everywhere.
+# alpha fails on large instances, beta near the phase transition at ratio 4.2; gamma is slow
+# everywhere.
 slow = np.stack([clauses > 4_000, np.abs(ratio - 4.2) < 0.4, np.ones(T) > 0], axis=1)
 losses = np.where(slow, [0.9, 0.8, 0.45], [0.1, 0.15, 0.45]) * rng.uniform(0.8, 1.0, (T, 3))
 
-useful = Pool(losses, names, features=np.stack([np.log(clauses), ratio, (ratio - 4.2) ** 2], axis=1))
+useful = Pool(
+    losses, names, features=np.stack([np.log(clauses), ratio, (ratio - 4.2) ** 2], axis=1)
+)
 useless = Pool(losses, names, features=rng.normal(size=(T, 3)))
 best = useful.actions[useful.best]
 oracle = np.asarray(losses).min(axis=1).sum()

@@ -2,9 +2,10 @@
 
     python docs/studies/claims.py FOLDER [--full] [--only PART] [CLAIM...]
 
-Parts: all claims with ten seeds (`seeds`), source faults (`source`) and other faults (`faults`) with three, and with
---full all claims in full size. Finished units are cached in FOLDER, so parts may run at the same time, and a killed run
-continues. Each part writes its tables; if claims are named, only their rows. One worker.
+Parts: all claims with ten seeds (`seeds`), source faults (`source`) and other faults (`faults`)
+with three, and with --full all claims in full size. Finished units are cached in FOLDER, so parts
+may run at the same time, and a killed run continues. Each part writes its tables; if claims are
+named, only their rows. One worker.
 """
 
 import argparse
@@ -31,11 +32,18 @@ def run_seeds(claims: Sequence[Claim], cache: ResultCache) -> Iterator[list[Clai
             rows = run_units(claim, "", cache, RunOptions(full=False, seed=seed, workers=1))
             found.append(ClaimResult(claim, rows, claim.verdict(rows)))
         missed = [seed for seed, one in zip(SEEDS, found, strict=True) if not one.as_expected]
-        print(f"{claim.name}: unexpected with seeds {missed}" if missed else f"{claim.name}: as expected", flush=True)
+        print(
+            f"{claim.name}: unexpected with seeds {missed}"
+            if missed
+            else f"{claim.name}: as expected",
+            flush=True,
+        )
         yield found
 
 
-def run_faults(claims: Sequence[Claim], cache: ResultCache, *, source: bool) -> Iterator[list[FaultResult]]:
+def run_faults(
+    claims: Sequence[Claim], cache: ResultCache, *, source: bool
+) -> Iterator[list[FaultResult]]:
     """Yield the results of each fault, one for every seed, and print those not caught."""
     for claim in claims:
         for name in claim.source_faults() if source else claim.faults():
@@ -43,11 +51,19 @@ def run_faults(claims: Sequence[Claim], cache: ResultCache, *, source: bool) -> 
             if source:
                 # One injection for all seeds: kernels are compiled anew for each.
                 with injected(claim.source_faults()[name]):
-                    verdicts = [fault_verdict(faulty, claim, name, cache, seed) for seed in FAULT_SEEDS]
+                    verdicts = [
+                        fault_verdict(faulty, claim, name, cache, seed) for seed in FAULT_SEEDS
+                    ]
             else:
                 verdicts = [fault_verdict(faulty, claim, name, cache, seed) for seed in FAULT_SEEDS]
-            found = [FaultResult(claim.name, name, one.outcome, claim.expected, one.measured) for one in verdicts]
-            print(f"{claim.name}, {name}: {sum(one.caught for one in found)} of {len(found)}", flush=True)
+            found = [
+                FaultResult(claim.name, name, one.outcome, claim.expected, one.measured)
+                for one in verdicts
+            ]
+            print(
+                f"{claim.name}, {name}: {sum(one.caught for one in found)} of {len(found)}",
+                flush=True,
+            )
             yield found
 
 
@@ -57,17 +73,27 @@ def fault_verdict(faulty: Claim, claim: Claim, name: str, cache: ResultCache, se
     Rows are shared if only the verdict differs.
     """
     fault = "" if faulty is not claim and faulty.same_runs(claim) else name
-    return faulty.verdict(run_units(faulty, fault, cache, RunOptions(full=False, seed=seed, workers=1)))
+    return faulty.verdict(
+        run_units(faulty, fault, cache, RunOptions(full=False, seed=seed, workers=1))
+    )
 
 
 def fault_table(faults: Sequence[Sequence[FaultResult]]) -> list[str]:
     """Return the table of faults."""
-    return ["| claim | fault | verdict, seeds 1, 2, 3 | caught |", "|---|---|---|---|", *map(fault_line, faults)]
+    return [
+        "| claim | fault | verdict, seeds 1, 2, 3 | caught |",
+        "|---|---|---|---|",
+        *map(fault_line, faults),
+    ]
 
 
 def verdicts(many: Sequence[ClaimResult]) -> list[str]:
     """Return the table of a run."""
-    return ["| claim | verdict | measured | plays | alpha |", "|---|---|---|--:|--:|", *map(verdict_line, many)]
+    return [
+        "| claim | verdict | measured | plays | alpha |",
+        "|---|---|---|--:|--:|",
+        *map(verdict_line, many),
+    ]
 
 
 def verdict_line(one: ClaimResult) -> str:
@@ -141,7 +167,10 @@ def main() -> None:
     if given.full:
         options = RunOptions(full=True, seed=1, workers=1)
         rows = [run_units(claim, "", cache, options) for claim in claims]
-        done = [ClaimResult(claim, own, claim.verdict(own)) for claim, own in zip(claims, rows, strict=True)]
+        done = [
+            ClaimResult(claim, own, claim.verdict(own))
+            for claim, own in zip(claims, rows, strict=True)
+        ]
         tables["full"] = verdicts(done)
     if given.claims:
         tables.pop("seeds", None)

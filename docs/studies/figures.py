@@ -2,7 +2,8 @@
 
 They are drawn when the site is built.
 
-`python docs/studies/figures.py reproduction` draws the figure of the README from the output of `tombola reproduce`.
+`python docs/studies/figures.py reproduction` draws the figure of the README from the output of
+`tombola reproduce`.
 """
 
 import csv
@@ -31,13 +32,23 @@ STYLE = {
     "svg.hashsalt": "tombola",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK
+    ),
 }
 DARK = {
-    INK: "#e8ecf1", RED: "#ff8f7a", BLUE: "#6fb4f2", GREEN: "#79cf7e",
-    "#ffffff": "none", "#dddddd": "#3d4650", "#767676": "#a3afbc", "#000000": "#e8ecf1",
-    "#0072b2": "#56a9e8", "#d55e00": "#ff8a4c", "#009e73": "#2fcf9f",
-}  # fmt: skip
+    INK: "#e8ecf1",
+    RED: "#ff8f7a",
+    BLUE: "#6fb4f2",
+    GREEN: "#79cf7e",
+    "#ffffff": "none",
+    "#dddddd": "#3d4650",
+    "#767676": "#a3afbc",
+    "#000000": "#e8ecf1",
+    "#0072b2": "#56a9e8",
+    "#d55e00": "#ff8a4c",
+    "#009e73": "#2fcf9f",
+}
 COLORS = plt.get_cmap("viridis")(np.linspace(0.05, 0.95, ROWS))
 
 
@@ -81,7 +92,11 @@ def models():
     """Draw the three input models on the same rows."""
     rng = np.random.default_rng(SEED)
     return _lines(
-        {"given": np.arange(ROWS), "random": rng.permutation(ROWS), "iid": rng.integers(0, ROWS, ROWS)},
+        {
+            "given": np.arange(ROWS),
+            "random": rng.permutation(ROWS),
+            "iid": rng.integers(0, ROWS, ROWS),
+        },
     )
 
 
@@ -126,7 +141,10 @@ def repair(measured):
 
 def _rows(path):
     with path.open(encoding="utf-8", newline="") as file:
-        return [{**row, "T": int(row["T"]), "regret": float(row["regret"])} for row in csv.DictReader(file)]
+        return [
+            {**row, "T": int(row["T"]), "regret": float(row["regret"])}
+            for row in csv.DictReader(file)
+        ]
 
 
 def _side(model):
@@ -163,7 +181,9 @@ def _lines(lines):
         axes.text(-0.35, -1.25 * line, name, ha="right", va="center", color=INK)
         for place, row in enumerate(rows):
             axes.add_patch(plt.Rectangle((place, -1.25 * line - 0.45), 0.9, 0.9, color=COLORS[row]))
-            axes.text(place + 0.45, -1.25 * line, str(row + 1), ha="center", va="center", color=_on(row))
+            axes.text(
+                place + 0.45, -1.25 * line, str(row + 1), ha="center", va="center", color=_on(row)
+            )
     axes.set(xlim=(-2.6, ROWS), ylim=(-1.25 * len(lines) + 0.6, 0.6), aspect="equal")
     axes.axis("off")
     return figure
@@ -174,4 +194,8 @@ def _on(row):
 
 
 if __name__ == "__main__":
-    darken(report_figures.save(repair(Path(sys.argv[1])), Path(__file__).parents[1] / "pictures" / "repair.svg"))
+    darken(
+        report_figures.save(
+            repair(Path(sys.argv[1])), Path(__file__).parents[1] / "pictures" / "repair.svg"
+        )
+    )

@@ -4,7 +4,8 @@ The tables are those of the demo.
 
 `python docs/studies/gallery.py`.
 
-Needs Chromium, playwright and pillow. The pages are written to a temporary folder; only the pictures are kept.
+Needs Chromium, playwright and pillow. The pages are written to a temporary folder; only the
+pictures are kept.
 """
 
 import os
@@ -27,11 +28,13 @@ from tombola.cli.app import app
 
 PICTURES = Path(__file__).parents[1] / "pictures" / "gallery"
 SIZE = {"width": 1280, "height": 900}
-# Width of a stored picture in pixels, and colours of its palette: small files that are still readable.
+# Width of a stored picture in pixels, and colours of its palette: small files that are still
+# readable.
 WIDTH, COLOURS = 960, 48
 # Name of the picture, and the command that writes its page.
 PAGES = {
-    "compare": "compare losses.csv --by subject --learners Thrifty,UCB2 --repetitions 20 --fresh --out compare.html",
+    "compare": "compare losses.csv --by subject --learners Thrifty,UCB2 --repetitions 20 --fresh "
+    "--out compare.html",
     "race": "race report answers.race --out race.html",
     "rank": "rank losses.csv --this-list --ignore subject --out rank.html",
     "certify": "certify plain.csv --losses --seed 1 --out certify.html",
@@ -65,8 +68,13 @@ def _write_inputs() -> None:
     pool = demo.evaluation(400, seed=1)
     subjects = np.random.default_rng(0).choice(["law", "code", "maths"], 400)
     losses = dict(zip(pool.ids or range(400), pool.losses.tolist(), strict=True))
-    rows = [[name, subject, *values] for (name, values), subject in zip(losses.items(), subjects, strict=True)]
-    Path("losses.csv").write_text(csv_text([["id", "subject", *pool.actions], *rows]), encoding="utf-8")
+    rows = [
+        [name, subject, *values]
+        for (name, values), subject in zip(losses.items(), subjects, strict=True)
+    ]
+    Path("losses.csv").write_text(
+        csv_text([["id", "subject", *pool.actions], *rows]), encoding="utf-8"
+    )
     plain = [[name, *values] for name, values in losses.items()]
     Path("plain.csv").write_text(csv_text([["id", *pool.actions], *plain]), encoding="utf-8")
     Path("ask.awk").write_text("$1 == id {print $n}", encoding="utf-8")
@@ -75,7 +83,8 @@ def _write_inputs() -> None:
         for at, name in enumerate(pool.actions)
     ]
     run(
-        f"race run losses.csv --losses {' '.join(commands)} --by subject --seed 1 --quiet --workers 4 "
+        f"race run losses.csv --losses {' '.join(commands)} --by subject --seed 1 --quiet "
+        "--workers 4 "
         "--file answers.race"
     )
     run("session start losses.csv --actions v1,v6 --scores --seed 1 --file calls.run")
@@ -93,14 +102,18 @@ def _write_inputs() -> None:
 
 def _take_pictures() -> None:
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         for name in PAGES:
             for scheme in ("light", "dark"):
                 settings: Any = {"viewport": SIZE, "color_scheme": scheme}
                 page = browser.new_page(**settings)
                 page.goto(Path(f"{name}.html").resolve().as_uri())
                 page.wait_for_timeout(300)
-                _store(page.screenshot(), PICTURES / f"{name}{'-dark' if scheme == 'dark' else ''}.png")
+                _store(
+                    page.screenshot(), PICTURES / f"{name}{'-dark' if scheme == 'dark' else ''}.png"
+                )
                 page.close()
         browser.close()
 

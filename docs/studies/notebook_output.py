@@ -2,7 +2,8 @@
 
 `python docs/studies/notebook_output.py`.
 
-Needed after a change of a notebook or of a learner. A test executes the notebooks again and compares their texts.
+Needed after a change of a notebook or of a learner. A test executes the notebooks again and
+compares their texts.
 """
 
 import re
@@ -20,13 +21,17 @@ CELL_TIMEOUT = 120
 def execute(path: Path) -> Any:
     """Return the notebook with fresh outputs; raise if a cell fails."""
     notebook: Any = nbformat.read(path, as_version=4)
-    client = NotebookClient(notebook, timeout=CELL_TIMEOUT, kernel_name="python3", record_timing=False)
+    client = NotebookClient(
+        notebook, timeout=CELL_TIMEOUT, kernel_name="python3", record_timing=False
+    )
     client.execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if not _is_finished_progress(output)]
     # The version of Python is of no use to readers, and differs from machine to machine.
-    notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}
+    }
     return notebook
 
 
@@ -46,7 +51,11 @@ def texts(notebook: Any) -> list[str]:
 
 def _is_finished_progress(output: Any) -> bool:
     """Return whether an output is the empty line that a progress line leaves."""
-    return output.output_type == "display_data" and output.data.get("text/plain") == "" and len(output.data) == 1
+    return (
+        output.output_type == "display_data"
+        and output.data.get("text/plain") == ""
+        and len(output.data) == 1
+    )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 `python docs/studies/tutorial_output.py`.
 
-Needed after a change of a command that the tutorial shows. A block of the page that begins with `$ ` is a command; the
-lines after it are its output.
+Needed after a change of a command that the tutorial shows. A block of the page that begins with `$
+` is a command; the lines after it are its output.
 """
 
 import os
@@ -55,7 +55,9 @@ def _run(command: str) -> str:
 
     words = shlex.split(command.replace("\\\n", " "))
     if words[0] != "tombola":
-        return subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            command, shell=True, check=True, capture_output=True, text=True
+        ).stdout
     done = CliRunner(env={"COLUMNS": WIDTH, "NO_COLOR": "1"}).invoke(app, words[1:])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception

@@ -1,7 +1,8 @@
 """tombola: learn over a finite pool of rows drawn in random order.
 
-Names are loaded on first use, so that `import tombola` is fast. All learners are in `tombola.learners`; `bounds`,
-`budget`, `classification`, `confidence`, `instances`, `paper`, `policies` and `rng` are modules of their own.
+Names are loaded on first use, so that `import tombola` is fast. All learners are in
+`tombola.learners`; `bounds`, `budget`, `classification`, `confidence`, `instances`, `paper`,
+`policies` and `rng` are modules of their own.
 """
 
 from importlib import import_module
@@ -55,8 +56,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"tombola.{name}")
     if name not in _HOME:
-        # Only the most common learners are names of the package itself. A name in lower case may be a submodule, which
-        # must not load the learners.
+        # Only the most common learners are names of the package itself. A name in lower case may be
+        # a submodule, which must not load the learners.
         is_learner = name[:1].isupper() and name in import_module("tombola.learners").__all__
         hint = f"; write tombola.learners.{name}" if is_learner else ""
         raise AttributeError(f"module 'tombola' has no attribute {name!r}{hint}")

@@ -10,7 +10,8 @@ from typing import Any
 from tombola.cli.waiting_notice import LoadingLine
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM
 
-# Seconds until a dropped Ctrl-C is raised again; by then Python has left the code that drops exceptions.
+# Seconds until a dropped Ctrl-C is raised again; by then Python has left the code that drops
+# exceptions.
 _RETRY_DELAY = 0.05
 
 
@@ -36,7 +37,8 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError):  # the reader has closed the pipe
                 stream.flush()
-        # At a normal exit Python waits for threads, and a solver that loses its thread aborts the process.
+        # At a normal exit Python waits for threads, and a solver that loses its thread aborts the
+        # process.
         os._exit(EXIT_SIGINT if ended.code == EXIT_SIGINT else EXIT_SIGTERM)
     finally:
         loading.stop()

@@ -34,9 +34,11 @@ _AnyPool: TypeAlias = Pool | LabelledPool
 _PoolLike: TypeAlias = _AnyPool | Table | ArrayLike
 # A learner, or a function that returns one for a horizon.
 _LearnerLike: TypeAlias = AnyLearner | Callable[[int], AnyLearner]
-# Argument of `compare`: learners by name, in a sequence, or a single one; each a learner or a function of the horizon.
+# Argument of `compare`: learners by name, in a sequence, or a single one; each a learner or a
+# function of the horizon.
 Learners: TypeAlias = Mapping[str, _LearnerLike] | Sequence[_LearnerLike] | _LearnerLike
-# One or several input models, each "random", "iid" or "given", an `OrderModel` or an array of row indices.
+# One or several input models, each "random", "iid" or "given", an `OrderModel` or an array of row
+# indices.
 Orders: TypeAlias = Sequence[OrderLike] | OrderLike
 # Direction of a table: "losses" (lower is better) or "scores" (higher is better).
 Kind: TypeAlias = Literal["losses", "scores"]
@@ -61,21 +63,24 @@ def compare(
 ) -> Runs:
     """Play every learner on the same orders of the pool, and return all runs.
 
-    - `pool`: a pool, an array of losses, a data frame, which needs `kind`, or several of them of different sizes.
-    - `learners`: learners, or functions of the horizon that return one; a dict gives them names. Else the name is the
-      class, or the text of the learner (repr) if two are of one class.
+    - `pool`: a pool, an array of losses, a data frame, which needs `kind`, or several of them of
+      different sizes.
+    - `learners`: learners, or functions of the horizon that return one; a dict gives them names.
+      Else the name is the class, or the text of the learner (repr) if two are of one class.
     - `orders`: input models "random", "iid" or "given", or several of them.
-    - `repetitions`, `first`: number of repetitions, and index of the first; `first=40` continues 40 repetitions.
-    - `delay`: rounds between a play and its feedback: one number, one per round, a function of the round (from 1), or
-      one per row (`RowDelays`).
+    - `repetitions`, `first`: number of repetitions, and index of the first; `first=40` continues 40
+      repetitions.
+    - `delay`: rounds between a play and its feedback: one number, one per round, a function of the
+      round (from 1), or one per row (`RowDelays`).
     - `switching_price`: loss added for each change of the action.
-    - `budget`, `stop`: budget of costs, None without one, and the rule that enforces it: "fits" plays any action with a
-      worst cost that fits, "strict" only the null action once less than one largest cost is left. The comparator is
-      then the best fixed mix within the budget; with a target, the cheapest mix that reaches it.
-    - `relabel`: permute the actions in every repetition, because real tables often list their best action first and
-      ties go to the lowest index.
-    - `marks`: rounds at which sums are recorded, besides the end and every fortieth of the rounds; about twelve per
-      power of ten if left out.
+    - `budget`, `stop`: budget of costs, None without one, and the rule that enforces it: "fits"
+      plays any action with a worst cost that fits, "strict" only the null action once less than one
+      largest cost is left. The comparator is then the best fixed mix within the budget; with a
+      target, the cheapest mix that reaches it.
+    - `relabel`: permute the actions in every repetition, because real tables often list their best
+      action first and ties go to the lowest index.
+    - `marks`: rounds at which sums are recorded, besides the end and every fortieth of the rounds;
+      about twelve per power of ten if left out.
     - `workers`: number of threads; the result does not depend on it.
     - `kind`: "losses" (lower is better) or "scores" (higher is better), for arrays and data frames.
     - `seed`: the only source of randomness.
@@ -90,9 +95,18 @@ def compare(
     first = _validate.integer("compare", "first", first, least=0)
     workers = _validate.integer("compare", "workers", workers, least=1)
     comparison = Comparison(
-        pool, learners, orders, delay=delay, switching_price=switching_price, budget=budget, stop=stop, relabel=relabel,
-        marks=marks, kind=kind, seed=seed,
-    )  # fmt: skip
+        pool,
+        learners,
+        orders,
+        delay=delay,
+        switching_price=switching_price,
+        budget=budget,
+        stop=stop,
+        relabel=relabel,
+        marks=marks,
+        kind=kind,
+        seed=seed,
+    )
     (runs,) = comparison.play([(first, count)], workers=workers)
     return runs
 
@@ -123,14 +137,21 @@ class Comparison:
     ) -> None:
         self.delay, self.budget, self.relabel, self.seed = delay, budget, relabel, seed
         self.pools = _pools(pool, kind)
-        self.switching_price = price = _validate.real("compare", "switching_price", switching_price, least=0)
+        self.switching_price = price = _validate.real(
+            "compare", "switching_price", switching_price, least=0
+        )
         self.budget_runs = [resolve_budget(one, budget, stop, best=True) for one in self.pools]
-        self.marks = marks and tuple(_validate.integer("compare", "marks", mark, least=1) for mark in marks)
+        self.marks = marks and tuple(
+            _validate.integer("compare", "marks", mark, least=1) for mark in marks
+        )
         regrets = {one.rows: target_regret(one, budget) for one in self.pools}
-        self.target_regrets = {rows: regret for rows, regret in regrets.items() if regret is not None}
+        self.target_regrets = {
+            rows: regret for rows, regret in regrets.items() if regret is not None
+        }
         if self.target_regrets and price > 0:
             raise ParameterError(
-                "compare: expected no switching price with a target, which counts costs and not losses, "
+                "compare: expected no switching price with a target, which counts costs and not "
+                "losses, "
                 f"got {price:g}; leave out {option_text('switching_price')}, or the target."
             )
         self.models, self.recipes = _models(orders), _named(learners)
@@ -149,20 +170,34 @@ class Comparison:
         blocks: pairs of the first repetition, from 0, and the number of repetitions of each block.
         workers: number of threads.
         """
-        seeds = repetition_seeds(self.seed, max((first + count for first, count in blocks), default=0))
+        seeds = repetition_seeds(
+            self.seed, max((first + count for first, count in blocks), default=0)
+        )
         cases = [(p, m) for p in range(len(self.pools)) for m in range(len(self.models))]
-        pieces = [(*case, seeds[first + r]) for first, count in blocks for case in cases for r in range(count)]
+        pieces = [
+            (*case, seeds[first + r])
+            for first, count in blocks
+            for case in cases
+            for r in range(count)
+        ]
         names, bounds = action_names(self.pools[0], self.budget_runs[0]), self._bounds()
         # One decision per kernel, to compile or to interpret, for all repetitions and threads.
-        workload = workload_of(self.pools, self.budget, len(self.models) * sum(count for _, count in blocks))
+        workload = workload_of(
+            self.pools, self.budget, len(self.models) * sum(count for _, count in blocks)
+        )
         task = partial(_repetition, self, workload)
         with closing(parallel_map(task, pieces, workers=workers, label="compare")) as results:
             for _, count in blocks:
                 cells = {}
                 for p, m in cases:
-                    entries = [Entry(self.pools[p].rows, str(self.models[m]), name) for name in self.recipes]
+                    entries = [
+                        Entry(self.pools[p].rows, str(self.models[m]), name)
+                        for name in self.recipes
+                    ]
                     cells.update(_collect(entries, islice(results, count), count))
-                yield Runs(cells, self.switching_price, names, self.amounts, bounds, self.target_regrets)
+                yield Runs(
+                    cells, self.switching_price, names, self.amounts, bounds, self.target_regrets
+                )
 
     def _bounds(self) -> dict[Entry, float]:
         """Return the proved bounds on the expected regret in random order."""
@@ -190,26 +225,44 @@ def _repetition(
         rows = comparison.models[model_index].arrange(pool.rows, streams.order())
         labels = _columns(pool, streams, relabel=comparison.relabel)
         given = comparison.marks
-        own = log_spaced(rows.size) if given is None else [mark for mark in given if mark <= rows.size]
+        own = (
+            log_spaced(rows.size)
+            if given is None
+            else [mark for mark in given if mark <= rows.size]
+        )
         marks = np.union1d(np.array(own, np.int64), slice_ends(rows.size))
         for recipe in comparison.recipes.values():
             learner = _learner(recipe, rows.size)
             # The action that a parameter names is a column of the table, under any labels.
             columns = np.arange(labels.size) if getattr(learner, "names_actions", False) else labels
             sums, _ = run_learner(
-                learner, pool, rows, columns, comparison.delay, streams, budget_run, marks=marks, per_round=False
+                learner,
+                pool,
+                rows,
+                columns,
+                comparison.delay,
+                streams,
+                budget_run,
+                marks=marks,
+                per_round=False,
             )
-            # Back from the learner's labels to the columns of the table; an added null action comes last.
+            # Back from the learner's labels to the columns of the table; an added null action comes
+            # last.
             added = np.arange(columns.size, sums.plays.size)
             back = np.argsort(np.append(columns, added), kind="stable")
-            cells.append(Cell(sums.marks, sums.curve[None], sums.plays[None, back], sums.shares[:, back]))
+            cells.append(
+                Cell(sums.marks, sums.curve[None], sums.plays[None, back], sums.shares[:, back])
+            )
     return cells
 
 
-def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price: float) -> float | None:
+def regret_bound(
+    learner: Learner, actions: int, horizon: int, delay: int, price: float
+) -> float | None:
     """Return the proved bound on expected regret in random order, or None.
 
-    price: switching price, in losses per switch; above 0 the learner must have the same parameter `price`, else None.
+    price: switching price, in losses per switch; above 0 the learner must have the same parameter
+        `price`, else None.
 
     >>> from tombola import FollowTheLeader
     >>> round(regret_bound(FollowTheLeader(), 2, 1000, delay=5, price=0.0), 1)
@@ -224,7 +277,11 @@ def regret_bound(learner: Learner, actions: int, horizon: int, delay: int, price
 def _columns(pool: _AnyPool, streams: RngStreams, *, relabel: bool) -> Integers:
     """Return the column of each action of the learner; labels are not permuted."""
     if isinstance(pool, Pool):
-        return random_order(pool.k, streams.labels()).astype(np.int64) if relabel else np.arange(pool.k)
+        return (
+            random_order(pool.k, streams.labels()).astype(np.int64)
+            if relabel
+            else np.arange(pool.k)
+        )
     return np.arange(2)
 
 
@@ -232,13 +289,18 @@ def _learner(recipe: _LearnerLike, horizon: int) -> AnyLearner:
     return recipe(horizon) if callable(recipe) else recipe
 
 
-def _collect(entries: Sequence[Entry], results: Iterable[list[Cell]], count: int) -> dict[Entry, Cell]:
+def _collect(
+    entries: Sequence[Entry], results: Iterable[list[Cell]], count: int
+) -> dict[Entry, Cell]:
     """Gather the repetitions of one pool and order into a cell per learner."""
     cells: dict[Entry, Cell] = {}
     for repetition, single in enumerate(results):
         for entry, one in zip(entries, single, strict=True):
             if entry not in cells:
-                sums, plays = np.zeros((count, *one.sums.shape[1:])), np.zeros((count, one.plays.shape[1]))
+                sums, plays = (
+                    np.zeros((count, *one.sums.shape[1:])),
+                    np.zeros((count, one.plays.shape[1])),
+                )
                 cells[entry] = Cell(one.rounds, sums, plays, np.zeros(one.shares.shape))
             cell = cells[entry]
             cell.sums[repetition], cell.plays[repetition] = one.sums[0], one.plays[0]
@@ -253,7 +315,8 @@ def _pools(pool: Any, kind: Kind | None) -> list[_AnyPool]:
     pools: list[_AnyPool] = [as_pool(one, kind=kind) for one in (pool if several else [pool])]
     if len({p.rows for p in pools}) != len(pools) or not pools:
         raise ParameterError(
-            f"compare: expected one pool, or pools with different numbers of rows, got {[p.rows for p in pools]} rows; "
+            "compare: expected one pool, or pools with different numbers of rows, got "
+            f"{[p.rows for p in pools]} rows; "
             "compare pools of the same size one by one."
         )
     return pools
@@ -261,12 +324,15 @@ def _pools(pool: Any, kind: Kind | None) -> list[_AnyPool]:
 
 def _models(orders: Orders) -> list[OrderModel]:
     many: Any = orders
-    single = isinstance(orders, str | np.ndarray | OrderModel) or (bool(many) and isinstance(many[0], int))
+    single = isinstance(orders, str | np.ndarray | OrderModel) or (
+        bool(many) and isinstance(many[0], int)
+    )
     given: list[Any] = [orders] if single else list(many)
     models = [as_order_model(order) for order in given]
     if len({str(model) for model in models}) != len(given) or not models:
         raise ParameterError(
-            f"compare: orders must be different ones of {', '.join(map(repr, ORDER_MODELS))}, got {orders!r}; "
+            f"compare: orders must be different ones of {', '.join(map(repr, ORDER_MODELS))}, "
+            f"got {orders!r}; "
             "write for example orders=['random', 'given']."
         )
     return models
@@ -277,20 +343,29 @@ def _named(learners: Learners) -> dict[str, _LearnerLike]:
     if isinstance(learners, Mapping):
         named = dict(learners)
     else:
-        learners = learners if isinstance(learners, Sequence) and not isinstance(learners, str) else [learners]
+        learners = (
+            learners
+            if isinstance(learners, Sequence) and not isinstance(learners, str)
+            else [learners]
+        )
         classes = [type(learner).__name__ for learner in learners]
         named = {
             name if classes.count(name) == 1 else repr(learner): learner
             for name, learner in zip(classes, learners, strict=True)
         }
         if len(named) != len(classes):
-            raise ParameterError(f"compare: expected different learners, got {learners!r}; name them with a dict.")
+            raise ParameterError(
+                f"compare: expected different learners, got {learners!r}; name them with a dict."
+            )
     for value in named.values():
         if isinstance(value, str | type):
             feedback_type(value)  # raises, with the text to write instead
-    if not named or not all(hasattr(value, "feedback") or callable(value) for value in named.values()):
+    if not named or not all(
+        hasattr(value, "feedback") or callable(value) for value in named.values()
+    ):
         raise ParameterError(
-            f"compare: expected at least one learner, or a function of the horizon that returns one, got {learners!r}; "
+            "compare: expected at least one learner, or a function of the horizon that returns "
+            f"one, got {learners!r}; "
             "write for example [FollowTheLeader()]."
         )
     return named

@@ -28,21 +28,26 @@ _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY
 def write_atomic(path: PathLike, content: str | bytes, *inputs: PathLike) -> None:
     """Write a file as `atomic_writer` does; text is encoded as UTF-8."""
     with atomic_writer(path, *inputs) as file:
-        file.write(content if isinstance(content, bytes) else content.encode(errors="backslashreplace"))
+        file.write(
+            content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
+        )
 
 
 @contextmanager
 def atomic_writer(path: PathLike, *inputs: PathLike) -> Iterator[BinaryIO]:
     """Open a binary file that replaces `path` if no error occurs in the block.
 
-    A context manager: `with atomic_writer(path) as file: file.write(data)`. Content is written to a temporary file in
-    the same folder, which is renamed at the end of the block; after an error it is deleted, and `path` is unchanged.
-    Owner and mode of an existing file are kept. Raises FileError if `path` cannot be written.
+    A context manager: `with atomic_writer(path) as file: file.write(data)`. Content is written to a
+    temporary file in the same folder, which is renamed at the end of the block; after an error it
+    is deleted, and `path` is unchanged. Owner and mode of an existing file are kept. Raises
+    FileError if `path` cannot be written.
 
-    inputs: files, or folders of files, that must not be overwritten; FileError if `path` is one of them.
+    inputs: files, or folders of files, that must not be overwritten; FileError if `path` is one of
+        them.
     """
     target = _resolve_target(path, *inputs)
-    # A short random name: prefixing a name of maximal length would exceed the limit of the file system.
+    # A short random name: prefixing a name of maximal length would exceed the limit of the file
+    # system.
     part = target.with_name(f".{secrets.token_hex(8)}.part")
     with _file_errors(path):
         previous = _stat(target)
@@ -68,15 +73,24 @@ def _resolve_target(path: PathLike, *inputs: PathLike) -> Path:
         overwritten = next((given for given in inputs if status and _contains(given, target)), None)
         writable = os.access(target.parent, os.W_OK) and (not status or os.access(target, os.W_OK))
     if overwritten is not None:
-        raise FileError(f"{path}: expected a file of its own to write, but {overwritten} is read; name another file.")
+        raise FileError(
+            f"{path}: expected a file of its own to write, but {overwritten} is read; name "
+            "another file."
+        )
     if status and not stat.S_ISREG(status.st_mode):
         kind = file_type_text(status.st_mode)
-        raise FileError(f"{path}: expected a file to write, got {kind}; name a new file, or an old page.")
+        raise FileError(
+            f"{path}: expected a file to write, got {kind}; name a new file, or an old page."
+        )
     if not target.parent.is_dir():
-        raise FileError(f"{path}: expected a file in a folder, but there is no folder {target.parent}; make it first.")
+        raise FileError(
+            f"{path}: expected a file in a folder, but there is no folder {target.parent}; make "
+            "it first."
+        )
     if not writable:
         raise FileError(
-            f"{path}: expected a file that may be written, got one that is read-only, or in such a folder; name "
+            f"{path}: expected a file that may be written, got one that is read-only, or in such "
+            "a folder; name "
             "another file."
         )
     return target
@@ -85,14 +99,18 @@ def _resolve_target(path: PathLike, *inputs: PathLike) -> Path:
 def read_bytes(path: PathLike) -> bytes:
     """Return the content of a regular file; reject pipes without blocking.
 
-    A missing file raises FileNotFoundError. A folder, a device, or an error while reading raises FileError.
+    A missing file raises FileNotFoundError. A folder, a device, or an error while reading raises
+    FileError.
     """
     with _file_errors(path, "read"):
         handle = os.open(path, _READ_FLAGS)
         try:
             mode = os.fstat(handle).st_mode
             if not stat.S_ISREG(mode):
-                raise FileError(f"{path}: expected a file to read, got {file_type_text(mode)}; name another file.")
+                raise FileError(
+                    f"{path}: expected a file to read, got {file_type_text(mode)}; name another "
+                    "file."
+                )
             with open(handle, "rb", closefd=False) as file:
                 return file.read()
         finally:
@@ -153,7 +171,9 @@ def _file_errors(path: PathLike, action: str = "written") -> Iterator[None]:
         if action == "read" and isinstance(error, FileNotFoundError):
             raise
         reason = error.strerror or str(error)
-        raise FileError(f"{path}: expected a file that can be {action}, got '{reason}'; name another file.") from error
+        raise FileError(
+            f"{path}: expected a file that can be {action}, got '{reason}'; name another file."
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:  # _statistics imports NumPy, which would slow down the start 
 
 # Rows of a table in a notebook, so that it fits a screen; the rest is counted in one line below it.
 MAX_ROWS = 12
-# Largest number of characters of a name in a cell of such a table; longer ones would widen the column off the screen.
+# Largest number of characters of a name in a cell of such a table; longer ones would widen the
+# column off the screen.
 _MAX_NAME_LENGTH = 60
 # Characters of `__repr__`, which consoles and lists show on one line.
 _MAX_REPR_LENGTH = 199
@@ -36,10 +37,16 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 # Python arguments that have another name on the command line.
 _CLI_NAMES = {
-    "ids": "--id", "action": "--action-column", "value": "--value-column", "delay": "--delay-column",
-    "kind=losses": "--losses", "kind=scores": "--scores", "rescale=True": "--rescale",
-    "header=True": "--header", "header=False": "--no-header",
-}  # fmt: skip
+    "ids": "--id",
+    "action": "--action-column",
+    "value": "--value-column",
+    "delay": "--delay-column",
+    "kind=losses": "--losses",
+    "kind=scores": "--scores",
+    "rescale=True": "--rescale",
+    "header=True": "--header",
+    "header=False": "--no-header",
+}
 # The command line of the user, "" if it is not known, None in Python.
 _cli_command: ContextVar[str | None] = ContextVar("cli_command", default=None)
 
@@ -54,7 +61,9 @@ def escape_control(text: str, *, line: bool = False) -> str:
     """
     allowed = "" if line else "\n\t"
     return "".join(
-        letter if letter.isprintable() or letter in allowed else letter.encode("unicode_escape").decode()
+        letter
+        if letter.isprintable() or letter in allowed
+        else letter.encode("unicode_escape").decode()
         for letter in text
     )
 
@@ -71,7 +80,8 @@ def is_encodable(text: str) -> bool:
 def _csv_cell(text: str) -> str:
     """Return the text of a CSV cell, with a quote before it if it could be a formula.
 
-    Phone numbers and amounts, such as +49 221 616388 and -12,50, only have digits and separators: no formula.
+    Phone numbers and amounts, such as +49 221 616388 and -12,50, only have digits and separators:
+    no formula.
     """
     harmless = re.fullmatch(r"[+-][\d ().,/-]*", text) or is_number(text)
     return f"'{text}" if text.startswith(_FORMULA_STARTS) and not harmless else text
@@ -120,7 +130,9 @@ def truncate(text: str, length: int = 60) -> str:
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
-def join_names(names: Sequence[object], *, limit: int | None = 6, length: int = 60, last: str = ", ") -> str:
+def join_names(
+    names: Sequence[object], *, limit: int | None = 6, length: int = 60, last: str = ", "
+) -> str:
     """Join names with commas, each cut to `length` characters.
 
     limit: largest number of names listed; the others are counted ("and 3 more"). None lists all.
@@ -157,7 +169,9 @@ def unknown_name_text(kind: str, name: str, names: Sequence[str]) -> str:
     """
     stem = name.replace("\\", "/").rpartition("/")[2].rpartition(".")
     fix = closest_name(stem[0] or stem[2], names) or "one of those"
-    known, fix = (f" ({join_names(names)})", f"write {fix}") if names else ("", "the server has none")
+    known, fix = (
+        (f" ({join_names(names)})", f"write {fix}") if names else ("", "the server has none")
+    )
     return f"expected the name of a {kind}{known}, got {name!r:.200}; {fix}."
 
 
@@ -187,7 +201,8 @@ def format_number(number: float) -> str:
 def format_estimate(estimate: "Estimate") -> str:
     """Format an estimate with the half width of its interval, to two digits.
 
-    The value has as many decimals, at most 4; from 1,000 on it is an integer. An infinite interval is left out.
+    The value has as many decimals, at most 4; from 1,000 on it is an integer. An infinite interval
+    is left out.
 
     >>> from tombola._statistics import Estimate
     >>> format_estimate(Estimate(10.0, 8.0, 12.0, 25))
@@ -223,7 +238,8 @@ def is_cli_style() -> bool:
 def command_text(name: str, value: str, more: str = "") -> str:
     """Return the command line of the user with one more option, for messages.
 
-    Outside of a `cli_style` block it is only the argument of the Python call, such as "kind='losses'".
+    Outside of a `cli_style` block it is only the argument of the Python call, such as
+    "kind='losses'".
 
     name, value: parameter of the Python call, and its value.
     more: further options, as `option_text` returns them.
@@ -238,12 +254,16 @@ def command_text(name: str, value: str, more: str = "") -> str:
 
 
 def option_text(
-    name: str, value: str | Sequence[str] | tuple[float, float | str] | None = None, *, on: bool | None = None
+    name: str,
+    value: str | Sequence[str] | tuple[float, float | str] | None = None,
+    *,
+    on: bool | None = None,
 ) -> str:
     """Return an option as in Python, or as on the command line (`cli_style`).
 
     name: parameter of the Python call; on the command line an option may have another name.
-    value: the value to show (two numbers, or a number and a placeholder, are a range); None for the name alone.
+    value: the value to show (two numbers, or a number and a placeholder, are a range); None for the
+        name alone.
     on: the state of a flag; None if it is not a flag.
 
     >>> option_text("missing", "drop"), option_text("rescale", on=True), option_text("actions", ["a", "b"])
@@ -264,7 +284,11 @@ def option_text(
     word = _CLI_NAMES.get(name, f"--{name.replace('_', '-')}")
     if value is None:
         return word
-    items = value if isinstance(value, str) else ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
+    items = (
+        value
+        if isinstance(value, str)
+        else ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
+    )
     return f"{word} {_shell_quoted(items)}"
 
 
@@ -298,7 +322,10 @@ class HtmlTable(NamedTuple):
 
 
 def html_block(
-    title: str, facts: Iterable[tuple[str, str]] = (), tables: Iterable[HtmlTable] = (), notes: Iterable[str] = ()
+    title: str,
+    facts: Iterable[tuple[str, str]] = (),
+    tables: Iterable[HtmlTable] = (),
+    notes: Iterable[str] = (),
 ) -> str:
     """Return HTML of a title, facts, tables and sentences; all text is escaped.
 
@@ -340,20 +367,29 @@ def short_learner(learner: object) -> str:
 def _table_html(table: HtmlTable) -> str:
     rows = table.rows[:MAX_ROWS]
     styles = [
-        _RIGHT if rows and all(_is_numeric(row[at]) for row in rows) else _LEFT for at in range(len(table.columns))
+        _RIGHT if rows and all(_is_numeric(row[at]) for row in rows) else _LEFT
+        for at in range(len(table.columns))
     ]
     head = "".join(
-        f'<th style="{style}">{_html_text(name)}</th>' for name, style in zip(table.columns, styles, strict=True)
+        f'<th style="{style}">{_html_text(name)}</th>'
+        for name, style in zip(table.columns, styles, strict=True)
     )
     cells = [[_html_text(truncate(text, _MAX_NAME_LENGTH)) for text in row] for row in rows]
     body = "".join(
-        "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell, style in zip(row, styles, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(
+            f'<td style="{style}">{cell}</td>' for cell, style in zip(row, styles, strict=True)
+        )
+        + "</tr>"
         for row in cells
     )
     heading = f"<div>{_html_text(table.heading)}</div>" if table.heading else ""
     more = (len(table.rows) if table.total is None else table.total) - len(rows)
     rest = f"<div>and {more:,} more</div>" if more > 0 else ""
-    return f'{heading}<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}'
+    return (
+        f"{heading}<table "
+        f'style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}'
+    )
 
 
 def _is_numeric(text: str) -> bool:
@@ -368,7 +404,10 @@ def nan_to_none(values: Mapping[str, Any]) -> dict[str, Any]:
     >>> nan_to_none({"mean": math.nan, "rows": 3})
     {'mean': None, 'rows': 3}
     """
-    return {name: None if isinstance(one, float) and math.isnan(one) else one for name, one in values.items()}
+    return {
+        name: None if isinstance(one, float) and math.isnan(one) else one
+        for name, one in values.items()
+    }
 
 
 def to_frame(owner: str, columns: Mapping[str, Sequence[Any]]) -> Any:
@@ -385,5 +424,6 @@ def to_frame(owner: str, columns: Mapping[str, Sequence[Any]]) -> Any:
         except ImportError:
             continue
     raise ParameterError(
-        f"{owner}.to_frame: expected pandas or polars, got neither; install one of them, or use {owner}.columns()."
+        f"{owner}.to_frame: expected pandas or polars, got neither; install one of them, or use "
+        f"{owner}.columns()."
     )

@@ -49,15 +49,16 @@ def play(
     The trace has the action, loss and cost of each round, and the regret.
 
     learner: a learner; on a labelled pool, a learner of labels.
-    pool: a pool, an array of losses with one column per action, or a data frame, which needs `kind`.
+    pool: a pool, an array of losses with one column per action, or a data frame, which needs
+        `kind`.
     order: "random", "iid", "given", or an array with the row of each round, every row once, from 0.
-    delay: rounds between a play and its feedback: one number, one per round, a function of the round (from 1), or one
-        per row (`RowDelays`).
+    delay: rounds between a play and its feedback: one number, one per round, a function of the
+        round (from 1), or one per row (`RowDelays`).
     switching_price: loss added to the regret for each change of the action.
-    budget: amounts or target, for learners under a budget on a pool with costs. The worst cost of a play is reserved
-        until its feedback arrives.
-    stop: "fits" plays any action with a worst cost that fits; "strict" is the paper's rule: only the null action once
-        less than one largest cost of a resource is left.
+    budget: amounts or target, for learners under a budget on a pool with costs. The worst cost of a
+        play is reserved until its feedback arrives.
+    stop: "fits" plays any action with a worst cost that fits; "strict" is the paper's rule: only
+        the null action once less than one largest cost of a resource is left.
     mixed: fluid play as in the paper: every action is played with its share of the mix.
     kind: "losses" (lower is better) or "scores" (higher is better), for an array or a data frame.
     seed: seed of the order and of the learner.
@@ -80,7 +81,15 @@ def play(
     with workload_of([pool], budget).active():
         rows = model.arrange(pool.rows, streams.order())
         accumulators, balance = run_learner(
-            learner, pool, rows, None, delay, streams, budget_run, marks=np.zeros(0, np.int64), per_round=True
+            learner,
+            pool,
+            rows,
+            None,
+            delay,
+            streams,
+            budget_run,
+            marks=np.zeros(0, np.int64),
+            per_round=True,
         )
     return Trace(
         learner=learner,
@@ -110,11 +119,13 @@ def action_names(pool: "Pool | LabelledPool", budget_run: BudgetRun | None) -> t
     return (*names, "none of them") if budget_run is not None and budget_run.limits.added else names
 
 
-def comparator_losses(learner: AnyLearner, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None) -> Floats:
+def comparator_losses(
+    learner: AnyLearner, pool: "Pool | LabelledPool", rows: Order, budget: Budget | None
+) -> Floats:
     """Return the loss of the comparator in every round, shape (rounds,).
 
-    It is the best fixed action, with a budget the mean loss of the best mix within it, for labels the best hypothesis
-    of the learner's class.
+    It is the best fixed action, with a budget the mean loss of the best mix within it, for labels
+    the best hypothesis of the learner's class.
 
     rows: row of each round, from 0.
     """
@@ -139,13 +150,13 @@ def run_learner(
 ) -> tuple[Accumulators, Balance]:
     """Play a learner over rows; return the accumulators and the balance.
 
-    The accumulators have the totals of loss, comparator loss, switches, costs and plays, at the end and at the marks.
-    The balance has the amounts, spending and reservations of the budget. Raises LearnerError if learner and pool do not
-    fit.
+    The accumulators have the totals of loss, comparator loss, switches, costs and plays, at the end
+    and at the marks. The balance has the amounts, spending and reservations of the budget. Raises
+    LearnerError if learner and pool do not fit.
 
     rows: row of each round, from 0.
-    labels: column of the pool that each action of the learner stands for, a permutation; None for the order of the
-        table.
+    labels: column of the pool that each action of the learner stands for, a permutation; None for
+        the order of the table.
     streams: random generators of this repetition; that of the learner is used.
     budget_run: resolved budget (`resolve_budget`); None without one.
     marks: increasing rounds, from 1, at which the accumulators store all totals; may be empty.
@@ -158,7 +169,8 @@ def run_learner(
         ), NO_BALANCE
     if isinstance(learner, LabelLearner):
         raise LearnerError(
-            f"play: {type(learner).__name__} predicts labels, got a pool of losses; give it a LabelledPool."
+            f"play: {type(learner).__name__} predicts labels, got a pool of losses; give it a "
+            "LabelledPool."
         )
     columns = np.arange(pool.k) if labels is None else labels
     costs: Any = np.zeros((0, 0))
@@ -170,39 +182,59 @@ def run_learner(
     columns = np.append(columns, -1) if feedback_model.actions > pool.k else columns
     resources = 0 if budget_run is None else budget_run.limits.amounts.size
     accumulators = new_accumulators(
-        feedback_model.actions, rows.size, marks, resources=resources, per_round=per_round, expects=learner.mixes
+        feedback_model.actions,
+        rows.size,
+        marks,
+        resources=resources,
+        per_round=per_round,
+        expects=learner.mixes,
     )
     runner = Runner(learner, feedback_model, streams.learner(learner), max_in_flight(arrivals))
-    losses: Any = np.asarray(pool.losses)  # a memory map as a plain array, the type that Numba supports
+    losses: Any = np.asarray(
+        pool.losses
+    )  # a memory map as a plain array, the type that Numba supports
     runner.play(RowStream(losses, costs, columns, rows, best), arrivals, accumulators)
     return accumulators, feedback_model.balance(runner.workspace)
 
 
 def resolve_budget(
-    pool: "Pool | LabelledPool", budget: Budget | None, stop: Stop = "fits", *, mixed: bool = False, best: bool = False
+    pool: "Pool | LabelledPool",
+    budget: Budget | None,
+    stop: Stop = "fits",
+    *,
+    mixed: bool = False,
+    best: bool = False,
 ) -> BudgetRun | None:
     """Return the budget of a pool with its stop rule; None without a budget.
 
     Raises ParameterError if the budget does not fit the pool, and for fluid play without a budget.
 
     stop, mixed: as in `play`: the rule that ends play at the budget, and whether play is fluid.
-    best: whether to compute the mean loss of the best fixed mix too, for the regret; else it is NaN.
+    best: whether to compute the mean loss of the best fixed mix too, for the regret; else it is
+        NaN.
     """
     if budget is None:
         if mixed:
-            raise ParameterError("play: mixed is for play within a budget, got none; write budget=Budget(90.0).")
+            raise ParameterError(
+                "play: mixed is for play within a budget, got none; write budget=Budget(90.0)."
+            )
         return None
     given: Any = budget
     if not isinstance(given, Budget) or not isinstance(pool, Pool):
-        raise ParameterError(f"play: budget must be a Budget, for a Pool, got {budget!r}; write budget=Budget(90.0).")
+        raise ParameterError(
+            f"play: budget must be a Budget, for a Pool, got {budget!r}; write budget=Budget(90.0)."
+        )
     limits = budget.resolve(pool.k, n_resources(pool), pool.costs)
     return BudgetRun(limits, stop, mixed, 1.0 - optimum(pool, budget).value if best else math.nan)
 
 
-def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = None, repetitions: int = 1) -> Workload:
+def workload_of(
+    pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = None, repetitions: int = 1
+) -> Workload:
     """Return the estimated time of one learner on all pools, in plain Python.
 
-    Plays inside of `with workload_of(pools).active():` use it to decide whether kernels are compiled or interpreted.
+    Plays inside of `with workload_of(pools).active():` use it to decide whether kernels are
+    compiled or interpreted.
 
     repetitions: number of plays on each pool.
     """
@@ -210,7 +242,8 @@ def workload_of(pools: "Sequence[Pool | LabelledPool]", budget: Budget | None = 
     rounds = repetitions * sum(pool.rows for pool in pools)
     if not all(isinstance(pool, Pool) for pool in pools):
         return Workload(math.inf)  # hypothesis classes search in every round: compiling always pays
-    # Under a budget a round takes about three times as long: the tracker reads the costs of every action.
+    # Under a budget a round takes about three times as long: the tracker reads the costs of every
+    # action.
     return Workload.of_rounds(rounds, actions if budget is None else 3 * actions)
 
 

@@ -38,23 +38,27 @@ class Estimate(NamedTuple):
     def additional_repetitions(self, half_width: float) -> int:
         """Estimate the further repetitions needed for this half width.
 
-        The half width shrinks with the square root of the number of repetitions. Raises ParameterError unless
-        `half_width` is positive and the interval finite.
+        The half width shrinks with the square root of the number of repetitions. Raises
+        ParameterError unless `half_width` is positive and the interval finite.
 
         >>> Estimate(10.0, 8.0, 12.0, 25).additional_repetitions(half_width=1.0)
         75
         """
         if not half_width > 0:
             raise ParameterError(
-                f"Estimate.additional_repetitions: half_width must be above 0, got {half_width!r}; write for example "
+                "Estimate.additional_repetitions: half_width must be above 0, got "
+                f"{half_width!r}; write for example "
                 "0.1."
             )
         if not math.isfinite(self.half_width):
             raise ParameterError(
-                "Estimate.additional_repetitions: expected an interval from two repetitions or more, got "
+                "Estimate.additional_repetitions: expected an interval from two repetitions or "
+                "more, got "
                 f"{self.repetitions}; repeat it first."
             )
-        return max(0, math.ceil(self.repetitions * (self.half_width / half_width) ** 2) - self.repetitions)
+        return max(
+            0, math.ceil(self.repetitions * (self.half_width / half_width) ** 2) - self.repetitions
+        )
 
     def __str__(self) -> str:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
@@ -82,21 +86,26 @@ def mean_band(values: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floa
     """
     from scipy.special import stdtrit
 
-    rows = np.ascontiguousarray(values.T)  # sums along contiguous memory round as those of a single column do
+    rows = np.ascontiguousarray(
+        values.T
+    )  # sums along contiguous memory round as those of a single column do
     middle = rows.mean(axis=1)
     count = values.shape[0]
     if count < 2:
         return middle, np.full(middle.size, -math.inf), np.full(middle.size, math.inf)
-    reach = float(stdtrit(count - 1, (1 + level) / 2)) * (rows.std(axis=1, ddof=1) / math.sqrt(count))
+    reach = float(stdtrit(count - 1, (1 + level) / 2)) * (
+        rows.std(axis=1, ddof=1) / math.sqrt(count)
+    )
     return middle, middle - reach, middle + reach
 
 
 def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estimate:
     """Return the slope of log mean regret on log horizon, with its interval.
 
-    The weight of a point is the inverse variance of its log mean (delta method). If the points scatter more than these
-    variances explain (the curve is not a straight line), the interval is widened by the square root of the ratio.
-    Raises ParameterError for fewer than three horizons, and if a mean regret is not positive.
+    The weight of a point is the inverse variance of its log mean (delta method). If the points
+    scatter more than these variances explain (the curve is not a straight line), the interval is
+    widened by the square root of the ratio. Raises ParameterError for fewer than three horizons,
+    and if a mean regret is not positive.
 
     regrets: `regrets[i]` are the regrets of the repetitions at `horizons[i]`.
 
@@ -108,10 +117,13 @@ def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estim
     means = np.array([float(np.mean(r)) for r in regrets])
     if means.size < 3 or (means <= 0).any():
         raise ParameterError(
-            f"slope: expected a positive mean regret at three horizons or more, got {means.tolist()}; "
+            "slope: expected a positive mean regret at three horizons or more, got "
+            f"{means.tolist()}; "
             "compare on more pools, or with more repetitions."
         )
-    errors = np.array([float(np.std(r, ddof=1)) / math.sqrt(r.size) if r.size > 1 else 0.0 for r in regrets])
+    errors = np.array(
+        [float(np.std(r, ddof=1)) / math.sqrt(r.size) if r.size > 1 else 0.0 for r in regrets]
+    )
     relative = errors / means
     # Floors: exact points (error 0) must not take all the weight.
     weights = 1.0 / np.square(np.maximum(relative, max(1e-3, float(relative.max()) / 30)))
@@ -128,9 +140,10 @@ def slope(horizons: Floats, regrets: list[Floats], level: float = 0.95) -> Estim
 def serfling_factor(count: float, population: float) -> float:
     """Return the variance factor f of sampling without replacement.
 
-    The bound on the variance of a mean of n independent draws, multiplied with f, holds for n draws without replacement
-    from N rows. f is about 1 - n / N, and 0 when all rows are sampled. It is the minimum of 1 - (n - 1) / N (Serfling
-    1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard 2015), which is the first form applied to the unseen rows.
+    The bound on the variance of a mean of n independent draws, multiplied with f, holds for n draws
+    without replacement from N rows. f is about 1 - n / N, and 0 when all rows are sampled. It is
+    the minimum of 1 - (n - 1) / N (Serfling 1974) and (1 - n / N)(1 + 1 / n) (Bardenet and Maillard
+    2015), which is the first form applied to the unseen rows.
 
     count: n, number of rows sampled, at least 1.
     population: N, number of rows; infinite for draws with replacement.

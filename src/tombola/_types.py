@@ -15,15 +15,17 @@ Integers: TypeAlias = NDArray[np.int64]
 Order: TypeAlias = NDArray[np.uint32]
 # State of a random generator: four 64-bit words, changed in place by each draw (`tombola.rng`).
 RngState: TypeAlias = NDArray[np.uint64]
-# Source of randomness of a call, an integer of at least 0 or a SeedSequence: equal seeds give equal results.
+# Source of randomness of a call, an integer of at least 0 or a SeedSequence: equal seeds give equal
+# results.
 Seed: TypeAlias = int | np.random.SeedSequence
 
 
 class AnyLearner(Protocol):
     """Protocol of all learners: of actions, of actions under a budget, or of labels.
 
-    The methods that a play calls depend on the kind of feedback: they are documented in the base classes `Learner` and
-    `MixedLearner` (losses), `BudgetedLearner` (losses and costs), and `LabelLearner` (labels). Subclass one of these.
+    The methods that a play calls depend on the kind of feedback: they are documented in the base
+    classes `Learner` and `MixedLearner` (losses), `BudgetedLearner` (losses and costs), and
+    `LabelLearner` (labels). Subclass one of these.
     """
 
     @property

@@ -13,7 +13,8 @@ from tombola.errors import ParameterError
 
 # Values that messages suggest: the middle of the limits would be bad advice.
 _EXAMPLES = {"level": 0.05}
-# Largest difference of two numbers that are the same answer: 1 - 0.7 differs from 0.3 in the last bit.
+# Largest difference of two numbers that are the same answer: 1 - 0.7 differs from 0.3 in the last
+# bit.
 _ROUNDING = 1e-12
 
 
@@ -22,14 +23,16 @@ def integer(owner: str, name: str, value: Any, *, least: int) -> int:
 
     Floats and bools are rejected, also 3.0.
 
-    owner, name: function or class of the user, and its parameter, as all messages of this module name them.
+    owner, name: function or class of the user, and its parameter, as all messages of this module
+        name them.
 
     >>> integer("play", "horizon", 3, least=1)
     3
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ParameterError(
-            f"{owner}: {option_text(name)} must be a whole number of at least {least}, got {value!r}; "
+            f"{owner}: {option_text(name)} must be a whole number of at least {least}, got "
+            f"{value!r}; "
             f"write for example {assignment_text(name, str(max(least, 1)))}."
         )
     return int(value)
@@ -59,14 +62,20 @@ def real(
     if not (is_real and math.isfinite(value) and above < value < below and least <= value <= most):
         limits = [
             f"{word} {limit:g}"
-            for word, limit in (("above", above), ("at least", least), ("at most", most), ("below", below))
+            for word, limit in (
+                ("above", above),
+                ("at least", least),
+                ("at most", most),
+                ("below", below),
+            )
             if math.isfinite(limit)
         ]
         wanted = " and ".join(limits) or "finite"
         if example is None:
             example = _EXAMPLES.get(name, _inside(above, least, most, below))
         raise ParameterError(
-            f"{owner}: {option_text(name)} must be a number, {wanted}, got {value!r}; write for example "
+            f"{owner}: {option_text(name)} must be a number, {wanted}, got {value!r}; write for "
+            "example "
             f"{assignment_text(name, f'{example:g}')}."
         )
     return float(value)
@@ -75,21 +84,26 @@ def real(
 def integer_array(owner: str, name: str, values: Any) -> Integers:
     """Return `values`, of any shape, as a one-dimensional array of int64.
 
-    Raises ParameterError if the numbers are not of an integer type; floats such as 1.0 are rejected.
+    Raises ParameterError if the numbers are not of an integer type; floats such as 1.0 are
+    rejected.
 
     >>> integer_array("certify", "actions", [[0, 2], [1, 0]]).tolist()
     [0, 2, 1, 0]
     """
     array = np.asarray(values).ravel()
     if array.size and array.dtype.kind not in "iu":
-        raise ParameterError(f"{owner}: {name} must be whole numbers, got {array.dtype}; count them from 0.")
+        raise ParameterError(
+            f"{owner}: {name} must be whole numbers, got {array.dtype}; count them from 0."
+        )
     return array.astype(np.int64)
 
 
 def not_text(owner: str, name: str, values: Any) -> None:
     """Raise ParameterError if `values` is a text instead of a list of names."""
     if isinstance(values, str | bytes):
-        raise ParameterError(f"{owner}: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
+        raise ParameterError(
+            f"{owner}: {name} must be a list of names, got the text {values!r}; write [{values!r}]."
+        )
 
 
 def same_numbers(first: Sequence[float], second: Sequence[float]) -> bool:
@@ -98,7 +112,9 @@ def same_numbers(first: Sequence[float], second: Sequence[float]) -> bool:
     >>> same_numbers((0.3,), (1 - 0.7,)), same_numbers((0.3,), (0.301,))
     (True, False)
     """
-    return first == second or all(abs(a - b) <= _ROUNDING for a, b in zip(first, second, strict=True))
+    return first == second or all(
+        abs(a - b) <= _ROUNDING for a, b in zip(first, second, strict=True)
+    )
 
 
 def _inside(above: float, least: float, most: float, below: float) -> float:
@@ -116,5 +132,7 @@ def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
     Raises ParameterError for a seed that is neither an integer of 0 or more nor a SeedSequence.
     """
     if isinstance(seed, np.random.SeedSequence):
-        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+        return np.random.SeedSequence(
+            seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
+        )
     return np.random.SeedSequence(integer(owner, "seed", seed, least=0))

@@ -1,8 +1,9 @@
 """Conformance checks for learners.
 
-`check_learner(MyLearner())` plays a learner on small pools and raises LearnerError at the first check that fails. A
-check takes an instance, such as `UCB1()`, and raises unless it has the property. Statistical checks use fixed seeds and
-margins of at least five standard deviations: a correct learner fails with probability below 1e-6 per comparison.
+`check_learner(MyLearner())` plays a learner on small pools and raises LearnerError at the first
+check that fails. A check takes an instance, such as `UCB1()`, and raises unless it has the
+property. Statistical checks use fixed seeds and margins of at least five standard deviations: a
+correct learner fails with probability below 1e-6 per comparison.
 """
 
 import math
@@ -27,31 +28,39 @@ from tombola.delay import DelayLike, resolve_delays, rounds_due
 from tombola.engine.compiler import compiled, compiles, interpreted
 from tombola.engine.tickets import Ticket
 from tombola.errors import LearnerError, PoolError, SessionError, TombolaWarning
-from tombola.feedback import BanditFeedback, BudgetedFeedback, StepRunner, feedback_type, make_feedback_model
+from tombola.feedback import (
+    BanditFeedback,
+    BudgetedFeedback,
+    StepRunner,
+    feedback_type,
+    make_feedback_model,
+)
 from tombola.pool import Pool
 from tombola.rng import new_rng
 from tombola.session import Session
 from tombola.trace import Trace
 
-# A function of one learner that returns None, and raises LearnerError if the learner lacks a property.
+# A function of one learner that returns None, and raises LearnerError if the learner lacks a
+# property.
 Check: TypeAlias = Callable[[Any], None]
 
 # Number of rounds and of actions of the small pools.
 _ROUNDS, _ACTIONS = 60, 3
 # Fix for a learner that plays differently the second time.
 _IN_STATE = "keep everything that changes in the state"
-# Number of distinct values of a feature in the pools of the checks, for hypothesis classes on a finite domain.
+# Number of distinct values of a feature in the pools of the checks, for hypothesis classes on a
+# finite domain.
 _N_POINTS = 7
-# Rounds of the easy pool, and the share of the loss of uniform play that counts as clearly better. The margin is at
-# least five standard deviations of the mean loss of uniform play.
+# Rounds of the easy pool, and the share of the loss of uniform play that counts as clearly better.
+# The margin is at least five standard deviations of the mean loss of uniform play.
 _EASY_ROUNDS, _EASY_SHARE = 400, 0.75
 
 
 def check_learner(learner: AnyLearner) -> list[str]:
     """Run all checks of this module on a learner, and return the names of the checks.
 
-    Raises LearnerError at the first check that fails; the message names the fix. It takes seconds, because the learner
-    is compiled.
+    Raises LearnerError at the first check that fails; the message names the fix. It takes seconds,
+    because the learner is compiled.
 
     >>> from tombola import UCB1
     >>> len(check_learner(UCB1()))
@@ -84,13 +93,23 @@ def check_unknown_parameters(learner: Any) -> None:
         kind(**known, surprise=1)
     except TypeError:
         return
-    _fail(learner, "a TypeError for an unknown parameter", "none", "leave **kwargs out of its constructor")
+    _fail(
+        learner,
+        "a TypeError for an unknown parameter",
+        "none",
+        "leave **kwargs out of its constructor",
+    )
 
 
 def check_reproducible(learner: Any) -> None:
     """Raise LearnerError unless two plays with one seed are the same."""
     pool = _pool(learner, 1)
-    _require_equal(learner, _play(learner, pool, seed=7), _play(learner, pool, seed=7), "with the same seed twice")
+    _require_equal(
+        learner,
+        _play(learner, pool, seed=7),
+        _play(learner, pool, seed=7),
+        "with the same seed twice",
+    )
 
 
 def check_plain_python(learner: Any) -> None:
@@ -116,15 +135,24 @@ def check_session(learner: Any) -> None:
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
         tickets = _stream(learner, _pool(learner, 3), trace, delay)
         for t, ticket in enumerate(tickets):
-            if ticket.action != trace.actions[t] or not _same_float(ticket.probability, trace.probabilities[t]):
-                _fail(learner, f"round {t + 1} of a session to be that of play", f"{ticket}", _IN_STATE)
+            if ticket.action != trace.actions[t] or not _same_float(
+                ticket.probability, trace.probabilities[t]
+            ):
+                _fail(
+                    learner,
+                    f"round {t + 1} of a session to be that of play",
+                    f"{ticket}",
+                    _IN_STATE,
+                )
 
 
 def check_workers(learner: Any) -> None:
     """Raise LearnerError unless `compare` gives equal runs with 1 and 2 workers."""
     pool = _pool(learner, 4)
     one, two = (
-        compare(pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)).columns()
+        compare(
+            pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)
+        ).columns()
         for w in (1, 2)
     )
     if one != two:
@@ -134,12 +162,15 @@ def check_workers(learner: Any) -> None:
 def check_unrevealed_feedback(learner: Any) -> None:
     """Raise LearnerError if actions depend on feedback not yet revealed.
 
-    Two pools that differ from row 30 on must give the same actions until feedback of that row arrives.
+    Two pools that differ from row 30 on must give the same actions until feedback of that row
+    arrives.
     """
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
-        one, two = (_play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools)
+        one, two = (
+            _play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools
+        )
         if not np.array_equal(one[: change + delay + 1], two[: change + delay + 1]):
             came, fix = "others after a change of later rows", "use only what observe is given"
             _fail(learner, "actions that depend on revealed feedback only", came, fix)
@@ -160,9 +191,17 @@ def check_probabilities(learner: Any) -> None:
         probability, share = probabilities[0], len(probabilities) / draws
         # Not a number, which is not checked, is not above the limit.
         off = 5 * math.sqrt(max(probability * (1 - probability), 0.0) / draws)
-        if not all(_same_float(probability, c) for c in probabilities) or abs(share - probability) > off + 1e-12:
+        if (
+            not all(_same_float(probability, c) for c in probabilities)
+            or abs(share - probability) > off + 1e-12
+        ):
             expected = f"probability {probability:g} of action {action} to be its frequency"
-            _fail(learner, expected, f"{share:g} in {draws} draws", "return the true probability, or NaN")
+            _fail(
+                learner,
+                expected,
+                f"{share:g} in {draws} draws",
+                "return the true probability, or NaN",
+            )
 
 
 def check_late_feedback(learner: Any) -> None:
@@ -186,14 +225,18 @@ def check_late_feedback(learner: Any) -> None:
     kept = runner.memory == before  # `mix` may cache values in the state
     live.learn(21, *ticket, (0.5,))
     if not np.array_equal(runner.memory[kept], immediate[kept]):
-        came, fix = "an update that depends on later plays", "use the probability that observe is given"
+        came, fix = (
+            "an update that depends on later plays",
+            "use the probability that observe is given",
+        )
         _fail(learner, "feedback to count by its ticket's probability", came, fix)
 
 
 def check_degenerate_pools(learner: Any) -> None:
     """Raise LearnerError for wrong plays on pools with one action, one row, or ties.
 
-    A correct play has actions in range and probabilities in (0, 1] or NaN, the same compiled and in plain Python.
+    A correct play has actions in range and probabilities in (0, 1] or NaN, the same compiled and in
+    plain Python.
     """
     for pool in _degenerate_pools(learner):
         for delay in (0, 2, pool.rows):
@@ -201,7 +244,12 @@ def check_degenerate_pools(learner: Any) -> None:
             right = (trace.actions >= 0).all() and (trace.actions < trace.plays.size).all()
             probabilities = trace.probabilities[~np.isnan(trace.probabilities)]
             if not right or (probabilities <= 0).any() or (probabilities > 1 + 1e-12).any():
-                _fail(learner, "actions in range and probabilities in (0, 1]", repr(trace), f"debug it on {pool!r}")
+                _fail(
+                    learner,
+                    "actions in range and probabilities in (0, 1]",
+                    repr(trace),
+                    f"debug it on {pool!r}",
+                )
             if compiles():
                 with compiled():
                     native = _play(learner, pool, delay=delay, seed=1)
@@ -215,7 +263,9 @@ def check_mixes(learner: Any) -> None:
     _, mixes = _play_rounds(learner, rounds=_ROUNDS)
     for t, mix in enumerate(mixes):
         if not ((mix >= 0).all() and abs(float(mix.sum()) - 1.0) <= 1e-9):
-            _fail(learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it")
+            _fail(
+                learner, "a mix that sums to 1", f"{mix.tolist()} in round {t + 1}", "normalise it"
+            )
 
 
 def check_save_and_load(learner: Any) -> None:
@@ -243,17 +293,25 @@ def check_save_and_load(learner: Any) -> None:
 def check_beats_uniform(learner: Any) -> None:
     """Raise LearnerError unless the loss is below 75 % of that of uniform play.
 
-    Both play an easy pool. A learner that declares `learns = False` gets a TombolaWarning instead of an error.
+    Both play an easy pool. A learner that declares `learns = False` gets a TombolaWarning instead
+    of an error.
     """
     pool, uniform = _easy_pool(learner)
-    loss = float(np.mean(play(learner, pool, seed=1, **_budget_options(learner, pool, rate=1.0)).losses))
+    loss = float(
+        np.mean(play(learner, pool, seed=1, **_budget_options(learner, pool, rate=1.0)).losses)
+    )
     if loss < _EASY_SHARE * uniform:
         return
     if not learner.learns:
-        message = f"{type(learner).__name__}: does not learn within {_EASY_ROUNDS} rounds (mean loss {loss:.2f})."
+        message = (
+            f"{type(learner).__name__}: does not learn within {_EASY_ROUNDS} rounds (mean "
+            f"loss {loss:.2f})."
+        )
         warnings.warn(message, TombolaWarning, stacklevel=3)
         return
-    expected = f"a mean loss below {_EASY_SHARE * uniform:.2f} on a pool where the best action never loses"
+    expected = (
+        f"a mean loss below {_EASY_SHARE * uniform:.2f} on a pool where the best action never loses"
+    )
     fix = "use the feedback in observe, or declare learns: ClassVar[bool] = False"
     _fail(learner, expected, f"{loss:.2f} in {_EASY_ROUNDS} rounds", fix)
 
@@ -322,7 +380,8 @@ def _dimensions(learner: LabelLearner) -> int:
             learner.hypotheses.check(dimensions)
             return dimensions
     raise LearnerError(
-        f"{type(learner).__name__}: expected hypotheses on one, two or three features, got {learner.hypotheses!r}; "
+        f"{type(learner).__name__}: expected hypotheses on one, two or three features, got "
+        f"{learner.hypotheses!r}; "
         "let its check accept one of those."
     )
 
@@ -331,7 +390,9 @@ def _with_flipped_tail(pool: Any, since: int) -> Any:
     """Return the pool with losses or labels inverted from row `since` on."""
     if isinstance(pool, LabelledPool):
         late = np.arange(pool.rows) >= since
-        return LabelledPool(pool.features, np.where(late, 1 - pool.labels, pool.labels), pool.weights)
+        return LabelledPool(
+            pool.features, np.where(late, 1 - pool.labels, pool.labels), pool.weights
+        )
     losses = np.array(pool.losses, dtype=np.float64)
     losses[since:] = 1.0 - losses[since:]
     return Pool(losses, costs=pool.costs)
@@ -341,11 +402,27 @@ def _degenerate_pools(learner: Any) -> Iterator[Any]:
     """Yield pools with one action, one row, constant losses or ties."""
     generator = np.random.default_rng(0)
     if isinstance(learner, LabelLearner):
-        for labels in (np.zeros(1), np.ones(1), np.zeros(9), np.ones(17), generator.integers(0, 2, 40)):
+        for labels in (
+            np.zeros(1),
+            np.ones(1),
+            np.zeros(9),
+            np.ones(17),
+            generator.integers(0, 2, 40),
+        ):
             yield _labelled(learner, labels, generator)
         return
-    ugly = [np.zeros((1, 1)), np.ones((7, 1)), np.zeros((33, 4)), np.ones((33, 4)), np.full((17, 2), 0.5)]
-    ugly += [generator.integers(0, 2, (50, 3)).astype(float), np.eye(5)[generator.integers(0, 5, 40)], np.ones((1, 3))]
+    ugly = [
+        np.zeros((1, 1)),
+        np.ones((7, 1)),
+        np.zeros((33, 4)),
+        np.ones((33, 4)),
+        np.full((17, 2), 0.5),
+    ]
+    ugly += [
+        generator.integers(0, 2, (50, 3)).astype(float),
+        np.eye(5)[generator.integers(0, 5, 40)],
+        np.ones((1, 3)),
+    ]
     for losses in ugly:
         yield Pool(losses, costs=losses / 2)
 
@@ -364,7 +441,9 @@ def _costs(pool: Pool, row: int) -> Any:
 def _session(learner: Any, pool: Any, seed: int) -> Session:
     if isinstance(pool, LabelledPool):
         return Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
-    return Session(learner, actions=pool.k, horizon=pool.rows, seed=seed, **_budget_options(learner, pool))
+    return Session(
+        learner, actions=pool.k, horizon=pool.rows, seed=seed, **_budget_options(learner, pool)
+    )
 
 
 def _features_of(pool: Any, row: int) -> Any:
@@ -389,7 +468,10 @@ def _observe(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
     if isinstance(pool, LabelledPool):
         session.observe(ticket, label=int(pool.labels[row]), weight=float(pool.weights[row]))
         return
-    session.observe(ticket, **session.feedback_model.outcome_of_row(pool.losses[row], ticket.action, _costs(pool, row)))
+    session.observe(
+        ticket,
+        **session.feedback_model.outcome_of_row(pool.losses[row], ticket.action, _costs(pool, row)),
+    )
 
 
 def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
@@ -425,7 +507,9 @@ def _play_rounds(learner: Any, rounds: int) -> tuple[StepRunner, list[Any]]:
     """Return a learner after some rounds with an ample budget, and its mixes."""
     pool: Pool = _pool(learner, 9)
     budget: Budget | None = _budget_options(learner, pool, rate=1e6).get("budget")
-    setting = make_feedback_model(learner, pool.rows, actions=pool.k, budget_run=resolve_budget(pool, budget))
+    setting = make_feedback_model(
+        learner, pool.rows, actions=pool.k, budget_run=resolve_budget(pool, budget)
+    )
     live = setting.step_runner(learner, new_rng(np.random.SeedSequence(1)))
     mixes = []
     for t in range(rounds):
@@ -448,11 +532,14 @@ def _play_interpreted(learner: Any, pool: Any, delay: DelayLike) -> Trace:
         if "set attribute" not in str(error):
             raise
         fix = "keep what changes in an array, total: np.ndarray, and write state.total[0] += loss"
-        _fail(learner, "a state whose numbers stay as they are", "an assignment to one of them", fix)
+        _fail(
+            learner, "a state whose numbers stay as they are", "an assignment to one of them", fix
+        )
     except LearnerError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise LearnerError(
             f"{type(learner).__name__}: expected a play on {pool!r}, "
-            f"got {type(error).__name__} ({error}); run it with NUMBA_DISABLE_JIT=1 to find the line."
+            f"got {type(error).__name__} ({error}); run it with NUMBA_DISABLE_JIT=1 to find the "
+            "line."
         ) from error

@@ -1,6 +1,7 @@
 """Delay: how many rounds pass between a play and its feedback.
 
-Feedback of round t with delay d can be used from the start of round t + d + 1 (d = 0: before the next round).
+Feedback of round t with delay d can be used from the start of round t + d + 1 (d = 0: before the
+next round).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,8 @@ from tombola._formatting import truncate
 from tombola._types import Integers, Order
 from tombola.errors import DelayError
 
-# Delay of feedback in rounds: one for all rounds, one per round, or a function of the round (from 1).
+# Delay of feedback in rounds: one for all rounds, one per round, or a function of the round (from
+# 1).
 DelayLike: TypeAlias = int | Sequence[int] | NDArray[Any] | Callable[[int], int]
 
 
@@ -33,10 +35,11 @@ class RowDelays:
 def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Integers:
     """Return the delays of the rounds of an order: one number, or one per round.
 
-    Delays are cut at the number of rounds: such feedback never arrives. Raises DelayError for negative numbers,
-    fractions, and a wrong number of delays.
+    Delays are cut at the number of rounds: such feedback never arrives. Raises DelayError for
+    negative numbers, fractions, and a wrong number of delays.
 
-    delay: one number for all rounds, one per round, a function of the round (from 1), or one per row (`RowDelays`).
+    delay: one number for all rounds, one per round, a function of the round (from 1), or one per
+        row (`RowDelays`).
     order: row of each round, from 0.
 
     >>> round_delays(RowDelays(np.array([5, 0, 7])), np.array([2, 0, 1], np.uint32)).tolist()
@@ -47,7 +50,8 @@ def round_delays(delay: "DelayLike | RowDelays", order: Order) -> int | Integers
     values = np.asarray(delay.values)
     if values.shape != (order.size,):
         raise DelayError(
-            f"delay must be one whole number for each of the {order.size} rows, got shape {values.shape}; "
+            f"delay must be one whole number for each of the {order.size} rows, got shape "
+            f"{values.shape}; "
             "write RowDelays with one number a row."
         )
     return resolve_delays(values[order], order.size)
@@ -85,7 +89,8 @@ def resolve_delays(delay: DelayLike, horizon: int) -> int | Integers:
         array = np.zeros((0, 0))
     if array.shape != (horizon,) or array.dtype.kind not in "iu" or (array < 0).any():
         raise DelayError(
-            f"delay must be a whole number of 0 or more, or one for each of the {horizon} rounds, got "
+            f"delay must be a whole number of 0 or more, or one for each of the {horizon} "
+            "rounds, got "
             f"{truncate(repr(values))}; write for example delay=10."
         )
     capped: Integers = np.minimum(array, horizon).astype(np.int64)

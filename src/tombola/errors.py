@@ -5,7 +5,8 @@ TombolaError
 ├── OrderError       an order that does not draw every row once, or is not random
 ├── DelayError       a delay that is not a number of rounds
 ├── ParameterError   an invalid parameter of a learner or a call
-├── LearnerError     a learner that violates the contract (raised by `check_learner` and the compiler)
+├── LearnerError     a learner that violates the contract (raised by `check_learner` and the
+                     compiler)
 ├── SessionError     an invalid operation on a session
 │   ├── FeedbackError    feedback for an unknown ticket, or of the wrong kind
 │   │   └── ConflictError    feedback or a request that contradicts a recorded one
@@ -74,7 +75,8 @@ class TombolaWarning(UserWarning):
     """Warning category for degraded operation, such as code that cannot be cached."""
 
 
-# Exceptions that Python raises for data of an unexpected form; caught together where untrusted files are parsed.
+# Exceptions that Python raises for data of an unexpected form; caught together where untrusted
+# files are parsed.
 MALFORMED_DATA_ERRORS = (
     ArithmeticError,
     AttributeError,
@@ -85,8 +87,10 @@ MALFORMED_DATA_ERRORS = (
     ValueError,
 )
 
-# Exit status after Ctrl-C, as in typer: 128 plus the number of the signal, the convention of shells.
+# Exit status after Ctrl-C, as in typer: 128 plus the number of the signal, the convention of
+# shells.
 EXIT_SIGINT = 130
 
-# Exit status after SIGTERM, as sent by `kill` or when a container stops: 128 plus the number of the signal.
+# Exit status after SIGTERM, as sent by `kill` or when a container stops: 128 plus the number of the
+# signal.
 EXIT_SIGTERM = 143

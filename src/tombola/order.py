@@ -4,7 +4,8 @@ random   every row once, in uniformly random order (the model of the paper)
 iid      as many independent draws with replacement as there are rows
 given    as listed in the table (the adversary's order), or a given permutation
 
-Only for an exchangeable order do the rows seen allow conclusions about the rest; certificates require one.
+Only for an exchangeable order do the rows seen allow conclusions about the rest; certificates
+require one.
 """
 
 import math
@@ -28,12 +29,14 @@ _ROWS_PER_CALL = 1 << 21
 class OrderModel(ABC):
     """Base class of input models, which draw the row of every round.
 
-    A subclass must define the method `arrange(rows, rng)`, which returns the row index of every round, and the two
-    class attributes below. It may override `population(rows)`. Pass an instance as argument `order` of `play`.
+    A subclass must define the method `arrange(rows, rng)`, which returns the row index of every
+    round, and the two class attributes below. It may override `population(rows)`. Pass an instance
+    as argument `order` of `play`.
 
-    name: name of the model in results; "random", "iid" and "given" are also accepted as argument `order`.
-    exchangeable: whether all orders of the rows drawn are equally likely, so that rows seen allow conclusions about the
-        others.
+    name: name of the model in results; "random", "iid" and "given" are also accepted as argument
+        `order`.
+    exchangeable: whether all orders of the rows drawn are equally likely, so that rows seen allow
+        conclusions about the others.
     """
 
     name: ClassVar[str]
@@ -43,7 +46,8 @@ class OrderModel(ABC):
     def arrange(self, rows: int, rng: RngState) -> Order:
         """Return the row index, from 0, of every round, uint32, shape (rounds,).
 
-        The models of tombola have as many rounds as rows. A given order that is not a permutation raises OrderError.
+        The models of tombola have as many rounds as rows. A given order that is not a permutation
+        raises OrderError.
 
         rows: number of rows of the pool.
         rng: state of the random generator (`new_rng`), changed in place.
@@ -97,14 +101,21 @@ class _GivenOrder(OrderModel):
     permutation: Any = None
 
     def arrange(self, rows: int, rng: RngState) -> Order:
-        return np.arange(rows, dtype=np.uint32) if self.permutation is None else _permutation(self.permutation, rows)
+        return (
+            np.arange(rows, dtype=np.uint32)
+            if self.permutation is None
+            else _permutation(self.permutation, rows)
+        )
 
 
-# Input model: its name ("random", "iid" or "given"), an `OrderModel`, or an array with the row of each round. None is
-# rejected with a message.
+# Input model: its name ("random", "iid" or "given"), an `OrderModel`, or an array with the row of
+# each round. None is rejected with a message.
 OrderLike: TypeAlias = str | OrderModel | NDArray[Any] | list[int] | None
-# Class of each input model by its name, the text of the argument `order`: "random", "iid" and "given".
-ORDER_MODELS: dict[str, type[OrderModel]] = {kind.name: kind for kind in (RandomOrder, _IidOrder, _GivenOrder)}
+# Class of each input model by its name, the text of the argument `order`: "random", "iid" and
+# "given".
+ORDER_MODELS: dict[str, type[OrderModel]] = {
+    kind.name: kind for kind in (RandomOrder, _IidOrder, _GivenOrder)
+}
 
 
 def as_order_model(order: OrderLike) -> OrderModel:
@@ -122,7 +133,8 @@ def as_order_model(order: OrderLike) -> OrderModel:
     if order not in ORDER_MODELS:
         names = ", ".join(map(repr, ORDER_MODELS))
         raise OrderError(
-            f"order must be one of {names} or an array of row indices, got {order!r}; write order='random'."
+            f"order must be one of {names} or an array of row indices, got {order!r}; write "
+            "order='random'."
         )
     return ORDER_MODELS[order]()
 
@@ -157,13 +169,17 @@ def _permutation(order: Any, rows: int) -> Order:
         array = np.zeros((0, 0))
     if array.ndim != 1 or array.size != rows or array.dtype.kind not in "iu":
         raise OrderError(
-            f"order must list each of the {rows} rows once, as whole numbers, got {array.dtype} of shape "
+            f"order must list each of the {rows} rows once, as whole numbers, got {array.dtype} "
+            "of shape "
             f"{array.shape}; write for example order=np.arange({rows})."
         )
-    missing = np.setdiff1d(np.arange(rows), array)  # as many entries as rows: another one is repeated, or outside
+    missing = np.setdiff1d(
+        np.arange(rows), array
+    )  # as many entries as rows: another one is repeated, or outside
     if missing.size:
         raise OrderError(
-            f"order must list every row from 0 to {rows - 1} once, got no row {missing[0]}; use order='iid' to draw "
+            f"order must list every row from 0 to {rows - 1} once, got no row {missing[0]}; use "
+            "order='iid' to draw "
             "with replacement."
         )
     return array.astype(np.uint32)

@@ -18,16 +18,19 @@ _CHUNK = 1 << 20  # numbers per check, so that a memory-mapped table is never lo
 class Pool:
     """Hold a table of losses in [0, 1]: one row per round, one column per action.
 
-    losses: array, lists or data frame. Arrays of float32 and float64 are not copied, and memory-mapped arrays stay
-        memory-mapped; the pool is read-only.
+    losses: array, lists or data frame. Arrays of float32 and float64 are not copied, and
+        memory-mapped arrays stay memory-mapped; the pool is read-only.
     actions: names of the columns; None for "0", "1", ..
     ids: names of the rows; None for none.
-    costs: numbers of 0 or more in any unit, shape (rows, actions) or (rows, actions, resources); None for none.
-    features: shape (rows, features): numbers known before the action is chosen, NaN where missing. Only policies
-        (`tombola.policies`) use them.
-    kind: "losses" (lower is better) or "scores" (higher is better). A data frame needs it, because its column names do
-        not state the direction; it keeps its column names, and its index as ids. An array holds losses by default.
-    feature_names: names of the columns of `features`; None for "0", "1", .., or for those of a data frame.
+    costs: numbers of 0 or more in any unit, shape (rows, actions) or (rows, actions, resources);
+        None for none.
+    features: shape (rows, features): numbers known before the action is chosen, NaN where missing.
+        Only policies (`tombola.policies`) use them.
+    kind: "losses" (lower is better) or "scores" (higher is better). A data frame needs it, because
+        its column names do not state the direction; it keeps its column names, and its index as
+        ids. An array holds losses by default.
+    feature_names: names of the columns of `features`; None for "0", "1", .., or for those of a data
+        frame.
 
     Arguments that do not form a pool raise PoolError.
 
@@ -50,19 +53,34 @@ class Pool:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         if kind not in (None, "losses", "scores"):
-            raise PoolError(f"Pool: kind must be 'losses' or 'scores', got {kind!r}; write one of those.")
+            raise PoolError(
+                f"Pool: kind must be 'losses' or 'scores', got {kind!r}; write one of those."
+            )
         if is_frame(losses):
             names, index = _frame_labels(losses, kind)
             actions, ids = names if actions is None else actions, index if ids is None else ids
         table = _table(kind or "losses", losses)
-        _within(kind or "losses", table, 1.0, "write kind='scores' for scores, and rescale both to [0, 1]")
-        self.losses: Rows = _frozen(table.dtype.type(1) - table, "losses", dimensions=2) if kind == "scores" else table
+        _within(
+            kind or "losses",
+            table,
+            1.0,
+            "write kind='scores' for scores, and rescale both to [0, 1]",
+        )
+        self.losses: Rows = (
+            _frozen(table.dtype.type(1) - table, "losses", dimensions=2)
+            if kind == "scores"
+            else table
+        )
         self.actions: tuple[str, ...] = _names("actions", actions, self.k)
-        self.ids: tuple[Any, ...] | None = None if ids is None else _names("ids", ids, self.rows, keep=True)
+        self.ids: tuple[Any, ...] | None = (
+            None if ids is None else _names("ids", ids, self.rows, keep=True)
+        )
         self.costs: Rows | None = None if costs is None else self._check_costs(costs)
         self.features: Rows | None = None if features is None else self._check_features(features)
         if feature_names is None and is_frame(features):
-            feature_names = [str(name) for name in getattr(features, "column_names", features.columns)]
+            feature_names = [
+                str(name) for name in getattr(features, "column_names", features.columns)
+            ]
         n_features = 0 if self.features is None else int(self.features.shape[1])
         self.feature_names: tuple[str, ...] = _names("feature_names", feature_names, n_features)
 
@@ -93,7 +111,12 @@ class Pool:
         rows = [(self.actions[a], format_number(float(self.means[a]))) for a in ranked]
         facts = [("rows", f"{self.rows:,}"), ("actions", f"{self.k:,}")]
         facts += [] if self.costs is None else [("resources", f"{self.costs.shape[2]:,}")]
-        table = HtmlTable(("action", "mean loss"), rows, "Best actions first; lower losses are better.", total=self.k)
+        table = HtmlTable(
+            ("action", "mean loss"),
+            rows,
+            "Best actions first; lower losses are better.",
+            total=self.k,
+        )
         return html_block("Pool", facts, [table])
 
     def __len__(self) -> int:
@@ -138,7 +161,8 @@ class Pool:
         table = _frozen(array[:, :, None] if array.ndim == 2 else array, "costs", dimensions=3)
         if table.shape[:2] != self.losses.shape:
             raise PoolError(
-                f"Pool: costs must have one entry for each of the {self.rows} rows and {self.k} actions, "
+                f"Pool: costs must have one entry for each of the {self.rows} rows and {self.k} "
+                "actions, "
                 f"got shape {array.shape}; write costs as an array of shape {self.losses.shape}."
             )
         _within("costs", table, np.inf, "a cost is never negative; leave out the row or write 0")
@@ -149,13 +173,15 @@ class Pool:
         table = _frozen(array[:, None] if array.ndim == 1 else array, "features", dimensions=2)
         if table.shape[0] != self.rows:
             raise PoolError(
-                f"Pool: features must have a row of numbers for each of the {self.rows} rows, got shape {array.shape}; "
+                f"Pool: features must have a row of numbers for each of the {self.rows} rows, "
+                f"got shape {array.shape}; "
                 "write features as an array of shape (rows, features)."
             )
         if (wrong := _first_wrong(table, np.isinf)) is not None:
             row, feature, value = wrong
             raise PoolError(
-                f"Pool: features must be finite or missing (NaN), got {value} in row {row}, feature {feature}; "
+                f"Pool: features must be finite or missing (NaN), got {value} in row {row}, "
+                f"feature {feature}; "
                 "write NaN if the value is unknown."
             )
         return table
@@ -175,7 +201,9 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
     if isinstance(given, tuple) and isinstance(getattr(given, "pool", None), Pool):
         table: Any = given
         if kind not in (None, table.kind):
-            raise PoolError(f"Pool: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out.")
+            raise PoolError(
+                f"Pool: expected kind={table.kind!r} as in the table, got {kind!r}; leave it out."
+            )
         return table.pool
     # Frames come first: those of polars have `rows`, too.
     if is_frame(given) or isinstance(given, np.ndarray | list | tuple):
@@ -183,25 +211,32 @@ def as_pool(given: Any, *, kind: Literal["losses", "scores"] | None = None) -> A
     if hasattr(given, "rows") and hasattr(given, "__len__"):
         if kind == "scores":
             raise PoolError(
-                "Pool: expected no kind='scores' with a pool, which has losses already, got it; leave it out."
+                "Pool: expected no kind='scores' with a pool, which has losses already, got it; "
+                "leave it out."
             )
         return given
     raise PoolError(
-        f"Pool: expected a pool, or an array of losses with a column for each action, got {type(given).__name__}; "
+        "Pool: expected a pool, or an array of losses with a column for each action, got "
+        f"{type(given).__name__}; "
         "write tombola.Pool(losses), and play(learner, pool), but compare(pool, learners)."
     )
 
 
 def is_frame(values: Any) -> bool:
     """Return whether `values` is a data frame of pandas, polars or Arrow."""
-    return hasattr(values, "columns") and hasattr(values, "__array__") and not isinstance(values, np.ndarray)
+    return (
+        hasattr(values, "columns")
+        and hasattr(values, "__array__")
+        and not isinstance(values, np.ndarray)
+    )
 
 
 def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | None]:
     """Return the column names of a frame, and its index unless it counts rows."""
     if kind is None:
         raise PoolError(
-            "Pool: expected kind='losses' (lower is better) or kind='scores' (higher is better) with a data frame, got "
+            "Pool: expected kind='losses' (lower is better) or kind='scores' (higher is better) "
+            "with a data frame, got "
             "neither; write Pool(frame, kind='scores') if higher is better."
         )
     # Arrow has the columns themselves in `columns`.
@@ -212,17 +247,23 @@ def _frame_labels(frame: Any, kind: str | None) -> tuple[list[str], list[Any] | 
 def frame_index(frame: Any) -> list[Any] | None:
     """Return the index of a pandas frame or series as a list of row labels, or None.
 
-    It is None if the index only counts rows (RangeIndex), or if `frame` has no index, like arrays, lists and polars.
+    It is None if the index only counts rows (RangeIndex), or if `frame` has no index, like arrays,
+    lists and polars.
     """
     index = getattr(frame, "index", None)
     # Lists have a method of this name.
-    return None if index is None or callable(index) or type(index).__name__ == "RangeIndex" else list(index)
+    return (
+        None
+        if index is None or callable(index) or type(index).__name__ == "RangeIndex"
+        else list(index)
+    )
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise PoolError(
-            f"Pool: {name} must be numbers, got a masked array; fill in the masked values, or leave out the rows."
+            f"Pool: {name} must be numbers, got a masked array; fill in the masked values, or "
+            "leave out the rows."
         )
     try:
         return values if isinstance(values, np.ndarray) else np.asarray(values)
@@ -236,7 +277,10 @@ def _array(name: str, values: Any) -> NDArray[Any]:
 def _table(name: str, values: Any) -> Rows:
     table = _frozen(_array(name, values), name, dimensions=2)
     if table.shape[0] >= 1 << 32:
-        raise PoolError(f"Pool: {name} may have at most 4,294,967,295 rows, got {table.shape[0]}; split the table.")
+        raise PoolError(
+            f"Pool: {name} may have at most 4,294,967,295 rows, got {table.shape[0]}; split the "
+            "table."
+        )
     return table
 
 
@@ -244,13 +288,15 @@ def _frozen(array: NDArray[Any], name: str, *, dimensions: int) -> Rows:
     """Return a read-only view; numbers other than float32 become float64."""
     if array.ndim != dimensions or 0 in array.shape:
         raise PoolError(
-            f"Pool: {name} must have {dimensions} dimensions (rows x actions{' x resources' * (dimensions == 3)}) of "
+            f"Pool: {name} must have {dimensions} dimensions (rows x "
+            f"actions{' x resources' * (dimensions == 3)}) of "
             f"at least 1, got shape {array.shape}; write for example Pool([[0.0, 1.0]])."
         )
     if array.dtype not in (np.float32, np.float64):
         if array.dtype.kind not in "biuf":
             raise PoolError(
-                f"Pool: {name} must be numbers, got values of type {array.dtype}; convert the column, or leave it out."
+                f"Pool: {name} must be numbers, got values of type {array.dtype}; convert the "
+                "column, or leave it out."
             )
         array = array.astype(np.float64)
     view = array.view()
@@ -278,24 +324,36 @@ def _first_wrong(table: Rows, is_wrong: Callable[[Rows], Any]) -> tuple[int, int
 
 def _within(name: str, table: Rows, most: float, remedy: str) -> None:
     """Check that all numbers are in [0, most]; NaN is not."""
-    wrong = _first_wrong(table, lambda chunk: ~((chunk >= 0) & (chunk <= most) & np.isfinite(chunk)))
+    wrong = _first_wrong(
+        table, lambda chunk: ~((chunk >= 0) & (chunk <= most) & np.isfinite(chunk))
+    )
     if wrong is not None:
         row, action, value = wrong
         limits = "in [0, 1]" if most == 1.0 else "0 or more"
-        raise PoolError(f"Pool: {name} must be {limits}, got {value} in row {row}, action {action}; {remedy}.")
+        raise PoolError(
+            f"Pool: {name} must be {limits}, got {value} in row {row}, action {action}; {remedy}."
+        )
 
 
-def _names(name: str, values: Sequence[Any] | None, count: int, *, keep: bool = False) -> tuple[Any, ...]:
+def _names(
+    name: str, values: Sequence[Any] | None, count: int, *, keep: bool = False
+) -> tuple[Any, ...]:
     if values is None:
         return tuple(str(index) for index in range(count))
     if isinstance(values, str | bytes):
-        raise PoolError(f"Pool: {name} must be a list of names, got the text {values!r}; write [{values!r}].")
+        raise PoolError(
+            f"Pool: {name} must be a list of names, got the text {values!r}; write [{values!r}]."
+        )
     names = tuple(value if keep else str(value) for value in values)
     try:
         counts = Counter(names)
     except TypeError:
-        raise PoolError(f"Pool: {name} must be names, got {names[0]!r}; write text or numbers.") from None
+        raise PoolError(
+            f"Pool: {name} must be names, got {names[0]!r}; write text or numbers."
+        ) from None
     if len(names) != count or len(counts) != count:
         came = f"{len(names)}" if len(names) != count else f"{counts.most_common(1)[0][0]!r} twice"
-        raise PoolError(f"Pool: {name} must be {count} different names, got {came}; give each its own name.")
+        raise PoolError(
+            f"Pool: {name} must be {count} different names, got {came}; give each its own name."
+        )
     return names

@@ -1,10 +1,10 @@
 """Random generator of a run: xoshiro256++ (Blackman and Vigna 2021), and seeds.
 
-The state is four 64-bit words. Functions that take an `RngState`, as returned by `new_rng`, are kernels: they advance
-it in place, run compiled by Numba and as plain Python, with the same bits, and learners may call them in their kernels.
-`RngStreams` derives one independent generator from the seed for the row order, for the action labels and for every
-learner. So all learners of a comparison see the same orders, and no result depends on the other learners or on the
-number of workers.
+The state is four 64-bit words. Functions that take an `RngState`, as returned by `new_rng`, are
+kernels: they advance it in place, run compiled by Numba and as plain Python, with the same bits,
+and learners may call them in their kernels. `RngStreams` derives one independent generator from the
+seed for the row order, for the action labels and for every learner. So all learners of a comparison
+see the same orders, and no result depends on the other learners or on the number of workers.
 """
 
 import math
@@ -24,7 +24,9 @@ _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
 _TO_UNIT = 2.0**-53  # from the 53 bits of a float64 to [0, 1)
 _ORDER, _LABELS, _LEARNER = 0, 1, 2  # spawn keys of the streams
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # memory addresses in the repr of a learner change from run to run
+_ADDRESS = re.compile(
+    r" at 0x[0-9a-fA-F]+"
+)  # memory addresses in the repr of a learner change from run to run
 
 
 def new_rng(seed: np.random.SeedSequence) -> RngState:
@@ -110,7 +112,8 @@ def shuffle(order: Order, start: int, stop: int, rng: RngState) -> None:
 
     Inside-out Fisher-Yates: calls with start = 0, n, 2n, .. shuffle in parts.
 
-    order: row indices from 0, shape (rows,); order[:start] is the permutation so far, order[start:stop] is written.
+    order: row indices from 0, shape (rows,); order[:start] is the permutation so far,
+        order[start:stop] is written.
     """
     for t in range(start, stop):
         swap = integers(rng, t + 1)
@@ -127,8 +130,8 @@ def iid_indices(order: Order, rows: int, rng: RngState) -> None:
 class RngStreams:
     """Random generators of one repetition, derived from one seed.
 
-    Each method returns a generator in its first state, the same one in every call. The streams are independent, so a
-    change of the learner does not change the order of the rows.
+    Each method returns a generator in its first state, the same one in every call. The streams are
+    independent, so a change of the learner does not change the order of the rows.
     """
 
     def __init__(self, seed: Seed) -> None:

@@ -47,8 +47,8 @@ class Cell(NamedTuple):
     """Hold the repetitions of one learner on one pool in one input model.
 
     rounds: recorded rounds (marks), from 1, shape (marks,).
-    sums: totals up to each mark, shape (repetitions, marks, sums): loss, expected loss, loss of the comparator,
-        switches, then costs of each resource.
+    sums: totals up to each mark, shape (repetitions, marks, sums): loss, expected loss, loss of the
+        comparator, switches, then costs of each resource.
     plays: number of plays of each action at the end, shape (repetitions, actions).
     shares: number of plays up to each mark, averaged over the repetitions, shape (marks, actions).
     """
@@ -64,10 +64,12 @@ class Runs:
     """Hold repeated plays of learners, with means, intervals and slopes.
 
     `compare` returns it. The regret is the loss, plus the switching price of each switch, minus the loss of the
-    comparator: the best fixed action, or the best fixed mix under a budget. With a loss target it is a cost.
+    comparator: the best fixed action, or the best fixed mix under a budget. With a loss target it
+        is a cost.
 
     Methods take the name of a learner, and optionally `order`, the name of an input model, and `horizon`, a number of
-    rows: by default the first and the largest one. Unknown ones raise ParameterError. With `expected`, losses are
+    rows: by default the first and the largest one. Unknown ones raise ParameterError. With
+        `expected`, losses are
     expected ones, over the learner's own randomness, instead of those of the actions drawn.
 
     cells: recorded sums of each horizon, order and learner.
@@ -75,7 +77,8 @@ class Runs:
     actions: names of the actions, including an added null action.
     amounts: budget of each resource in cost units; empty without a budget.
     bounds: proved bounds on the expected regret, where they are known.
-    target_regrets: with a loss target, the regret function by horizon, in units of cost; else empty.
+    target_regrets: with a loss target, the regret function by horizon, in units of cost; else
+        empty.
     """
 
     cells: dict[Entry, Cell]
@@ -111,11 +114,14 @@ class Runs:
     def _entry(self, learner: str, order: str | None, horizon: int | None) -> Entry:
         """Return the key of a cell, with defaults filled in; raise if unknown."""
         entry = Entry(
-            self.horizons[-1] if horizon is None else horizon, self.orders[0] if order is None else order, learner
+            self.horizons[-1] if horizon is None else horizon,
+            self.orders[0] if order is None else order,
+            learner,
         )
         if entry not in self.cells:
             raise ParameterError(
-                f"Runs: expected a learner of {self.learners}, an order of {self.orders} and a horizon of "
+                f"Runs: expected a learner of {self.learners}, an order of {self.orders} and a "
+                "horizon of "
                 f"{self.horizons}, got {tuple(entry)}; write one of those."
             )
         return entry
@@ -125,7 +131,12 @@ class Runs:
         return {}
 
     def curve(
-        self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
+        self,
+        learner: str,
+        order: str | None = None,
+        horizon: int | None = None,
+        *,
+        expected: bool = False,
     ) -> tuple[Integers, Floats]:
         """Return the recorded rounds, from 1, and the regret after each of them.
 
@@ -137,10 +148,17 @@ class Runs:
         if self.target_regrets:
             target = self.target_regrets[int(cell.rounds[-1])]
             return cell.rounds, target.regret(cell.rounds, losses, sums[:, :, SPENT])
-        return cell.rounds, losses + self.switching_price * sums[:, :, SWITCHES] - sums[:, :, COMPARATOR]
+        return cell.rounds, losses + self.switching_price * sums[:, :, SWITCHES] - sums[
+            :, :, COMPARATOR
+        ]
 
     def regrets(
-        self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
+        self,
+        learner: str,
+        order: str | None = None,
+        horizon: int | None = None,
+        *,
+        expected: bool = False,
     ) -> Floats:
         """Return the regret of every repetition, shape (repetitions,).
 
@@ -155,19 +173,31 @@ class Runs:
         return self._regrets[entry]
 
     def regret(
-        self, learner: str, order: str | None = None, horizon: int | None = None, *, expected: bool = False
+        self,
+        learner: str,
+        order: str | None = None,
+        horizon: int | None = None,
+        *,
+        expected: bool = False,
     ) -> Estimate:
         """Return the mean regret after the last round, with its 95 % interval."""
         return _statistics.mean(self.regrets(learner, order, horizon, expected=expected))
 
-    def difference(self, learner: str, other: str, order: str | None = None, horizon: int | None = None) -> Estimate:
+    def difference(
+        self, learner: str, other: str, order: str | None = None, horizon: int | None = None
+    ) -> Estimate:
         """Return the mean of regret(learner) - regret(other), with its 95 % interval.
 
-        Negative values mean that `learner` is better. Regrets are paired: both learners play the same orders.
+        Negative values mean that `learner` is better. Regrets are paired: both learners play the
+        same orders.
         """
-        return _statistics.mean(self.regrets(learner, order, horizon) - self.regrets(other, order, horizon))
+        return _statistics.mean(
+            self.regrets(learner, order, horizon) - self.regrets(other, order, horizon)
+        )
 
-    def spent(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
+    def spent(
+        self, learner: str, order: str | None = None, horizon: int | None = None
+    ) -> tuple[Integers, Floats]:
         """Return the recorded rounds, and the total costs up to each of them.
 
         Shapes are (marks,) and (repetitions, marks, resources); a mark is a recorded round.
@@ -175,15 +205,20 @@ class Runs:
         cell = self.cell(learner, order, horizon)
         return cell.rounds, cell.sums[:, :, SPENT:]
 
-    def shares(self, learner: str, order: str | None = None, horizon: int | None = None) -> tuple[Integers, Floats]:
+    def shares(
+        self, learner: str, order: str | None = None, horizon: int | None = None
+    ) -> tuple[Integers, Floats]:
         """Return the last round of each time slice, and action shares per slice.
 
-        Shapes are (slices,) and (slices, actions); slices have equal length. A share is the fraction of the rounds of a
-        slice in which the action is played, averaged over the repetitions.
+        Shapes are (slices,) and (slices, actions); slices have equal length. A share is the
+        fraction of the rounds of a slice in which the action is played, averaged over the
+        repetitions.
         """
         cell = self.cell(learner, order, horizon)
         ends = slice_ends(int(cell.rounds[-1]))
-        plays = np.vstack([np.zeros(cell.shares.shape[1]), cell.shares[np.searchsorted(cell.rounds, ends)]])
+        plays = np.vstack(
+            [np.zeros(cell.shares.shape[1]), cell.shares[np.searchsorted(cell.rounds, ends)]]
+        )
         return ends, np.diff(plays, axis=0) / np.diff(ends, prepend=0)[:, None]
 
     def slope(self, learner: str, order: str | None = None, *, expected: bool = False) -> Estimate:
@@ -201,10 +236,13 @@ class Runs:
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return all sums as columns: one line per cell, repetition and recorded round.
 
-        The columns are horizon, order, learner, repetition (from 0), round (from 1), and five totals up to the round:
-        loss, expected_loss, comparator_loss, switches and regret. Costs are not included.
+        The columns are horizon, order, learner, repetition (from 0), round (from 1), and five
+        totals up to the round: loss, expected_loss, comparator_loss, switches and regret. Costs are
+        not included.
         """
-        parts: dict[str, list[Any]] = {name: [] for name in (*Entry._fields, "repetition", "round", *_SUMS, "regret")}
+        parts: dict[str, list[Any]] = {
+            name: [] for name in (*Entry._fields, "repetition", "round", *_SUMS, "regret")
+        }
         for entry, cell in self.cells.items():
             _, regrets = self.curve(entry.learner, entry.order, entry.horizon)
             count, marks, _ = cell.sums.shape
@@ -243,15 +281,30 @@ class Runs:
         from tombola.report.chart import Chart
 
         which = [self.orders[0] if order is None else order] if orders is None else list(orders)
-        cases = [(name, one) for name in (self.learners if learners is None else learners) for one in which]
+        cases = [
+            (name, one)
+            for name in (self.learners if learners is None else learners)
+            for one in which
+        ]
         over_horizons = len(self.horizons) > 2
-        bands = [self._band(name, one, f"{name}, {one}" if len(which) > 1 else name) for name, one in cases]
+        bands = [
+            self._band(name, one, f"{name}, {one}" if len(which) > 1 else name)
+            for name, one in cases
+        ]
         bound_lines = [self._bound_line(name, one) for name, one in cases] if bound else []
-        drawn = {name for (name, _), line in zip(cases, bound_lines, strict=False) if line is not None}
-        if bound and (without := [name for name in dict.fromkeys(name for name, _ in cases) if name not in drawn]):
+        drawn = {
+            name for (name, _), line in zip(cases, bound_lines, strict=False) if line is not None
+        }
+        if bound and (
+            without := [
+                name for name in dict.fromkeys(name for name, _ in cases) if name not in drawn
+            ]
+        ):
             warnings.warn(
-                f"Runs.plot: expected a proved bound to draw, got none for {join_names(without)} in "
-                f"{' or '.join(which)} order; a learner's method bound(actions, horizon, delay) returns it, for random "
+                f"Runs.plot: expected a proved bound to draw, got none for {join_names(without)} "
+                "in "
+                f"{' or '.join(which)} order; a learner's method bound(actions, horizon, delay) "
+                "returns it, for random "
                 "order, and a reduction needs that of its base.",
                 TombolaWarning,
                 stacklevel=3,
@@ -269,7 +322,9 @@ class Runs:
     def _regret_words(self) -> str:
         if self.target_regrets:
             return "spent above the cheapest mix, and losses too many"
-        return "loss above the best fixed mix" if self.amounts else "loss above the best fixed action"
+        return (
+            "loss above the best fixed mix" if self.amounts else "loss above the best fixed action"
+        )
 
     def _band(self, learner: str, order: str, label: str) -> "Band":
         from tombola.report.chart import Band
@@ -285,7 +340,11 @@ class Runs:
         """Return proved bounds over horizons, or a level at the last one, or None."""
         from tombola.report.chart import Line
 
-        bounds = {T: self.bounds[entry] for T in self.horizons if (entry := Entry(T, order, learner)) in self.bounds}
+        bounds = {
+            T: self.bounds[entry]
+            for T in self.horizons
+            if (entry := Entry(T, order, learner)) in self.bounds
+        }
         if len(self.horizons) > 2:
             x, y = list(bounds), list(bounds.values())
         else:
@@ -305,8 +364,8 @@ class Runs:
     ) -> "Figure":
         """Draw `chart(...)` into Matplotlib axes or a new figure; return the figure.
 
-        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or PNG. Parameters are
-        those of `chart`, and:
+        A new figure displays in notebooks; `figure.save("regret.pdf")` writes it as PDF, SVG or
+        PNG. Parameters are those of `chart`, and:
 
         ax: axes to draw into; None for a new figure.
         size: width and height of a new figure in inches; None for the default.
@@ -318,13 +377,16 @@ class Runs:
         """
         from tombola.report.figures import draw_chart
 
-        return draw_chart(self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax, size=size)
+        return draw_chart(
+            self.chart(order, orders=orders, learners=learners, bound=bound), axes=ax, size=size
+        )
 
     def __repr__(self) -> str:
         horizons = self.horizons or [0]
         rows = f"{horizons[0]} to {horizons[-1]}" if len(horizons) > 1 else horizons[0]
         return short_repr(
-            f"Runs({len(self.learners)} learners x {self._repetitions} repetitions, {' and '.join(self.orders)} order, "
+            f"Runs({len(self.learners)} learners x {self._repetitions} repetitions, "
+            f"{' and '.join(self.orders)} order, "
             f"{rows} rows: {', '.join(self.learners)})"
         )
 
@@ -334,7 +396,8 @@ class Runs:
         if self.switching_price:
             facts.append(("switching price", format_number(self.switching_price)))
         notes = [
-            f"Regret: {self._regret_words()}, mean ± half of the 95 % interval. `plot()` draws it, `to_frame()` "
+            f"Regret: {self._regret_words()}, mean ± half of the 95 % interval. `plot()` draws "
+            "it, `to_frame()` "
             "returns it."
         ]
         return html_block("Runs", facts, [self._html_table(*case) for case in cases], notes)
@@ -343,10 +406,19 @@ class Runs:
         """Return the ranking of one horizon and order, with bounds if there are any."""
         names = self.ranking(order, horizon)
         bounds = {name: self.bounds.get(Entry(horizon, order, name)) for name in names}
-        columns = ("learner", "regret", "above the first", *(("proved bound",) if any(bounds.values()) else ()))
+        columns = (
+            "learner",
+            "regret",
+            "above the first",
+            *(("proved bound",) if any(bounds.values()) else ()),
+        )
         rows = []
         for name in names:
-            above = "" if name == names[0] else format_estimate(self.difference(name, names[0], order, horizon))
+            above = (
+                ""
+                if name == names[0]
+                else format_estimate(self.difference(name, names[0], order, horizon))
+            )
             bound = bounds[name]
             row = (
                 name,
@@ -364,7 +436,10 @@ class Runs:
                 lines.append(f"{order} order, {plural(horizon, 'row')}")
                 best = self.ranking(order, horizon)[0]
                 for name in self.ranking(order, horizon):
-                    regret, paired = self.regret(name, order, horizon), self.difference(name, best, order, horizon)
+                    regret, paired = (
+                        self.regret(name, order, horizon),
+                        self.difference(name, best, order, horizon),
+                    )
                     against = "" if name == best else f"   {paired} above the first"
                     lines.append(f"  {name:<28} regret {regret}{against}")
         return "\n".join(lines)

@@ -1,11 +1,13 @@
 """Session: a learner in live use, one round at a time.
 
-`act()` issues a ticket, and `observe(ticket, ...)` takes its feedback; `tombola.engine.tickets` defines the rules for
-late, repeated, unknown and missing feedback. After the horizon `act` raises SessionError; pending feedback is still
-accepted. Threads may share a session. Processes may not, and it cannot be pickled: save it and load it there.
+`act()` issues a ticket, and `observe(ticket, ...)` takes its feedback; `tombola.engine.tickets`
+defines the rules for late, repeated, unknown and missing feedback. After the horizon `act` raises
+SessionError; pending feedback is still accepted. Threads may share a session. Processes may not,
+and it cannot be pickled: save it and load it there.
 
-Under a budget, `act` returns only actions whose worst cost still fits beside all costs spent and reserved, and the null
-action if no other one does. The worst cost of a ticket stays reserved until its feedback arrives.
+Under a budget, `act` returns only actions whose worst cost still fits beside all costs spent and
+reserved, and the null action if no other one does. The worst cost of a ticket stays reserved until
+its feedback arrives.
 """
 
 import math
@@ -51,16 +53,19 @@ if hasattr(os, "register_at_fork"):
 class Session(ProcessBound):
     """Run a learner live: `act` issues tickets, `observe` takes their feedback.
 
-    A ticket is the record of one action: round, action and its probability. Feedback may come late and in any order.
+    A ticket is the record of one action: round, action and its probability. Feedback may come late
+    and in any order.
 
     - `learner`: any learner.
-    - `actions`: the number of actions, or their names; None only for learners of labels, which have two.
+    - `actions`: the number of actions, or their names; None only for learners of labels, which have
+      two.
     - `horizon`: the number of rounds, at least 1; required.
-    - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null action is the last
-      one. None without a budget.
-    - `stop`: "fits" plays any action with a worst cost that fits the budget; "strict" plays only the null action once
-      less than one largest cost of a resource is left.
-    - `features`: for `policies.Routed` and learners of labels: the number of features per row (labels: 1 if None).
+    - `budget`: for a learner with a budget: amounts with worst costs; with `null="add"` the null
+      action is the last one. None without a budget.
+    - `stop`: "fits" plays any action with a worst cost that fits the budget; "strict" plays only
+      the null action once less than one largest cost of a resource is left.
+    - `features`: for `policies.Routed` and learners of labels: the number of features per row
+      (labels: 1 if None).
     - `seed`: determines all random choices; drawn if None. `Session.seed` has it.
 
     >>> from tombola import UCB1
@@ -105,7 +110,11 @@ class Session(ProcessBound):
         listed = _validate.integer("Session", "actions", count, least=1)
         self.learner, self.budget, self.stop = learner, budget, stop
         self.horizon = _validate.integer("Session", "horizon", horizon, least=1)
-        limits = None if budget is None else budget.resolve(listed, budget.per_resource.size, horizon=self.horizon)
+        limits = (
+            None
+            if budget is None
+            else budget.resolve(listed, budget.per_resource.size, horizon=self.horizon)
+        )
         self.feedback_model = make_feedback_model(
             learner,
             self.horizon,
@@ -131,7 +140,9 @@ class Session(ProcessBound):
         """Begin with this random generator and no tickets."""
         self._initial_rng = [int(word) for word in rng]
         model = self.feedback_model
-        self.ticket_table = TicketTable(self.horizon, model.outcome_width, model.n_decision + model.n_features)
+        self.ticket_table = TicketTable(
+            self.horizon, model.outcome_width, model.n_decision + model.n_features
+        )
         self._live = model.live_kernels(self.learner, rng)
         self._choose, self._observe_fast = self._live.act, self._live.observe_fast
         self._encode_features, self._has_features = model.encode_features, bool(model.n_features)
@@ -139,11 +150,11 @@ class Session(ProcessBound):
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round and return its ticket.
 
-        SessionError after the last round. The ticket has round (from 1), action (index from 0) and probability (NaN if
-        the learner does not know it).
+        SessionError after the last round. The ticket has round (from 1), action (index from 0) and
+        probability (NaN if the learner does not know it).
 
-        features: of the row, a number or one per feature, for routers (`policies.Routed`) and learners of labels; else
-            None.
+        features: of the row, a number or one per feature, for routers (`policies.Routed`) and
+            learners of labels; else None.
         """
         self._acquire()
         try:
@@ -171,7 +182,9 @@ class Session(ProcessBound):
         """Issue the ticket of a recorded decision; see `LiveKernels.repeat`."""
         assert self._live.repeat is not None
         row = self._encode_features(features)
-        while (found := self._live.repeat(self.ticket_table.cells, row, decision, force=force))[0] <= 0:
+        while (found := self._live.repeat(self.ticket_table.cells, row, decision, force=force))[
+            0
+        ] <= 0:
             if len(self.ticket_table) >= self.horizon:
                 self._reject_more()
             self.ticket_table.reserve()
@@ -181,11 +194,16 @@ class Session(ProcessBound):
     def decision_of(self, round: int) -> list[float] | None:
         """Return a router's decision in a round (from 1); None without a router.
 
-        The list has the stake (probability that the router acts), the action of the router (-1 if it is that of the
-        safe learner), the action of the safe learner, and the capital (rows that the guard may still risk). Further
-        numbers are the actions that models trained in this round choose for the rows without feedback yet.
+        The list has the stake (probability that the router acts), the action of the router (-1 if
+        it is that of the safe learner), the action of the safe learner, and the capital (rows that
+        the guard may still risk). Further numbers are the actions that models trained in this round
+        choose for the rows without feedback yet.
         """
-        return None if self._live.decision is None else self._live.decision(self.ticket_table.cells, round)
+        return (
+            None
+            if self._live.decision is None
+            else self._live.decision(self.ticket_table.cells, round)
+        )
 
     def _choose_after_plan(self, *features: Any) -> tuple[int, int, float]:
         """Enlarge the ticket table, or let the learner plan, until it chooses."""
@@ -210,20 +228,25 @@ class Session(ProcessBound):
     ) -> bool:
         """Pass the feedback of a ticket to the learner; return whether it is new.
 
-        False means that the same feedback was recorded before. FeedbackError is raised, and nothing changes, for an
-        unknown ticket, invalid feedback, or feedback that differs from the recorded one.
+        False means that the same feedback was recorded before. FeedbackError is raised, and nothing
+        changes, for an unknown ticket, invalid feedback, or feedback that differs from the recorded
+        one.
 
         - `ticket`: a ticket that `act` has returned.
-        - `loss`: in [0, 1]; one number for bandit learners, one per action for full-information learners.
+        - `loss`: in [0, 1]; one number for bandit learners, one per action for full-information
+          learners.
         - `reward`: 1 - loss, instead of the loss.
-        - `cost`: under a budget: of the action played (a number, or one per resource), or actions x resources with full
-          feedback. Costs that the budget lists may be left out, and so may all feedback of an added null action.
+        - `cost`: under a budget: of the action played (a number, or one per resource), or actions x
+          resources with full feedback. Costs that the budget lists may be left out, and so may all
+          feedback of an added null action.
         - `label`: for learners of labels: the true label, 0 or 1.
         - `weight`: for learners of labels: the loss of a wrong prediction, in (0, 1].
         """
         self._acquire()
         try:
-            if reward is weight is None and self._observe_fast(self.ticket_table.cells, ticket, loss, cost, label):
+            if reward is weight is None and self._observe_fast(
+                self.ticket_table.cells, ticket, loss, cost, label
+            ):
                 return True
             round_ = self.ticket_table.round_of(ticket)
             given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
@@ -258,11 +281,14 @@ class Session(ProcessBound):
     def outcomes(self) -> tuple[Any, ...]:
         """The outcome of each ticket, in the order of rounds; None while it is pending.
 
-        Bandit feedback: the loss. Full feedback: the losses of all actions. Under a budget: the pair (either of these,
-        tuple of its costs, action by action). Labels: the pair (label, weight).
+        Bandit feedback: the loss. Full feedback: the losses of all actions. Under a budget: the
+        pair (either of these, tuple of its costs, action by action). Labels: the pair (label,
+        weight).
         """
         found = (self.ticket_table.outcome(round_) for round_ in range(1, self.round + 1))
-        return tuple(None if outcome is None else self.feedback_model.decode(outcome) for outcome in found)
+        return tuple(
+            None if outcome is None else self.feedback_model.decode(outcome) for outcome in found
+        )
 
     @property
     def pending(self) -> list[Ticket]:
@@ -275,7 +301,11 @@ class Session(ProcessBound):
 
         Reserved are the worst costs of the actions without feedback yet.
         """
-        return self.feedback_model.balance(self._live.runner.workspace) if self._live.runner else NO_BALANCE
+        return (
+            self.feedback_model.balance(self._live.runner.workspace)
+            if self._live.runner
+            else NO_BALANCE
+        )
 
     @property
     def state(self) -> Any:
@@ -304,8 +334,15 @@ class Session(ProcessBound):
         return sum(loss > 0 for loss in self._losses())
 
     def _losses(self) -> list[float]:
-        pairs = ((ticket.action, self.ticket_table.outcome(ticket.round)) for ticket in self.ticket_table.tickets)
-        return [self.feedback_model.loss(action, outcome) for action, outcome in pairs if outcome is not None]
+        pairs = (
+            (ticket.action, self.ticket_table.outcome(ticket.round))
+            for ticket in self.ticket_table.tickets
+        )
+        return [
+            self.feedback_model.loss(action, outcome)
+            for action, outcome in pairs
+            if outcome is not None
+        ]
 
     @property
     def switches(self) -> int:
@@ -353,12 +390,20 @@ class Session(ProcessBound):
             ("pending", f"{self.round - answered:,}"),
         ]
         facts += [("mean loss", format_number(self.loss / answered))] if answered else []
-        for number, (amount, left) in enumerate(zip(self.balance.amounts, self.balance.left, strict=True), 1):
+        for number, (amount, left) in enumerate(
+            zip(self.balance.amounts, self.balance.left, strict=True), 1
+        ):
             which = f" of resource {number}" if len(self.balance.amounts) > 1 else ""
             facts.append((f"left{which}", f"{format_number(left)} of {format_number(amount)}"))
         plays = np.bincount(self.ticket_table.actions.astype(np.int64), minlength=len(self.names))
-        rows = [(name, f"{count:,}") for name, count in zip(self.names, plays.tolist(), strict=True)]
-        return html_block(f"Session of {short_learner(self.learner)}", facts, [HtmlTable(("action", "plays"), rows)])
+        rows = [
+            (name, f"{count:,}") for name, count in zip(self.names, plays.tolist(), strict=True)
+        ]
+        return html_block(
+            f"Session of {short_learner(self.learner)}",
+            facts,
+            [HtmlTable(("action", "plays"), rows)],
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the configuration and all events to a JSON file, atomically.
@@ -376,7 +421,8 @@ class Session(ProcessBound):
 
         SessionError if it is not a session, or the learner is another one.
 
-        learner: needed, with the same parameters, if it is not a learner of tombola; None: restored from the file.
+        learner: needed, with the same parameters, if it is not a learner of tombola; None: restored
+            from the file.
         """
         from tombola.persistence.session_json import load
 
@@ -384,5 +430,6 @@ class Session(ProcessBound):
 
     def _reject_more(self) -> NoReturn:
         raise SessionError(
-            f"Session: all {self.horizon} rounds have been played; start another Session, or one with a larger horizon."
+            f"Session: all {self.horizon} rounds have been played; start another Session, or one "
+            "with a larger horizon."
         )

@@ -5,9 +5,9 @@ Regret, as the paper defines it for the three input models (equation def:regret)
     random, given   E[sum_t loss_t(a_t)] - min_a sum_t loss_t(a)
     iid             max_a E[sum_t loss_t(a_t) - loss_t(a)]          (pseudo-regret)
 
-In all three the comparator is the best fixed action of the whole pool, on the rows of this play: over a permutation
-its loss is the minimum itself, over i.i.d. draws its expectation is. Each switch of the action adds the switching
-price; the first action is free.
+In all three the comparator is the best fixed action of the whole pool, on the rows of this play:
+over a permutation its loss is the minimum itself, over i.i.d. draws its expectation is. Each switch
+of the action adds the switching price; the first action is free.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from tombola._formatting import HtmlTable, format_number, html_block, short_learner, short_repr, to_frame
+from tombola._formatting import (
+    HtmlTable,
+    format_number,
+    html_block,
+    short_learner,
+    short_repr,
+    to_frame,
+)
 from tombola._types import AnyLearner, Floats, Integers, Order
 from tombola.budget.budget import NO_BALANCE, Balance
 from tombola.order import OrderModel
@@ -32,14 +39,16 @@ class Trace:
     learner, order_model: the learner and the input model.
     order: row of the pool in each round, from 0.
     actions, probabilities: action of each round and its probability; -1 and NaN if `mixed`.
-    losses, expected_losses: loss of the action of each round, and its expectation over the learner's own randomness.
+    losses, expected_losses: loss of the action of each round, and its expectation over the
+        learner's own randomness.
     plays: number of plays per action; an added null action is the last one.
-    comparator: function that returns the loss of the comparator in each round: the best fixed action, under a budget
-        the best fixed mix, for labels the best hypothesis.
+    comparator: function that returns the loss of the comparator in each round: the best fixed
+        action, under a budget the best fixed mix, for labels the best hypothesis.
     switches, switching_price: number of switches and the price of one.
     costs: costs in their own units, shape (rounds, resources).
     balance: amounts, spent and reserved under a budget.
-    mixed: whether whole mixes were played (fluid play), with expected losses and costs, instead of one action a round.
+    mixed: whether whole mixes were played (fluid play), with expected losses and costs, instead of
+        one action a round.
     full_feedback: whether the learner saw the losses of all actions.
     labels: true label of each round, for a labelled pool; else empty.
     names: name of each action, an added null action included.
@@ -133,7 +142,9 @@ class Trace:
         """
         amounts = self.balance.amounts
         totals = [sum(map(Fraction, self.costs[:, j].tolist())) for j in range(len(amounts))]
-        return tuple(total > Fraction(amount) for total, amount in zip(totals, amounts, strict=True))
+        return tuple(
+            total > Fraction(amount) for total, amount in zip(totals, amounts, strict=True)
+        )
 
     @property
     def mistakes(self) -> int:
@@ -143,8 +154,8 @@ class Trace:
     def columns(self) -> dict[str, list[Any]]:
         """Return the rounds as columns by name, one entry per round.
 
-        The names are round (from 1), row, action, loss and comparator_loss. A row is given by its id, or by its index
-        if the pool has no ids; an action by its name, -1 in fluid play.
+        The names are round (from 1), row, action, loss and comparator_loss. A row is given by its
+        id, or by its index if the pool has no ids; an action by its name, -1 in fluid play.
 
         >>> from tombola import FixedAction, Pool, play
         >>> pool = Pool([[0.0, 1.0], [0.5, 0.0]], actions=["call", "write"], ids=["Ann", "Bob"])
@@ -196,12 +207,17 @@ class Trace:
             facts.append(("mistakes", f"{self.mistakes:,}"))
         else:
             facts.append(("switches", f"{self.switches:,}"))
-        for number, (amount, left) in enumerate(zip(self.balance.amounts, self.balance.left, strict=True), 1):
+        for number, (amount, left) in enumerate(
+            zip(self.balance.amounts, self.balance.left, strict=True), 1
+        ):
             which = f" of resource {number}" if len(self.balance.amounts) > 1 else ""
             facts.append((f"left{which}", f"{format_number(left)} of {format_number(amount)}"))
         names = self.names or tuple(map(str, range(self.plays.size)))
         most = np.argsort(-self.plays, kind="stable")
-        rows = [(names[a], format_number(float(self.plays[a])), f"{self.plays[a] / self.horizon:.1%}") for a in most]
+        rows = [
+            (names[a], format_number(float(self.plays[a])), f"{self.plays[a] / self.horizon:.1%}")
+            for a in most
+        ]
         table = HtmlTable(("action", "plays", "share"), rows)
         return html_block(f"Trace of {short_learner(self.learner)}", facts, [table])
 

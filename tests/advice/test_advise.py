@@ -16,7 +16,9 @@ def runs(**losses: Any) -> Runs:
         sums = np.zeros((len(values), 1, 4))
         sums[:, 0, 0] = sums[:, 0, 1] = values
         sums[:, 0, 2] = 10.0
-        cells[Entry(100, "random", name)] = Cell(np.array([100]), sums, np.zeros((len(values), 2)), np.zeros((1, 2)))
+        cells[Entry(100, "random", name)] = Cell(
+            np.array([100]), sums, np.zeros((len(values), 2)), np.zeros((1, 2))
+        )
     return Runs(cells, 0.0)
 
 
@@ -26,7 +28,8 @@ NOISE = np.random.default_rng(0).normal(0, 1, 40)
 CENTRED = NOISE - NOISE.mean()
 OTHER = NOISE[::-1] - NOISE[::-1].mean() + NOISE.mean()
 WILD = 30 * NOISE
-# Losses, loss of a random fixed action, and the advice: learner, tied ones, next, whether a fixed action is as good.
+# Losses, loss of a random fixed action, and the advice: learner, tied ones, next, whether a fixed
+# action is as good.
 CASES: dict[str, tuple[dict[str, Any], float | None, tuple[Any, ...]]] = {
     **{
         f"smallest regret: {best}": (
@@ -42,15 +45,24 @@ CASES: dict[str, tuple[dict[str, Any], float | None, tuple[Any, ...]]] = {
         ("Thrifty", ("SuccessiveElimination",), "UCB1", False),
     ),
     "orders differ by 30, learners by 1, in pairs": (
-        {"KLUCB": 100 + WILD, "UCB1": 101 + WILD + 0.1 * NOISE[::-1]}, None, ("KLUCB", (), "UCB1", False)
+        {"KLUCB": 100 + WILD, "UCB1": 101 + WILD + 0.1 * NOISE[::-1]},
+        None,
+        ("KLUCB", (), "UCB1", False),
     ),
     "random fixed action is better": ({"KLUCB": 20 + NOISE}, 19.0, ("KLUCB", (), "", True)),
     "random fixed action is as good": ({"KLUCB": 20 + NOISE}, 20.0, ("KLUCB", (), "", True)),
     "random fixed action is worse": ({"KLUCB": 20 + NOISE}, 21.0, ("KLUCB", (), "", False)),
-    "FrugalUCB is tied and ranks better, but is not significantly better than a random fixed action": (
-        {"UCB1": 20 + NOISE / 10, "FrugalUCB": 20 + 6 * NOISE}, 21.0, ("UCB1", ("FrugalUCB",), "", False)
+    "FrugalUCB is tied and ranks better, but is not significantly better than a random fixed "
+    "action": (
+        {"UCB1": 20 + NOISE / 10, "FrugalUCB": 20 + 6 * NOISE},
+        21.0,
+        ("UCB1", ("FrugalUCB",), "", False),
     ),
-    "one repetition ties all": ({"KLUCB": [20.0], "UCB1": [90.0]}, 1.0, ("KLUCB", ("UCB1",), "", False)),
+    "one repetition ties all": (
+        {"KLUCB": [20.0], "UCB1": [90.0]},
+        1.0,
+        ("KLUCB", ("UCB1",), "", False),
+    ),
     "the next is tied with the best, but behind the chosen one": (
         {"UCB1": 20 + 9 * NOISE, "Thrifty": 20.1 + OTHER, "UCB2": 20.6 + OTHER},
         None,
@@ -62,9 +74,11 @@ CASES: dict[str, tuple[dict[str, Any], float | None, tuple[Any, ...]]] = {
         ("Thrifty", ("UCB1",), "", False),
     ),
     "a fixed action, and the best learner here, not elsewhere": (
-        {"Exp3": 20 + NOISE, "Thrifty": 20.05 + NOISE[::-1]}, 20.0, ("Exp3", ("Thrifty",), "", True)
+        {"Exp3": 20 + NOISE, "Thrifty": 20.05 + NOISE[::-1]},
+        20.0,
+        ("Exp3", ("Thrifty",), "", True),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -28,7 +28,11 @@ def html(actions: int = 20) -> str:
 
 def test_input_is_escaped_and_nothing_is_loaded() -> None:
     text = html()
-    assert [raw for raw in ("<b>action", "t<i>", "a <note>", "compare <x>", "\u202e", "\x1b") if raw in text] == []
+    assert [
+        raw
+        for raw in ("<b>action", "t<i>", "a <note>", "compare <x>", "\u202e", "\x1b")
+        if raw in text
+    ] == []
     assert "t&lt;i&gt;\\u202e\\x1b: 40 rows" in text
     assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
     assert "<details>" in html(16)
@@ -40,11 +44,18 @@ def test_names_in_figures_are_short_and_escaped() -> None:
     """A warning of Matplotlib repeats characters it cannot draw; text between dollars would be mathematics."""
     x = np.array([1.0, 2.0])
     names = {
-        "\x1b[31mred": "\\x1b[31mred", "two\nlines": "two\\nlines", "n" * 1000: "n" * 45 + "...",
+        "\x1b[31mred": "\\x1b[31mred",
+        "two\nlines": "two\\nlines",
+        "n" * 1000: "n" * 45 + "...",
         "\u202eleft": "\\u202eleft",
-        **{name: name for name in ("\u6f22\u5b57", "$x_1$", "cost $5 to $6", "$\\frac{", "a_b^c", "100%")},
-    }  # fmt: skip
-    chart = Chart("all $ names $ \x1b", "round", "regret", tuple(Band(name, x, x, x, x) for name in names))
+        **{
+            name: name
+            for name in ("\u6f22\u5b57", "$x_1$", "cost $5 to $6", "$\\frac{", "a_b^c", "100%")
+        },
+    }
+    chart = Chart(
+        "all $ names $ \x1b", "round", "regret", tuple(Band(name, x, x, x, x) for name in names)
+    )
     figure = draw_chart(chart)
     assert figure.axes[0].get_title(loc="left") == "all $ names $ \\x1b"
     assert figure.axes[0].get_window_extent().width > figure.get_window_extent().width / 4
@@ -58,7 +69,14 @@ def test_counts_have_integer_ticks(level: float) -> None:
     """A constant of 2 candidates has no axis from 1.9 to 2.1."""
     y = np.full(2, level)
     axes = draw_chart(
-        Chart("t", "calls", "candidates", (Band("in", np.array([0.0, 14.0]), y, y, y),), log_x=False, log_y=False)
+        Chart(
+            "t",
+            "calls",
+            "candidates",
+            (Band("in", np.array([0.0, 14.0]), y, y, y),),
+            log_x=False,
+            log_y=False,
+        )
     ).axes
     labels = [label.get_text() for label in axes[0].get_yticklabels()]
     assert f"{level:,.0f}" in labels
@@ -72,8 +90,12 @@ def test_tick_labels_are_exact() -> None:
             Chart("t", "x", "y", (Band("a", line, line, line, line),), (), log_x=False, log_y=False)
         ).axes[0]
         for axis in (axes.xaxis, axes.yaxis):
-            for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True):
-                assert float(label.get_text().replace(",", "")) == pytest.approx(place, abs=1e-9 * (high - low))
+            for place, label in zip(
+                axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True
+            ):
+                assert float(label.get_text().replace(",", "")) == pytest.approx(
+                    place, abs=1e-9 * (high - low)
+                )
 
 
 @needs_browser
@@ -85,7 +107,9 @@ def test_page_in_browser(browser: Any, tmp_path: Path, width: int) -> None:
     first = page.locator("main > :not(style)").first
     assert "<b>action 0</b>" in first.inner_text(), "the summary comes first"
     ends = page.locator('figure svg g[id*="-end-"]')
-    assert ends.first.is_visible() == (width > 600), "names at the ends of curves are whole, or not there"
+    assert ends.first.is_visible() == (width > 600), (
+        "names at the ends of curves are whole, or not there"
+    )
     assert page.locator(".legend").first.is_visible() == (width < 600)
     assert page.locator(".ranking").first.locator("td.name").first.inner_text() in ("UCB1", "Exp3")
 

@@ -27,10 +27,16 @@ def test_proved_means_that_bound_returns_number(entry: LearnerInfo) -> None:
     assert entry.proved == any(bound is not None and bound >= 0 for bound in bounds)
 
 
-@pytest.mark.parametrize("entry", [one for one in list_learners() if one.proved], ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", [one for one in list_learners() if one.proved], ids=lambda entry: entry.name
+)
 def test_proved_learner_is_in_a_proof(entry: LearnerInfo) -> None:
     """Pages of measured values do not count."""
-    pages = [page.read_text(encoding="utf-8") for page in THEORY.glob("*.md") if page.stem not in ("bounds", "prices")]
+    pages = [
+        page.read_text(encoding="utf-8")
+        for page in THEORY.glob("*.md")
+        if page.stem not in ("bounds", "prices")
+    ]
     assert any(re.search(rf"\b{entry.name}\b", page) for page in pages)
 
 

@@ -12,7 +12,13 @@ import pytest
 from tombola import Pool
 from tombola.advice import CompareRequest, compare_page, run_comparison
 from tombola.advice.default_learners import Conditions
-from tombola.advice.routing import _MAX_REPETITIONS, _MIN_REPETITIONS, Routing, run_routing, skip_reason
+from tombola.advice.routing import (
+    _MAX_REPETITIONS,
+    _MIN_REPETITIONS,
+    Routing,
+    run_routing,
+    skip_reason,
+)
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.cli.compare import _show_report
 from tombola.policies import Ridge, Routed, RoutedLP
@@ -25,11 +31,15 @@ def ridge_only() -> Iterator[None]:
     """Trees take seconds without compiled kernels, and are tested with the policies."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name, policy in (("Routed", Routed), ("RoutedLP", RoutedLP)):
-            monkeypatch.setattr(f"tombola.advice.routing.{name}", lambda policy=policy: policy(models=(Ridge(),)))
+            monkeypatch.setattr(
+                f"tombola.advice.routing.{name}", lambda policy=policy: policy(models=(Ridge(),))
+            )
         yield
 
 
-def table(rows: int = 300, *, useful: bool = True, prices: tuple[float, float] | None = None) -> Table:
+def table(
+    rows: int = 300, *, useful: bool = True, prices: tuple[float, float] | None = None
+) -> Table:
     """Two actions; the side decides which one is right, and the feature is the side or noise.
 
     With prices of 1 and 10, the expensive action is right on all rows, the cheap one on one side.
@@ -43,13 +53,19 @@ def table(rows: int = 300, *, useful: bool = True, prices: tuple[float, float] |
         losses = np.stack([side, 0 * side], axis=1).astype(float)
     features = (side if useful else rng.random(rows)).astype(float)
     costs = None if prices is None else np.tile(prices, (rows, 1))
-    return Table(Pool(losses, ["small", "large"], costs=costs, features=features, feature_names=["side"]), None, [])
+    return Table(
+        Pool(losses, ["small", "large"], costs=costs, features=features, feature_names=["side"]),
+        None,
+        [],
+    )
 
 
 PRICED, DEAR = (1.0, 2.0), (1.0, 10.0)
 
 
-def request(feedback: str = "full", delay: int = 0, price: float = 0.0, **others: Any) -> CompareRequest:
+def request(
+    feedback: str = "full", delay: int = 0, price: float = 0.0, **others: Any
+) -> CompareRequest:
     return CompareRequest(Conditions(feedback, delay, price), repetitions=5, **others)
 
 
@@ -62,23 +78,35 @@ def routed(feedback: str = "full") -> Routing:
 GUARD = "on average over the guard's draws"
 ANSWERS: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
     "no limit": (
-        {}, {}, ("Route by features: on this list 0.", "less loss a row than always small",
-                 f"{GUARD} at most 3 rows worse than not routing"),
+        {},
+        {},
+        (
+            "Route by features: on this list 0.",
+            "less loss a row than always small",
+            f"{GUARD} at most 3 rows worse than not routing",
+        ),
         ("Features do not help here: small.",),
     ),
     # With delay the promise is about the mean over orders too (Theorem C3').
-    "delay": ({}, {"delay": 7}, (f"{GUARD} and over orders at most 3 rows",), ("Features do not help here: small.",)),
+    "delay": (
+        {},
+        {"delay": 7},
+        (f"{GUARD} and over orders at most 3 rows",),
+        ("Features do not help here: small.",),
+    ),
     "budget": (
-        {"prices": PRICED}, {"amounts": (450.0,)},
+        {"prices": PRICED},
+        {"amounts": (450.0,)},
         ("less than the best fixed mix at the same cost, known in advance",),
         ("Features do not help here: the best fixed mix at the same cost (",),
     ),
     "target": (
-        {"prices": DEAR, "rows": 900}, {"target": 0.1},
+        {"prices": DEAR, "rows": 900},
+        {"target": 0.1},
         ("(target 0.1) for", "% less than the cheapest fixed mix that reaches the target"),
         ("Features do not help here: the cheapest fixed mix that reaches the target",),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("useful", [True, False])
@@ -117,14 +145,25 @@ def test_share_under_budget_is_of_best_choice_within_it() -> None:
 
 def test_figures_are_those_of_traces() -> None:
     one, routing = table(), routed()
-    traces = [Routed(models=(Ridge(),)).play(one.pool, seed=seed) for seed in repetition_seeds(1, _MIN_REPETITIONS)]
+    traces = [
+        Routed(models=(Ridge(),)).play(one.pool, seed=seed)
+        for seed in repetition_seeds(1, _MIN_REPETITIONS)
+    ]
     losses = {row.name: row.mean_loss.value for row in routing.rows}
-    assert losses["Routed, averaged"] == pytest.approx(np.mean([trace.expected_loss for trace in traces]) / 300)
-    assert losses["Routed, realised"] == pytest.approx(np.mean([trace.loss for trace in traces]) / 300)
-    assert losses["safe: FollowTheLeader"] == pytest.approx(np.mean([trace.safe_loss for trace in traces]) / 300)
+    assert losses["Routed, averaged"] == pytest.approx(
+        np.mean([trace.expected_loss for trace in traces]) / 300
+    )
+    assert losses["Routed, realised"] == pytest.approx(
+        np.mean([trace.loss for trace in traces]) / 300
+    )
+    assert losses["safe: FollowTheLeader"] == pytest.approx(
+        np.mean([trace.safe_loss for trace in traces]) / 300
+    )
     assert losses["always small"] == pytest.approx(one.pool.means[0])
     assert routing.gain.value == pytest.approx(losses["always small"] - losses["Routed, averaged"])
-    assert routing.share_of_gap.value == pytest.approx(np.mean([trace.share_of_gap for trace in traces]))
+    assert routing.share_of_gap.value == pytest.approx(
+        np.mean([trace.share_of_gap for trace in traces])
+    )
     ends = [trace.safe_loss - trace.expected_loss for trace in traces]
     assert routing.won[:, -1].tolist() == pytest.approx(ends)
 
@@ -136,7 +175,9 @@ def test_rows_with_delays_of_their_own_are_routed() -> None:
     assert routing.explanation is not None
     assert routing.explanation.starts.size == 0
     assert [row.name for row in routing.rows] == [row.name for row in routed("bandit").rows]
-    assert {row.name for row in routing.rows} - {row.name for row in routed().rows} == {"LinearIndex, bandit feedback"}
+    assert {row.name for row in routing.rows} - {row.name for row in routed().rows} == {
+        "LinearIndex, bandit feedback"
+    }
     assert 0 < routing.gain.value < routed("bandit").gain.value
 
 
@@ -149,7 +190,9 @@ def test_rows_with_delays_of_their_own_are_routed() -> None:
         ({"price": 2.0}, None, "routing ignores the switching price"),
     ],
 )
-def test_conditions_without_routing_are_noted(options: dict[str, Any], delays: Any, reason: str) -> None:
+def test_conditions_without_routing_are_noted(
+    options: dict[str, Any], delays: Any, reason: str
+) -> None:
     given = table(prices=PRICED)._replace(delays=delays)
     assert reason in (skip_reason(given, request(**options)) or "")
     assert skip_reason(table(), request()) is None
@@ -157,7 +200,9 @@ def test_conditions_without_routing_are_noted(options: dict[str, Any], delays: A
 
 def test_routing_needs_features_and_their_use() -> None:
     given = table(60)
-    without = run_comparison(given._replace(pool=Pool(given.pool.losses)), request(learners=("Uniform",)))
+    without = run_comparison(
+        given._replace(pool=Pool(given.pool.losses)), request(learners=("Uniform",))
+    )
     assert without.to_dict()["routing"] is without.routing is None
     unused = run_comparison(given, request(learners=("Uniform",), price=2.0))
     assert unused.routing is None
@@ -169,7 +214,10 @@ def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str])
     assert report.routing is not None
     data = json.loads(json.dumps(report.to_dict(), allow_nan=False))["routing"]
     assert data["sentence"] == report.routing.sentence
-    assert data["losses"]["Routed, averaged"]["mean_loss"]["value"] == report.routing.rows[0].mean_loss.value
+    assert (
+        data["losses"]["Routed, averaged"]["mean_loss"]["value"]
+        == report.routing.rows[0].mean_loss.value
+    )
     page = compare_page(report, command="tombola compare").replace("&#39;", "'")
     assert report.routing.sentence in page
     assert "Rows won by routing against the safe learner" in page
@@ -177,7 +225,10 @@ def test_report_page_json_and_terminal_agree(capsys: pytest.CaptureFixture[str])
     printed = " ".join(capsys.readouterr().out.split())
     assert report.routing.sentence in printed
     assert "Routed, realised" in printed
-    note = "routing sees whole rows after each round, the learners only the outcome of the played action"
+    note = (
+        "routing sees whole rows after each round, the learners only the outcome of the "
+        "played action"
+    )
     assert note in report.notes
 
 
@@ -195,10 +246,22 @@ def test_compare_command_takes_features(tmp_path: Path, capsys: pytest.CaptureFi
     path, cells = tmp_path / "t.csv", np.column_stack([pool.losses, np.asarray(pool.features)])
     np.savetxt(path, cells, "%g", ",", header="small_loss,large_loss,side", comments="")
     app(
-        ["compare", str(path), "--features", "side", "--feedback", "full", "--repetitions", "2", "--json", "--fresh",
-         "--learners", "FollowTheLeader"],
+        [
+            "compare",
+            str(path),
+            "--features",
+            "side",
+            "--feedback",
+            "full",
+            "--repetitions",
+            "2",
+            "--json",
+            "--fresh",
+            "--learners",
+            "FollowTheLeader",
+        ],
         standalone_mode=False,
-    )  # fmt: skip
+    )
     data = json.loads(capsys.readouterr().out)
     assert data["actions"] == ["small", "large"]
     assert data["routing"]["helps"] is True
@@ -208,14 +271,26 @@ def test_page_explains_the_router() -> None:
     """Learning curve, capital, rows won, importance and a tree in words; under a budget cost against quality."""
     report = run_comparison(table(), request(learners=("FollowTheLeader",)), name="t", workers=1)
     page = compare_page(report, command="tombola compare t.csv")
-    for text in ("Capital of the guard", "Learning curve of the router", "Twice the rows would bring", "In words",
-                 "side at most 0.5: small", "Features that matter", "orders lost."):  # fmt: skip
+    for text in (
+        "Capital of the guard",
+        "Learning curve of the router",
+        "Twice the rows would bring",
+        "In words",
+        "side at most 0.5: small",
+        "Features that matter",
+        "orders lost.",
+    ):
         assert text in page
     assert report.to_dict()["routing"]["explanation"]["importance"]["side"] > 0.2
     report = run_comparison(
-        table(300, prices=(1.0, 10.0)), request(amounts=(1000.0,), learners=("EmpiricalLP",)), name="t", workers=1
-    )  # fmt: skip
-    assert "RoutedLP chooses by features, on one order at several budgets" in compare_page(report, command="x")
+        table(300, prices=(1.0, 10.0)),
+        request(amounts=(1000.0,), learners=("EmpiricalLP",)),
+        name="t",
+        workers=1,
+    )
+    assert "RoutedLP chooses by features, on one order at several budgets" in compare_page(
+        report, command="x"
+    )
     costs = [one["cost"] for one in report.to_dict()["routing"]["quality"]]
     assert len(costs) == 4
     assert costs == sorted(costs)

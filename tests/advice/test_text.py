@@ -19,7 +19,9 @@ pytestmark = pytest.mark.usefixtures("plainly")
 
 
 def report_on(losses: Any, *, repetitions: int = 12, **conditions: Any) -> CompareReport:
-    request = CompareRequest(Conditions("full", **conditions), ("FollowTheLeader", "Uniform"), repetitions=repetitions)
+    request = CompareRequest(
+        Conditions("full", **conditions), ("FollowTheLeader", "Uniform"), repetitions=repetitions
+    )
     return run_comparison(read_table(losses, kind="losses"), request, name="t.csv")
 
 
@@ -30,7 +32,8 @@ def test_summary_of_clear_table() -> None:
     summary = report_on(CLEAR).summary
     assert summary.table == "t.csv: 120 rows, 2 actions, read as losses: lower is better."
     assert summary.best == (
-        "Best action in this table (exact): 0, mean loss 0.08333; next: 1, +0.8333. Learners are for new lists."
+        "Best action in this table (exact): 0, mean loss 0.08333; next: 1, +0.8333. Learners are "
+        "for new lists."
     )
     assert summary.advice.startswith("Advice for a new list like this one: use FollowTheLeader: ")
     assert "less total loss than Uniform" in summary.advice
@@ -44,7 +47,9 @@ def test_summary_of_clear_table() -> None:
 
 def test_equal_actions_give_fixed_action() -> None:
     summary = report_on(np.full((60, 3), 0.5)).summary
-    assert summary.advice.startswith("Advice for a new list: play one fixed action. No learner is significantly better")
+    assert summary.advice.startswith(
+        "Advice for a new list: play one fixed action. No learner is significantly better"
+    )
     assert summary.command == ""
 
 
@@ -53,7 +58,9 @@ def test_differences_have_no_minus_sign(seed: int, text: str) -> None:
     report = report_on(np.random.default_rng(seed).random((30, 2)).round(2))
     assert report.advice.fixed_action
     assert text in report.summary.advice
-    assert not any(f" -{digit}" in f"{report.summary.advice} {report.summary.gain}" for digit in range(10))
+    assert not any(
+        f" -{digit}" in f"{report.summary.advice} {report.summary.gain}" for digit in range(10)
+    )
 
 
 def test_one_repetition_has_no_interval() -> None:
@@ -80,7 +87,8 @@ def test_bound_above_number_of_rows_is_left_out() -> None:
     for bound, printed in ((12.0, False), (11.5, True)):
         runs = replace(report.runs, bounds=dict.fromkeys(report.runs.bounds, bound))
         assert (
-            "at most 11.5 (docs/theory/delay.md, section 1)." in replace(report, runs=runs).summary.precision
+            "at most 11.5 (docs/theory/delay.md, section 1)."
+            in replace(report, runs=runs).summary.precision
         ) == printed
 
 
@@ -89,7 +97,9 @@ def test_learner_from_file_has_no_session_command(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from tombola.learners import FollowTheLeader\n\n\nclass Mine(FollowTheLeader): ...\n"
     )
-    request = CompareRequest(Conditions("full"), (f"{tmp_path}/mine.py:Mine", "Uniform"), repetitions=12)
+    request = CompareRequest(
+        Conditions("full"), (f"{tmp_path}/mine.py:Mine", "Uniform"), repetitions=12
+    )
     report = run_comparison(read_table(np.array([[0.0, 1.0]] * 60), kind="losses"), request)
     assert report.advice.learner.endswith("mine.py:Mine")
     assert report.summary.command == ""
@@ -98,7 +108,9 @@ def test_learner_from_file_has_no_session_command(tmp_path: Path) -> None:
 def test_order_test_text() -> None:
     drifting = np.repeat([[0.0, 0.5], [1.0, 0.5]], 200, axis=0)
     text = order_test_text(check_order(drifting, 0.01, seed=1), ("rising", "flat"), 0.01)
-    assert text.startswith("Order test: not in random order. The values of rising drift, detected after ")
+    assert text.startswith(
+        "Order test: not in random order. The values of rising drift, detected after "
+    )
     shuffled = check_order(np.random.default_rng(0).permutation(drifting), 0.01, seed=1)
     assert order_test_text(shuffled, ("rising", "flat"), 0.01) == (
         "Order test: no evidence against random order (level 1 %). Shuffle the list to be sure."
@@ -116,10 +128,18 @@ def test_budget_of_zero_could_save_losses() -> None:
 
 def test_headline_names_an_action_in_another_unit(tmp_path: Path) -> None:
     path = tmp_path / "percent.csv"
-    path.write_text("id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30)))
-    report = run_comparison(read_table(path, kind="scores"), CompareRequest(Conditions(), repetitions=1), name="t")
-    assert report.summary.table == "t: 30 rows, 2 actions without b, read as scores: higher is better."
+    path.write_text(
+        "id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30))
+    )
+    report = run_comparison(
+        read_table(path, kind="scores"), CompareRequest(Conditions(), repetitions=1), name="t"
+    )
+    assert (
+        report.summary.table == "t: 30 rows, 2 actions without b, read as scores: higher is better."
+    )
     table = Table(Pool([[0.2, 0.5]] * 20), None, [], "scores", "accuracy", (0.0, 100.0))
-    report = run_comparison(table, CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2))
+    report = run_comparison(
+        table, CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
+    )
     assert "read as scores (accuracy): higher is better." in report.summary.table
     assert "0, mean accuracy 80; next: 1, -30. Learners" in report.summary.best

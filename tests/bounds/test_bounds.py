@@ -10,7 +10,12 @@ from tombola import Pool, bounds, learners, play
 from tombola.bounds.bandit import _ucb2_counts
 from tombola.bounds.budget import _lp_radius, lp_margin
 from tombola.bounds.common import growing_counts, harmonic, sum_of_inverse_roots
-from tombola.bounds.frugal import _best_index_excess, _frugal_counts, _other_index_deficit, frugal_first_block
+from tombola.bounds.frugal import (
+    _best_index_excess,
+    _frugal_counts,
+    _other_index_deficit,
+    frugal_first_block,
+)
 from tombola.bounds.switching import _radius
 from tombola.learners import AdaHedge, FollowTheLeader, FrugalUCB, Hedge, HedgeAnytime
 from tombola.learners.base import Learner
@@ -20,21 +25,30 @@ from twin_cases import parsed
 
 ROUNDING = 1e-12
 LATE = parsed(
-    'FollowTheLeader Hedge Hedge(rate=1.0) Hedge(order="given",delay=2) HedgeAnytime AdaHedge AdaHedge(kappa=1.0)',
+    'FollowTheLeader Hedge Hedge(rate=1.0) Hedge(order="given",delay=2) HedgeAnytime AdaHedge '
+    "AdaHedge(kappa=1.0)",
     "FlipFlop SuccessiveElimination",
 )
 PROMPT = parsed(
-    "UCB1 UCB2 UCB2(alpha=0.1) FrugalUCB(price=0.0) FrugalUCB(price=0.0,scale=2.0) ExploreThenCommit",
-    "ExploreThenCommit(rounds=1) SerflingElimination(price=0.0) BernsteinElimination(price=0.0) Thrifty(price=0.0)",
-    "SimulationSuccessiveElimination(price=0.0) BatchedExp3(price=0.0) TsallisSwitching(price=0.0) Exp3 TsallisInf",
+    "UCB1 UCB2 UCB2(alpha=0.1) FrugalUCB(price=0.0) FrugalUCB(price=0.0,scale=2.0) "
+    "ExploreThenCommit",
+    "ExploreThenCommit(rounds=1) SerflingElimination(price=0.0) BernsteinElimination(price=0.0) "
+    "Thrifty(price=0.0)",
+    "SimulationSuccessiveElimination(price=0.0) BatchedExp3(price=0.0) "
+    "TsallisSwitching(price=0.0) Exp3 TsallisInf",
 )
-# Learners with a bound below T at some of the small sizes; that of the others is T there, which no pool can exceed.
+# Learners with a bound below T at some of the small sizes; that of the others is T there, which no
+# pool can exceed.
 SMALL = [*LATE[:7], *parsed("Exp3")]
 LARGER = [*LATE[:7], *parsed("ExploreThenCommit")]
-# Bandit learners with a bound on bad plays plus the drift, whose actions depend on the losses within four rounds.
+# Bandit learners with a bound on bad plays plus the drift, whose actions depend on the losses
+# within four rounds.
 DRIFTING = [
     *PROMPT[:5],
-    *parsed("ExploreThenCommit(rounds=1) Thrifty(price=0.0) UCB2WithoutReplacement BlockUCB BatchedExp3(block=1)"),
+    *parsed(
+        "ExploreThenCommit(rounds=1) Thrifty(price=0.0) UCB2WithoutReplacement BlockUCB "
+        "BatchedExp3(block=1)"
+    ),
 ]
 
 
@@ -63,7 +77,9 @@ def test_regret_bound_on_all_small_pools(learner: Learner) -> None:
     """All 0/1 pools with two actions up to T = 4, and with three up to T = 3, and all delays: exact."""
     assert closest(learner, 2, range(1, 5)) <= 1 + ROUNDING
     assert closest(learner, 3, range(1, 4)) <= 1 + ROUNDING
-    assert any((learner.bound(2, T) or T) < T for T in range(1, 5)), "a bound of T cannot be exceeded"
+    assert any((learner.bound(2, T) or T) < T for T in range(1, 5)), (
+        "a bound of T cannot be exceeded"
+    )
 
 
 @pytest.mark.full
@@ -80,15 +96,19 @@ def exact_drift(learner: Learner, rows: tuple[tuple[float, ...], ...]) -> float:
     means = np.mean(rows, axis=0)
     orders = sorted({*itertools.permutations(rows)})  # equally likely, with or without equal rows
     traces = [play(learner, Pool(order), order="given", seed=0) for order in orders]
-    return math.fsum(float(trace.losses.sum() - means[trace.actions].sum()) for trace in traces) / len(orders)
+    return math.fsum(
+        float(trace.losses.sum() - means[trace.actions].sum()) for trace in traces
+    ) / len(orders)
 
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("learner", DRIFTING, ids=repr)
 def test_drift_of_bandit_learners_on_all_small_pools(learner: Learner) -> None:
-    """The term of their bounds that is not capped: at most (pi/4) sqrt(T) on all 0/1 pools of four rows.
+    """The term of their bounds that is not capped: at most (pi/4) sqrt(T) on all 0/1 pools of four
+    rows.
 
-    The actions depend on the rows seen, so the remaining rows differ from the pool, and the drift is positive.
+    The actions depend on the rows seen, so the remaining rows differ from the pool, and the drift
+    is positive.
     """
     pools = itertools.combinations_with_replacement(kinds(2), 4)
     drifts = [exact_drift(learner, pool) for pool in pools]
@@ -158,8 +178,12 @@ def shift(learner: Learner, losses: np.ndarray) -> list[float]:
 
 
 @pytest.mark.usefixtures("short_work")
-@pytest.mark.parametrize("learner", [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge()], ids=repr)
-@pytest.mark.parametrize("name", ["small", *(pytest.param(name, marks=pytest.mark.full) for name in POOLS)])
+@pytest.mark.parametrize(
+    "learner", [FollowTheLeader(), Hedge(), HedgeAnytime(), AdaHedge()], ids=repr
+)
+@pytest.mark.parametrize(
+    "name", ["small", *(pytest.param(name, marks=pytest.mark.full) for name in POOLS)]
+)
 def test_delay_is_shift(learner: Learner, name: str) -> None:
     """R_d = d phi_0 + sum_{n < T-d} phi_n on all T! orders, d = 0..T; phi_n >= 0 for a rate fixed in advance."""
     losses = POOLS[name] if name in POOLS else np.random.default_rng(3).random((4, 3)).round(1)
@@ -177,7 +201,9 @@ def test_delay_is_shift(learner: Learner, name: str) -> None:
 @pytest.mark.parametrize("T", [5, 6, 20, 1000])
 def test_drift_of_counts_has_at_most_ln_t(T: int) -> None:
     h = T * sum(1 / t for t in range(2, T + 1)) / (T - 1)
-    assert bounds.drift_of_counts(T, [3.0, 2.0], [1.0, 0.5]) == pytest.approx(math.sqrt(3 * h) + math.sqrt(2 * h) / 2)
+    assert bounds.drift_of_counts(T, [3.0, 2.0], [1.0, 0.5]) == pytest.approx(
+        math.sqrt(3 * h) + math.sqrt(2 * h) / 2
+    )
     assert h <= math.log(T)
     assert bounds.drift_of_counts(1, [1.0]) == 0
 
@@ -194,8 +220,17 @@ def test_drift_of_two_actions_exceeds_plain_sum(T: int) -> None:
 def test_simulation_bound_equals_plain_sum(T: int, k: int, delay: int) -> None:
     drift, leaders, others, n = 1.0, 0.0, 0.0, 1
     while n < T:
-        drift += math.sqrt(2 * math.log(k)) * min(n, T - n) * T / (T - n) * math.sqrt((T - n + 1) / (T * n)) + delay
-        leaders += min(n, 1 + math.sqrt(2 * math.log(k)) * sum(1 / math.sqrt(i) for i in range(1, n)))
+        drift += (
+            math.sqrt(2 * math.log(k))
+            * min(n, T - n)
+            * T
+            / (T - n)
+            * math.sqrt((T - n + 1) / (T * n))
+            + delay
+        )
+        leaders += min(
+            n, 1 + math.sqrt(2 * math.log(k)) * sum(1 / math.sqrt(i) for i in range(1, n))
+        )
         others, n = others + n / 8, 2 * n
     assert bounds.simulation(T, k, delay=delay) == pytest.approx(min(drift + leaders, T), rel=1e-12)
     assert drift + leaders < T or T < 2**14
@@ -204,7 +239,9 @@ def test_simulation_bound_equals_plain_sum(T: int, k: int, delay: int) -> None:
     assert drift + others < T
 
 
-@pytest.mark.parametrize(("T", "k", "price"), [(2**44, 2, 1.0), (2**44 + 12345, 3, 0.5), (2**40, 6, 0.0)])
+@pytest.mark.parametrize(
+    ("T", "k", "price"), [(2**44, 2, 1.0), (2**44 + 12345, 3, 0.5), (2**40, 6, 0.0)]
+)
 def test_paper_elimination_bound_equals_plain_sum(T: int, k: int, price: float) -> None:
     """Rounds of block i cost 4 e_{i-1}, with the radius of the paper; only at such horizons is that below T."""
     i0 = math.ceil(math.log2(k))
@@ -213,7 +250,9 @@ def test_paper_elimination_bound_equals_plain_sum(T: int, k: int, price: float) 
         regret += (min(2 ** (i + 1), T) - 2**i) * 4 * _radius(T, k, i - 1)
     assert regret < T
     switches = bounds.simulation_elimination_switches(T, k)
-    assert bounds.simulation_elimination(T, k, price) == pytest.approx(regret + price * switches, rel=1e-12)
+    assert bounds.simulation_elimination(T, k, price) == pytest.approx(
+        regret + price * switches, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(("T", "k", "rate"), [(2**12, 2, 0.5), (5000, 3, 0.9), (2**9, 2, 1.0)])
@@ -252,7 +291,11 @@ def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[
     x = np.arange(4000) / 4000
     A = 0.0
     for R in range(1, T + 1):
-        tail = sum(math.exp(s / (math.e * k)) * (n * k / R) ** s * np.exp(-2 * n * x * x) for n in G if n < R / k)
+        tail = sum(
+            math.exp(s / (math.e * k)) * (n * k / R) ** s * np.exp(-2 * n * x * x)
+            for n in G
+            if n < R / k
+        )
         later = [n for n in G if n >= R / k]
         if later:
             tail = tail + np.exp(-2 * later[0] * x * x)
@@ -260,7 +303,9 @@ def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[
     length = dict(zip(G, np.diff([*G, T]), strict=True))
     share = T / k
     B = sum(
-        (k - 1) * length[n] * min(1, math.sqrt(s * math.log(share / n) / (2 * n)) + 1 / (4 * math.sqrt(n)))
+        (k - 1)
+        * length[n]
+        * min(1, math.sqrt(s * math.log(share / n) / (2 * n)) + 1 / (4 * math.sqrt(n)))
         for n in G
         if n < share
     )
@@ -268,20 +313,27 @@ def naive_frugal(T: int, k: int, block: int, s: float, parts: int = 2) -> tuple[
     if v:
         B += T * max(sum(length[m] * v[m] for m in v if m <= n) / n for n in v)
         B += sum(
-            (k - 1) * length[n] * math.exp(-2 * n * y * y) * min(math.sqrt(math.pi / (8 * n)), 1 / (4 * n * y))
+            (k - 1)
+            * length[n]
+            * math.exp(-2 * n * y * y)
+            * min(math.sqrt(math.pi / (8 * n)), 1 / (4 * n * y))
             for n, y in v.items()
         )
     return A, B
 
 
 @pytest.mark.parametrize(
-    ("T", "k", "block", "s"), [(300, 2, 16, 1.0), (400, 5, 1, 1.0), (200, 3, 4, 2.0), (90, 40, 1, 1.0)]
+    ("T", "k", "block", "s"),
+    [(300, 2, 16, 1.0), (400, 5, 1, 1.0), (200, 3, 4, 2.0), (90, 40, 1, 1.0)],
 )
 def test_frugal_ucb_bound_equals_plain_sum(T: int, k: int, block: int, s: float) -> None:
     A, B = naive_frugal(T, k, block, s)
     assert A * 0.999 <= _best_index_excess(T, k, block, s) <= 1.04 * A + 1
     assert _other_index_deficit(T, k, block, s) == pytest.approx(B)
-    assert all(later - n == max(block, math.ceil(n / 2)) for n, later in itertools.pairwise(_frugal_counts(T, block)))
+    assert all(
+        later - n == max(block, math.ceil(n / 2))
+        for n, later in itertools.pairwise(_frugal_counts(T, block))
+    )
 
 
 @pytest.mark.parametrize(("T", "k"), [(300, 2), (200, 5), (90, 40)])
@@ -293,7 +345,9 @@ def test_thrifty_bound_equals_plain_sum(T: int, k: int) -> None:
     indices = k - 1 + _best_index_excess(T, k, 1, 0.7, 8) + B + bounds.drift(T, k)
     assert bounds.thrifty_exploration_budget(T, k) == pytest.approx(indices)
     G = [n for n in _frugal_counts(T, 1, 8) if n < T / k]
-    blocks = k * (len(G) + 1) - 1  # of all actions at a count just above those of the list that are below T/k
+    blocks = (
+        k * (len(G) + 1) - 1
+    )  # of all actions at a count just above those of the list that are below T/k
     regret = bounds.thrifty(T, k, 2.0) - bounds.thrifty(T, k, 0.0)
     assert bounds.thrifty(T, k, 0.0) == pytest.approx(min(T, 2 * indices))
     assert regret <= 2.0 * (blocks + k) + 16 * sum(1 / R for R in range(1, T + 1))
@@ -303,19 +357,27 @@ def gap_bound(T: int, gaps: list[float], scale: float, price: float) -> float:
     """Bound sum D_a E N_a for FrugalUCB with scale > 1 and these gaps (docs/theory/frugal.md, "With gaps")."""
     k, least, block = len(gaps) + 1, min(gaps), frugal_first_block(T, len(gaps) + 1, price)
     c = math.exp(scale / (math.e * k))
-    own = [(12 * scale * max(1, math.log(T * D * D / (8 * scale * k))) + 12) / D + 2 * block * D for D in gaps]
+    own = [
+        (12 * scale * max(1, math.log(T * D * D / (8 * scale * k))) + 12) / D + 2 * block * D
+        for D in gaps
+    ]
     shared = 16 * k * (1 + 2.84 * c / (scale - 1)) / least
     return sum(own) + shared + 8 * price * (1 + max(0.0, math.log(max(1e-300, 8 * price / least))))
 
 
-@pytest.mark.parametrize(("k", "gap", "price"), [(2, 0.5, 0.0), (2, 0.5, 10.0), (5, 0.5, 1.0), (3, 0.25, 1.0)])
+@pytest.mark.parametrize(
+    ("k", "gap", "price"), [(2, 0.5, 0.0), (2, 0.5, 10.0), (5, 0.5, 1.0), (3, 0.25, 1.0)]
+)
 def test_bound_with_gaps_of_frugal_ucb(k: int, gap: float, price: float) -> None:
     """The mean over eight orders of sum D_a N_a: below the bound, which is below T/2, and above a hundredth of it."""
     T, scale = 2**14, 2.0
     pool = trap_pool(T, k, gap)
     gaps = np.asarray(pool.means) - pool.means[0]
     learner = FrugalUCB(price, scale=scale)
-    paid = [float(play(learner, pool, switching_price=price, seed=seed).plays @ gaps) for seed in range(8)]
+    paid = [
+        float(play(learner, pool, switching_price=price, seed=seed).plays @ gaps)
+        for seed in range(8)
+    ]
     bound = gap_bound(T, gaps[1:].tolist(), scale, price)
     assert bound < T / 2
     assert bound / 100 < np.mean(paid) < bound
@@ -326,11 +388,15 @@ def test_constant_of_frugal_ucb() -> None:
     for scale, constant in ((1.0, 8.1), (1.5, 6.9), (2.0, 6.8)):
         for T, k, block in itertools.product((2**6, 2**10, 2**14, 2**18), (2, 10, 1000), (1, 16)):
             if k < T:
-                total = _best_index_excess(T, k, block, scale) + _other_index_deficit(T, k, block, scale)
+                total = _best_index_excess(T, k, block, scale) + _other_index_deficit(
+                    T, k, block, scale
+                )
                 assert total <= constant * math.sqrt(k * T)
 
 
-def naive_empirical(T: int, k: int, m: int, rho: float, delta: float, growth: float, rng: int) -> float:
+def naive_empirical(
+    T: int, k: int, m: int, rho: float, delta: float, growth: float, rng: int
+) -> float:
     """Theorem 4a with its sums written out; blocks as the learner has them."""
     n = [1]
     while n[-1] < T:
@@ -345,19 +411,31 @@ def naive_empirical(T: int, k: int, m: int, rho: float, delta: float, growth: fl
 
     def eta(i: int) -> float:
         fallen = sum(L[j] * ahead[j] / (T - n[j + 1]) for j in range(i))
-        return fallen + math.sqrt(log / 2 * sum(L[j] * z[j] / (T - n[j + 1]) ** 2 for j in range(i)))
+        return fallen + math.sqrt(
+            log / 2 * sum(L[j] * z[j] / (T - n[j + 1]) ** 2 for j in range(i))
+        )
 
-    safe = list(itertools.takewhile(lambda i: (T - n[i + 1]) * (rho - eta(i + 1)) >= 1, range(N - 1)))
+    safe = list(
+        itertools.takewhile(lambda i: (T - n[i + 1]) * (rho - eta(i + 1)) >= 1, range(N - 1))
+    )
     total = sum(L[i] * min(1, e[i] + ahead[i] + (e[i] + eta(i)) / (rho + e[i])) for i in safe)
-    total += 1 + sum(L[i] for i in range(N) if i not in safe) + math.sqrt(log / 2 * sum(L[i] * z[i] for i in safe))
+    total += (
+        1
+        + sum(L[i] for i in range(N) if i not in safe)
+        + math.sqrt(log / 2 * sum(L[i] * z[i] for i in safe))
+    )
     return min(T, total)
 
 
-@pytest.mark.parametrize(("T", "rho", "growth"), [(1000, 0.5, 1.2), (3000, 0.9, 1.5), (5000, 0.1, 2.0), (20, 0.5, 1.2)])
+@pytest.mark.parametrize(
+    ("T", "rho", "growth"), [(1000, 0.5, 1.2), (3000, 0.9, 1.5), (5000, 0.1, 2.0), (20, 0.5, 1.2)]
+)
 def test_empirical_lp_bound_equals_plain_sum(T: int, rho: float, growth: float) -> None:
     for sampled in (True, False):
         naive = naive_empirical(T, 4, 2, rho, 0.1, growth, int(sampled))
-        assert bounds.empirical_lp(T, 4, 2, rho, 0.1, growth, sampled=sampled) == pytest.approx(naive)
+        assert bounds.empirical_lp(T, 4, 2, rho, 0.1, growth, sampled=sampled) == pytest.approx(
+            naive
+        )
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
@@ -365,13 +443,17 @@ def test_plays_of_ucb2_fall_with_gap(alpha: float) -> None:
     plays = [bounds.ucb2_plays(gap, 5000, alpha) for gap in np.linspace(0, 1, 60)]
     assert plays == sorted(plays, reverse=True)
     assert plays[0] == 5000
-    assert _ucb2_counts(5000, alpha) == sorted({math.ceil((1 + alpha) ** r) for r in range(200)} & set(range(5000)))
+    assert _ucb2_counts(5000, alpha) == sorted(
+        {math.ceil((1 + alpha) ** r) for r in range(200)} & set(range(5000))
+    )
 
 
 def test_small_horizons_are_bounded_to_round() -> None:
     """Of T rounds only T - 1 can switch; and exploring 2 of 10 rounds for each of two actions leaves F = 6."""
     assert [bounds.elimination_switches(T, 5) for T in (1, 2, 3)] == [0, 1, 2]
-    assert bounds.explore_then_commit(10, 2, 2) == pytest.approx(2 + math.sqrt(2 * math.log(2) * (6 + 2) * (6 + 1) / 2))
+    assert bounds.explore_then_commit(10, 2, 2) == pytest.approx(
+        2 + math.sqrt(2 * math.log(2) * (6 + 2) * (6 + 1) / 2)
+    )
 
 
 def test_erm_bound_with_many_labellings() -> None:
@@ -383,7 +465,11 @@ def test_erm_bound_with_many_labellings() -> None:
 def test_paper_simulation_bound_uses_its_margin() -> None:
     """Three of its epsilons, unless another margin is given; at a horizon where it says something."""
     arguments = (2**40, 2, 1, 1.0, 0.05)
-    assert bounds.budget_simulation(*arguments) == bounds.budget_simulation(*arguments, margin=3.0) < 2**40
+    assert (
+        bounds.budget_simulation(*arguments)
+        == bounds.budget_simulation(*arguments, margin=3.0)
+        < 2**40
+    )
     assert bounds.budget_simulation(*arguments, margin=4.0) > bounds.budget_simulation(*arguments)
 
 
@@ -394,7 +480,9 @@ def test_simulation_bound_checks_conditions() -> None:
     faithful = learners.Simulation(Hedge(), learners.LemmaSchedule(5))
     assert faithful.bound(k, T, 5) == faithful.bound(k, T, 2) == expected
     assert faithful.bound(k, T, 6) is None
-    assert learners.Simulation(Hedge(), learners.LemmaSchedule(5), past="all").bound(k, T, 5) is None
+    assert (
+        learners.Simulation(Hedge(), learners.LemmaSchedule(5), past="all").bound(k, T, 5) is None
+    )
     assert learners.Simulation(Hedge(), learners.PaperSchedule(5)).bound(k, T, 5) is None
     assert learners.Simulation(learners.BirthdayTest()).bound(k, T) is None
     growing = learners.Simulation(Hedge()).bound(k, T)
@@ -408,7 +496,9 @@ def test_simulation_bound_checks_conditions() -> None:
 def test_sums_in_constant_time_equal_sums(count: int) -> None:
     roots = math.fsum(1 / math.sqrt(n) for n in range(1, count + 1))
     assert sum_of_inverse_roots(count) == pytest.approx(roots, rel=1e-13)
-    assert harmonic(count) == pytest.approx(math.fsum(1 / n for n in range(1, count + 1)), rel=1e-13)
+    assert harmonic(count) == pytest.approx(
+        math.fsum(1 / n for n in range(1, count + 1)), rel=1e-13
+    )
 
 
 def test_simulation_bound_takes_logarithmic_time() -> None:

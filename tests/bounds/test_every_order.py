@@ -32,21 +32,27 @@ class Path(NamedTuple):
     @property
     def regrets(self) -> Floats:
         """Return the regret after each round."""
-        lost: Floats = np.cumsum((self.mixes * self.rows).sum(axis=1)) - np.cumsum(self.rows, axis=0).min(axis=1)
+        lost: Floats = np.cumsum((self.mixes * self.rows).sum(axis=1)) - np.cumsum(
+            self.rows, axis=0
+        ).min(axis=1)
         return lost
 
     @property
     def rounds(self) -> Iterator[tuple[Floats, Floats, Floats, float, float]]:
         """Yield mix, row, totals before it, variance of the row under the mix, and regret after it, round by round."""
         totals = np.cumsum(self.rows, axis=0) - self.rows
-        for mix, row, total, regret in zip(self.mixes, self.rows, totals, self.regrets, strict=True):
+        for mix, row, total, regret in zip(
+            self.mixes, self.rows, totals, self.regrets, strict=True
+        ):
             yield mix, row, total, float(mix @ row**2 - (mix @ row) ** 2), float(regret)
 
 
 def against(learner: MixedLearner, k: int, T: int, tail: int) -> Path:
-    """Play against the row that only the likeliest action loses; in the last `tail` rounds action 0 alone wins.
+    """Play against the row that only the likeliest action loses; in the last `tail` rounds action 0
+    alone wins.
 
-    The first part keeps the actions together, where the gaps are largest, the second adds the cost of the last rate.
+    The first part keeps the actions together, where the gaps are largest, the second adds the cost
+    of the last rate.
     """
     state: Any = learner.init(k, T)
     mixes, rows = np.zeros((T, k)), np.zeros((T, k))
@@ -115,7 +121,9 @@ def check_full_information(learner: Any, check: Callable[..., None], share: floa
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize(("learner", "check", "share"), FULL, ids=lambda one: getattr(one, "__name__", repr(one)))
+@pytest.mark.parametrize(
+    ("learner", "check", "share"), FULL, ids=lambda one: getattr(one, "__name__", repr(one))
+)
 def test_bound_of_mixability_gaps(learner: Any, check: Callable[..., None], share: float) -> None:
     check_full_information(learner, check, share)
 
@@ -124,11 +132,18 @@ def test_flip_flop_bound_equals_its_steps() -> None:
     """c gap + 1, with the gap of the largest variance, and c by the sums of both regimes."""
     T, k = 5000, 7
     ended = sum(PHI**-i for i in range(200))
-    gap = next(x for x in np.arange(1, T, 0.001) if x**2 > T / 4 * math.log(k) + (2 / 3 * math.log(k) + 1) * x)
-    assert bounds.flip_flop(T, k) == pytest.approx((ended + 1 + PHI / ALPHA + 1) * gap + 1, abs=0.01)
+    gap = next(
+        x
+        for x in np.arange(1, T, 0.001)
+        if x**2 > T / 4 * math.log(k) + (2 / 3 * math.log(k) + 1) * x
+    )
+    assert bounds.flip_flop(T, k) == pytest.approx(
+        (ended + 1 + PHI / ALPHA + 1) * gap + 1, abs=0.01
+    )
 
 
-# Follow the regularised leader on estimated losses (docs/theory/transfer.md; docs/theory/switching.md, section 4)
+# Follow the regularised leader on estimated losses (docs/theory/transfer.md;
+# docs/theory/switching.md, section 4)
 
 
 class Draw(NamedTuple):
@@ -146,7 +161,12 @@ class Draw(NamedTuple):
 def draws(learner: Any, rows: Floats, seed: int) -> Iterator[Draw]:
     """Step through a play, draw by draw; a learner with plans draws for a block."""
     T, k = rows.shape
-    state, rng, totals, start = learner.init(k, T), new_rng(np.random.SeedSequence(seed)), np.zeros(k), 0
+    state, rng, totals, start = (
+        learner.init(k, T),
+        new_rng(np.random.SeedSequence(seed)),
+        np.zeros(k),
+        0,
+    )
     while start < T:
         with np.errstate(over="ignore"):  # the rng wraps around by design
             if isinstance(learner, MixedLearner):
@@ -155,7 +175,11 @@ def draws(learner: Any, rows: Floats, seed: int) -> Iterator[Draw]:
                 action = choice(mix, rng)
             else:
                 learner.plan(state, rng)
-                mix, action, length = state.weights.copy(), int(state.current[0]), int(state.left[0])
+                mix, action, length = (
+                    state.weights.copy(),
+                    int(state.current[0]),
+                    int(state.left[0]),
+                )
         block = rows[start : start + length]
         yield Draw(mix, totals.copy(), block.sum(axis=0))
         for row in block:
@@ -166,7 +190,9 @@ def draws(learner: Any, rows: Floats, seed: int) -> Iterator[Draw]:
 
 def exponential(totals: Floats, rate: float) -> float:
     """Return min <p, totals> + sum p ln p / rate."""
-    return float(totals.min() - math.log(float(np.exp(-rate * (totals - totals.min())).sum())) / rate)
+    return float(
+        totals.min() - math.log(float(np.exp(-rate * (totals - totals.min())).sum())) / rate
+    )
 
 
 def tsallis(totals: Floats, rate: float) -> float:
@@ -229,7 +255,8 @@ by_learner = pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: repr(pro
 def all_lose(T: int, k: int) -> Pool:
     """Return rows in which all actions lose; in the last half the last action does not.
 
-    The estimates of the first half spread as far as the bound allows, and the second half makes that cost.
+    The estimates of the first half spread as far as the bound allows, and the second half makes
+    that cost.
     """
     rows = np.ones((T, k))
     rows[T // 2 :, -1] = 0.0
@@ -255,7 +282,9 @@ def check_stability(proof: Proof) -> None:
 @cache
 def mean_regret(learner: Learner, T: int, k: int, price: float) -> float:
     """Return the mean of 40 plays on `all_lose`, with the price of switches."""
-    runs = compare(all_lose(T, k), [learner], "given", repetitions=40, switching_price=price, seed=0)
+    runs = compare(
+        all_lose(T, k), [learner], "given", repetitions=40, switching_price=price, seed=0
+    )
     return float(runs.regrets(type(learner).__name__).mean())
 
 
@@ -280,22 +309,57 @@ def test_bound_of_estimated_losses(proof: Proof) -> None:
 
 # Each fault, and the check that must fail with it.
 FAULTS = [
-    ("learners.full_information.ada_hedge:AdaHedge.observe", "state.kappa *", "3.0 * state.kappa *", FULL[0]),
+    (
+        "learners.full_information.ada_hedge:AdaHedge.observe",
+        "state.kappa *",
+        "3.0 * state.kappa *",
+        FULL[0],
+    ),
     ("bounds.full_information:ada_hedge", "(1 + 1 / kappa)", "0.9 * (1 + 1 / kappa)", FULL[0]),
     ("bounds.full_information:_mixability_gap", "horizon * log / 4", "horizon * log / 8", FULL[1]),
-    ("learners.full_information.ada_hedge:FlipFlop.observe", "else _adapted", "else 3.0 * _adapted", FULL[2]),
-    ("learners.full_information.ada_hedge:_regime_ends", "gaps[_FLIP] > PHI", "gaps[_FLIP] > 2.0 * PHI", FULL[2]),
+    (
+        "learners.full_information.ada_hedge:FlipFlop.observe",
+        "else _adapted",
+        "else 3.0 * _adapted",
+        FULL[2],
+    ),
+    (
+        "learners.full_information.ada_hedge:_regime_ends",
+        "gaps[_FLIP] > PHI",
+        "gaps[_FLIP] > 2.0 * PHI",
+        FULL[2],
+    ),
     ("learners.full_information.ada_hedge:_regime_ends", "> ALPHA *", "> 0.2 * ALPHA *", FULL[2]),
     ("bounds.full_information:flip_flop", "PHI / ALPHA + 2", "0.5", FULL[2]),
     ("learners.bandit.exp3:Exp3.init", "2 * math.log", "18 * math.log", PROOFS[0]),
     ("learners.bandit.exp3:Exp3.observe", "+= loss / probability", "+= loss", PROOFS[0]),
     ("bounds.bandit:exp3", "2 * actions * horizon", "0.8 * actions * horizon", PROOFS[0]),
     ("learners.bandit.tsallis_inf:TsallisInf.mix", "1.0 / math.sqrt", "3.0 / math.sqrt", PROOFS[1]),
-    ("bounds.bandit:tsallis_inf", "4 * math.sqrt(actions) - 2", "1.4 * math.sqrt(actions)", PROOFS[1]),
-    ("learners.switching.batched_exp3:BatchedExp3.init", "2 * math.log", "18 * math.log", PROOFS[2]),
+    (
+        "bounds.bandit:tsallis_inf",
+        "4 * math.sqrt(actions) - 2",
+        "1.4 * math.sqrt(actions)",
+        PROOFS[1],
+    ),
+    (
+        "learners.switching.batched_exp3:BatchedExp3.init",
+        "2 * math.log",
+        "18 * math.log",
+        PROOFS[2],
+    ),
     ("bounds.switching:batched_exp3", "2 * actions * count", "0.4 * actions * count", PROOFS[2]),
-    ("learners.switching.tsallis_switching:TsallisSwitching.plan", "math.sqrt(2.0", "math.sqrt(18.0", PROOFS[3]),
-    ("bounds.switching:tsallis_switching", "return capped(spread", "return 0.3 * capped(spread", PROOFS[3]),
+    (
+        "learners.switching.tsallis_switching:TsallisSwitching.plan",
+        "math.sqrt(2.0",
+        "math.sqrt(18.0",
+        PROOFS[3],
+    ),
+    (
+        "bounds.switching:tsallis_switching",
+        "return capped(spread",
+        "return 0.3 * capped(spread",
+        PROOFS[3],
+    ),
 ]
 
 
@@ -306,4 +370,6 @@ FAULTS = [
 def test_fault_is_detected(function: str, old: str, new: str, proof: Any) -> None:
     """A rate or a constant that is wrong by a factor of about three breaks a step of the proof or the bound."""
     with injected(SourceFault(function, old, new)), pytest.raises(AssertionError):
-        check_estimated_losses(proof) if isinstance(proof, Proof) else check_full_information(*proof)
+        check_estimated_losses(proof) if isinstance(proof, Proof) else check_full_information(
+            *proof
+        )

@@ -1,8 +1,10 @@
-"""OptimisticLP's theorem by enumeration: on small 0/1 pools, over all orders and all rng, each step of its proof.
+"""OptimisticLP's theorem by enumeration: on small 0/1 pools, over all orders and all rng, each step
+of its proof.
 
-The bound itself equals T for small T, so its lemmas are enumerated (docs/theory/budget_bandit.md): the probability that
-an optimistic mean is wrong after n plays of an action is at most e^-g for each action and n, also under adaptive play;
-and on every path the rate of the budget left, and the value of a plan.
+The bound itself equals T for small T, so its lemmas are enumerated (docs/theory/budget_bandit.md):
+the probability that an optimistic mean is wrong after n plays of an action is at most e^-g for each
+action and n, also under adaptive play; and on every path the rate of the budget left, and the value
+of a plan.
 """
 
 import math
@@ -37,7 +39,9 @@ class Snapshot(NamedTuple):
 class Walk:
     """All plays of a learner with this caution on a pool; what does not fit any more is left to null."""
 
-    def __init__(self, rows: tuple[Row, ...], budget: float, log: float, learner: OptimisticLP) -> None:
+    def __init__(
+        self, rows: tuple[Row, ...], budget: float, log: float, learner: OptimisticLP
+    ) -> None:
         self.rows, self.budget, self.horizon, self.learner = rows, budget, len(rows), learner
         self.kinds = tuple(sorted(set(rows)))
         self.worst = np.append(np.array(rows)[:, :, 1].max(axis=0), 0.0)
@@ -53,14 +57,19 @@ class Walk:
         """Return the state with its mix, planned if that is due, and whether it was."""
         left = self.budget - moment.spent
         assert left >= 0.0, "overspent"
-        state, fits = self.view(np.frombuffer(moment.memory).copy()), (self.worst <= left).astype(float)
+        state, fits = (
+            self.view(np.frombuffer(moment.memory).copy()),
+            (self.worst <= left).astype(float),
+        )
         planned = bool(self.learner.needs_plan(state, fits))
         if planned:
             self.learner.plan(state, np.array([left]), fits, NO_COINS)
         assert not state.played[fits == 0.0].any()
         return state, planned
 
-    def steps(self, moment: Snapshot, state: Any) -> Iterator[tuple[float, int, tuple[float, float], Snapshot]]:
+    def steps(
+        self, moment: Snapshot, state: Any
+    ) -> Iterator[tuple[float, int, tuple[float, float], Snapshot]]:
         """Yield every possible next play: probability, action, (loss, cost), and the state after it."""
         left = sum(moment.rows)
         for action in np.flatnonzero(state.played).tolist():
@@ -72,7 +81,12 @@ class Walk:
                 self.learner.observe(self.view(memory), 0, action, 1.0, loss, np.array([cost]))
                 rest = tuple(n - (i == kind) for i, n in enumerate(moment.rows))
                 probability = float(state.played[action]) * count / left
-                yield probability, action, (loss, cost), Snapshot(memory.tobytes(), rest, moment.spent + cost)
+                yield (
+                    probability,
+                    action,
+                    (loss, cost),
+                    Snapshot(memory.tobytes(), rest, moment.spent + cost),
+                )
 
 
 def broken_promises(walk: Walk, low: Any, log: float) -> float:
@@ -107,7 +121,9 @@ CHEAP: list[Row] = [((0.0, 0.2), (1.0, 0.1)), ((1.0, 0.2), (0.0, 0.1)), ((0.0, 0
 CALM: Row = ((0.0, 0.1),)
 
 
-def worst(kinds: list[Row], rows: int, low: Any = lower_confidence_bounds, logs: tuple[float, ...] = LOGS) -> float:
+def worst(
+    kinds: list[Row], rows: int, low: Any = lower_confidence_bounds, logs: tuple[float, ...] = LOGS
+) -> float:
     """Return the largest e^g P(broken) over all pools of these kinds of rows."""
     found = 0.0
     for pool in small_pools(kinds, rows):
@@ -135,7 +151,10 @@ def test_half_radius_fails() -> None:
 @pytest.mark.parametrize(("kinds", "rows"), [(ONE, 6), (TWO, 6), (ONE, 7)])
 def test_adaptive_play_on_larger_pools(kinds: list[Row], rows: int) -> None:
     found = worst(kinds, rows)
-    print(f"{len(kinds)} kinds of rows, {rows} rows: largest e^g P = {found:.4f}, half of the radius", end=" ")
+    print(
+        f"{len(kinds)} kinds of rows, {rows} rows: largest e^g P = {found:.4f}, half of the radius",
+        end=" ",
+    )
     print(f"{worst(kinds, rows, half):.4f}")
     assert found <= 1.0 + 1e-12
 
@@ -157,21 +176,31 @@ class Miser(OptimisticLP):
 
 def paths(walk: Walk, moment: Snapshot, history: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield every path: for each round the rate and promises of its last plan, the mix, and the play."""
-    if sum(moment.rows) == 0 or walk.budget - moment.spent < walk.worst.max():  # from here on plays may be refused
+    if (
+        sum(moment.rows) == 0 or walk.budget - moment.spent < walk.worst.max()
+    ):  # from here on plays may be refused
         yield history
         return
     state, planned = walk.mix(moment)
     rest = sum(moment.rows)
     rate = (walk.budget - moment.spent) / rest if planned else history[-1][0]
-    lows = lower_confidence_bounds(state.costs[:, 0], state.seen, state.log) if planned else history[-1][1]
+    lows = (
+        lower_confidence_bounds(state.costs[:, 0], state.seen, state.log)
+        if planned
+        else history[-1][1]
+    )
     lows = np.where(np.arange(lows.size) == walk.null, 0.0, lows)
     ups = (
-        np.minimum(state.ceilings, 1.0 - lower_confidence_bounds(state.means, state.seen, state.log))
+        np.minimum(
+            state.ceilings, 1.0 - lower_confidence_bounds(state.means, state.seen, state.log)
+        )
         if planned
         else history[-1][2]
     )
     for _, action, pair, after in walk.steps(moment, state):
-        yield from paths(walk, after, (*history, (rate, lows, ups, state.played.copy(), action, pair)))
+        yield from paths(
+            walk, after, (*history, (rate, lows, ups, state.played.copy(), action, pair))
+        )
 
 
 def faults(rows: tuple[Row, ...], learner: OptimisticLP, budget: float) -> tuple[int, int, int]:
@@ -181,7 +210,10 @@ def faults(rows: tuple[Row, ...], learner: OptimisticLP, budget: float) -> tuple
     table = np.array(rows)
     pool = Pool(table[:, :, 0], costs=table[:, :, 1])
     best = optimum(pool, Budget(budget, null="add")).value
-    rewards, costs = np.append(1.0 - table[:, :, 0].mean(0), 0.0), np.append(table[:, :, 1].mean(0), 0.0)
+    rewards, costs = (
+        np.append(1.0 - table[:, :, 0].mean(0), 0.0),
+        np.append(table[:, :, 1].mean(0), 0.0),
+    )
     count = fallen = poor = 0
     for path in paths(walk, walk.start):
         count += 1

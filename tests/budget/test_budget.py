@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from tombola import play
 from tombola.budget.budget import _AMOUNT_BITS, Budget, BudgetRun, ticks_per_unit
-from tombola.budget.optimum import _best_mix_many_resources, _pivot, best_mix, best_mix_one_resource, optimum
+from tombola.budget.optimum import (
+    _best_mix_many_resources,
+    _pivot,
+    best_mix,
+    best_mix_one_resource,
+    optimum,
+)
 from tombola.budget.tracker import (
     CLOSED,
     STOPPED,
@@ -27,7 +33,11 @@ from tombola.feedback.budgeted import _make_decide
 from tombola.learners import EmpiricalLP
 from tombola.pool import Pool
 
-AMOUNTS = st.floats(0, 1e300, allow_subnormal=False) | st.integers(0, 10**6).map(float) | st.sampled_from([5e-324, 0.1])
+AMOUNTS = (
+    st.floats(0, 1e300, allow_subnormal=False)
+    | st.integers(0, 10**6).map(float)
+    | st.sampled_from([5e-324, 0.1])
+)
 
 
 @given(AMOUNTS, st.floats(0, 1e300))
@@ -47,9 +57,11 @@ def test_ticks_round_costs_up_and_amounts_down(amount: float, cost: float) -> No
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1))
 def test_mix_cost_covers_exact_sum(k: int, seed: int) -> None:
-    """In exact fractions: free is free, one whole action costs what it costs, and a mix at most its slack more.
+    """In exact fractions: free is free, one whole action costs what it costs, and a mix at most its
+    slack more.
 
-    A whole action with dust of another is a mix, though the sum of their costs is rounded to that of the first.
+    A whole action with dust of another is a mix, though the sum of their costs is rounded to that
+    of the first.
     """
     generator = np.random.default_rng(seed)
     costs = generator.random((k, 1)) * 10.0 ** generator.integers(-320, 300)
@@ -61,17 +73,30 @@ def test_mix_cost_covers_exact_sum(k: int, seed: int) -> None:
     mix = np.where(generator.random(k) < 0.5, generator.dirichlet(np.full(k, 0.1)), 0.0)
     free_dust, dust = np.where(costs[:, 0] == 0.0, mix, whole), np.where(whole == 0.0, 1e-17, whole)
     slack = Fraction(3 * tracker.slack)
-    for played, more in ((whole, 0), (free_dust, 0), (dust, slack), (mix, slack), (np.full(k, 1 / k), slack)):
-        products = [Fraction(p) * Fraction(c) for p, c in zip(played.tolist(), costs[:, 0].tolist(), strict=True)]
+    for played, more in (
+        (whole, 0),
+        (free_dust, 0),
+        (dust, slack),
+        (mix, slack),
+        (np.full(k, 1 / k), slack),
+    ):
+        products = [
+            Fraction(p) * Fraction(c)
+            for p, c in zip(played.tolist(), costs[:, 0].tolist(), strict=True)
+        ]
         exact = sum(products) * unit
         most = exact * (1 + more) + (k * Fraction(5e-324) * unit if more else 0)
         assert math.ceil(exact) <= _cost_in_ticks(tracker, played, costs, 0) <= math.ceil(most)
-    assert _cost_in_ticks(tracker, np.full(k, 1e-200), np.full((k, 1), 1e-200), 0) >= 1.0, "products that underflow"
+    assert _cost_in_ticks(tracker, np.full(k, 1e-200), np.full((k, 1), 1e-200), 0) >= 1.0, (
+        "products that underflow"
+    )
 
 
 def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, list[bool]]:
     """Return whether it is closed, and has stopped for good, and which actions fit, in whole numbers."""
-    amounts, spent, reserved, worst = ((array / unit).tolist() for array in (*tracker[:3], tracker.worst))
+    amounts, spent, reserved, worst = (
+        (array / unit).tolist() for array in (*tracker[:3], tracker.worst)
+    )
     room = [a - s - r for a, s, r in zip(amounts, spent, reserved, strict=True)]
     most = [max(column) for column in zip(*worst, strict=True)]
     closed = any(r < top for r, top in zip(room, most, strict=True))
@@ -79,21 +104,33 @@ def naively_looked(tracker: BudgetTracker, unit: float) -> tuple[bool, bool, lis
     if tracker.strict:
         return closed, stopped, [True] * len(worst)
     if tracker.fluid:
-        return False, False, [all(w == 0 or r > 0 for w, r in zip(row, room, strict=True)) for row in worst]
+        return (
+            False,
+            False,
+            [all(w == 0 or r > 0 for w, r in zip(row, room, strict=True)) for row in worst],
+        )
     return False, False, [all(w <= r for w, r in zip(row, room, strict=True)) for row in worst]
 
 
 @settings(deadline=None)
-@given(st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from(["strict", "fits"]), st.booleans())
+@given(
+    st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from(["strict", "fits"]), st.booleans()
+)
 def test_look_into_tracker_is_naive_one(m: int, seed: int, stop: Any, mixed: bool) -> None:
     """Small whole numbers, so that ties are common; more and more is spent, and reservations come and go."""
     generator = np.random.default_rng(seed)
-    limits = Budget([8.0] * m, worst=generator.integers(0, 5, (3, m)).astype(float), null="add").resolve(3, m)
+    limits = Budget(
+        [8.0] * m, worst=generator.integers(0, 5, (3, m)).astype(float), null="add"
+    ).resolve(3, m)
     tracker, _ = new_tracker(BudgetRun(limits, stop, mixed=mixed), 9)
     unit = float(tracker.unit_ticks[0])
     for _ in range(5):
         update_affordable(tracker)
-        now = bool(tracker.flags[CLOSED]), bool(tracker.flags[STOPPED]), [one == 1.0 for one in tracker.fits]
+        now = (
+            bool(tracker.flags[CLOSED]),
+            bool(tracker.flags[STOPPED]),
+            [one == 1.0 for one in tracker.fits],
+        )
         assert now == naively_looked(tracker, unit)
         assert set(tracker.fits.tolist()) <= {0.0, 1.0}
         tracker.spent[:] += (
@@ -101,7 +138,9 @@ def test_look_into_tracker_is_naive_one(m: int, seed: int, stop: Any, mixed: boo
             * np.floor(generator.random(m) * ((tracker.amounts - tracker.spent) / unit + 1))
             * generator.integers(0, 2, m)
         )
-        tracker.reserved[:] = unit * np.floor(generator.random(m) * ((tracker.amounts - tracker.spent) / unit + 1))
+        tracker.reserved[:] = unit * np.floor(
+            generator.random(m) * ((tracker.amounts - tracker.spent) / unit + 1)
+        )
 
 
 def test_learner_is_not_asked_after_strict_stop() -> None:
@@ -136,10 +175,15 @@ def test_resources_share_the_common_scale() -> None:
     costs = generator.random((50, 3, 2))
     costs[:, 0] = 0
     rewards = generator.random((50, 3))
-    unit = play(EmpiricalLP(), Pool.from_rewards(rewards, costs=costs), budget=Budget([10.0, 8.0]), seed=3)
+    unit = play(
+        EmpiricalLP(), Pool.from_rewards(rewards, costs=costs), budget=Budget([10.0, 8.0]), seed=3
+    )
     far = costs * np.array([2.0**40, 2.0**-60])
     moved = play(
-        EmpiricalLP(), Pool.from_rewards(rewards, costs=far), budget=Budget([10 * 2.0**40, 8 * 2.0**-60]), seed=3
+        EmpiricalLP(),
+        Pool.from_rewards(rewards, costs=far),
+        budget=Budget([10 * 2.0**40, 8 * 2.0**-60]),
+        seed=3,
     )
     assert moved.actions.tolist() == unit.actions.tolist()
     assert moved.regret == pytest.approx(unit.regret)
@@ -155,14 +199,21 @@ def test_pivots_from_similar_basis_are_optimal() -> None:
     generator, reached = np.random.default_rng(0), 0
     for number in range(100):
         k, m = int(generator.integers(2, 14)), int(generator.integers(2, 5))
-        rewards, costs, rates = generator.random(k), generator.random((k, m)), generator.random(m) * 0.5 + 0.05
+        rewards, costs, rates = (
+            generator.random(k),
+            generator.random((k, m)),
+            generator.random(m) * 0.5 + 0.05,
+        )
         if number % 2:
             rewards, costs = np.round(rewards * 4) / 4, np.round(costs * 4) / 4
         costs[0] = 0.0
         _, basis = _best_mix_many_resources(rewards, costs, rates, None)
         for _ in range(4):
             rewards = np.clip(rewards + 0.05 * generator.normal(size=k), 0, 1)
-            costs, rates = costs * generator.uniform(0.9, 1.1, (k, m)), rates * generator.uniform(0.96, 1.04, m)
+            costs, rates = (
+                costs * generator.uniform(0.9, 1.1, (k, m)),
+                rates * generator.uniform(0.96, 1.04, m),
+            )
             afresh, other = _best_mix_many_resources(rewards, costs, rates, None)
             warm, _ = best_mix(rewards, costs, rates, basis)
             assert rewards @ warm == pytest.approx(rewards @ afresh, abs=1e-7)
@@ -179,8 +230,13 @@ def test_pivots_from_similar_basis_are_optimal() -> None:
 
 
 def test_smallest_amount_and_listed_null_action_are_accepted() -> None:
-    assert Budget(float(np.finfo(float).tiny)).per_resource.size == Budget(0.0).per_resource.size == 1
-    assert Budget(10.0, worst=1.0, null=0, prices=[None, 0.5]).resolve(2, 1).worst.tolist() == [[0.0], [0.5]]
+    assert (
+        Budget(float(np.finfo(float).tiny)).per_resource.size == Budget(0.0).per_resource.size == 1
+    )
+    assert Budget(10.0, worst=1.0, null=0, prices=[None, 0.5]).resolve(2, 1).worst.tolist() == [
+        [0.0],
+        [0.5],
+    ]
 
 
 def test_optimum_of_pool_with_added_null_action() -> None:
@@ -245,9 +301,13 @@ def test_budget_of_nothing_spends_nothing(stop: Any, mixed: bool) -> None:
     trace = play(EmpiricalLP(), pool, budget=Budget([0.0, 10.0]), stop=stop, mixed=mixed, seed=0)
     assert trace.balance.spent[0] == 0
     assert trace.plays[2] == 0
-    assert (trace.plays[1] > 0) == (stop == "fits"), "action 1 costs nothing of what there is nothing of"
+    assert (trace.plays[1] > 0) == (stop == "fits"), (
+        "action 1 costs nothing of what there is nothing of"
+    )
     assert not any(trace.overspent)
-    assert play(EmpiricalLP(), GOOD, budget=Budget(0.0), stop=stop, mixed=mixed, seed=0).plays.tolist() == [3.0, 0.0]
+    assert play(
+        EmpiricalLP(), GOOD, budget=Budget(0.0), stop=stop, mixed=mixed, seed=0
+    ).plays.tolist() == [3.0, 0.0]
 
 
 def test_strict_stops_and_fits_continues() -> None:

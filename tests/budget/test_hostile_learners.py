@@ -63,7 +63,9 @@ def test_no_hostile_learner_overspends(route: Any, numbers: range, plain: bool) 
 
 def test_hostile_questions_cover_all_routes() -> None:
     asked = [route_of(group) for group in range(1_000)]
-    assert {*ROUTES, (played_plainly, Grasping), (filed, Hostile), (filed, HostileBandit)} == set(asked)
+    assert {*ROUTES, (played_plainly, Grasping), (filed, Hostile), (filed, HostileBandit)} == set(
+        asked
+    )
     assert min(asked.count(route) for route in ROUTES) > 200
 
 
@@ -73,7 +75,16 @@ def test_stage_plays_what_play_plays() -> None:
         stage = Stage(question_of(group))
         pool, budget, stop, delay, mixed = stage.question
         for mood in (6, 12, 9, 13):
-            trace = play(Hostile(mood), pool, "given", delay, budget=budget, stop=stop, mixed=mixed, seed=group)
+            trace = play(
+                Hostile(mood),
+                pool,
+                "given",
+                delay,
+                budget=budget,
+                stop=stop,
+                mixed=mixed,
+                seed=group,
+            )
             _, actions, costs = stage.play(mood, RngStreams(group).learner(Hostile(mood)))
             assert actions.tolist() == trace.actions.tolist()
             assert costs.tobytes() == trace.costs.tobytes()
@@ -123,14 +134,18 @@ def forgetting(
     return found
 
 
-def generous(tracker_: tracker.BudgetTracker, played: Floats, reserved: Floats, costs: Floats) -> None:
+def generous(
+    tracker_: tracker.BudgetTracker, played: Floats, reserved: Floats, costs: Floats
+) -> None:
     """Give back twice what was reserved."""
     tracker.charge(tracker_, played, reserved, costs)
     for j in range(reserved.size):
         tracker_.reserved[j] -= reserved[j]
 
 
-def careless(tracker_: tracker.BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
+def careless(
+    tracker_: tracker.BudgetTracker, played: Floats, costs: Floats, resource: int
+) -> float:
     """Cover what a play costs as it was rounded."""
     total = 0.0
     for action in range(played.size):
@@ -148,7 +163,9 @@ def showing(self: budgeted.BudgetedFeedback, observe: Any) -> Any:
     return tell
 
 
-def blind(workspace: budgeted._Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+def blind(
+    workspace: budgeted._Workspace, prices: Floats, action: int, loss: float, costs: Floats
+) -> bool:
     """Take in any cost."""
     unpack_action(workspace, prices, action, loss, costs)
     return True
@@ -156,15 +173,51 @@ def blind(workspace: budgeted._Workspace, prices: Floats, action: int, loss: flo
 
 unpack_action = budgeted._unpack_action
 FAULTS: dict[str, tuple[Any, str, Any, Any, range]] = {
-    "no last look, in play": (budgeted, "draw_and_reserve", trusting, (played, Hostile), range(150)),
-    "no last look, live": (budgeted, "draw_and_reserve", trusting, (lived, HostileBandit), range(150)),
-    "nothing reserved, in play": (budgeted, "draw_and_reserve", forgetting, (played, HostileBandit), range(300)),
-    "nothing reserved, live": (budgeted, "draw_and_reserve", forgetting, (lived, Hostile), range(150)),
+    "no last look, in play": (
+        budgeted,
+        "draw_and_reserve",
+        trusting,
+        (played, Hostile),
+        range(150),
+    ),
+    "no last look, live": (
+        budgeted,
+        "draw_and_reserve",
+        trusting,
+        (lived, HostileBandit),
+        range(150),
+    ),
+    "nothing reserved, in play": (
+        budgeted,
+        "draw_and_reserve",
+        forgetting,
+        (played, HostileBandit),
+        range(300),
+    ),
+    "nothing reserved, live": (
+        budgeted,
+        "draw_and_reserve",
+        forgetting,
+        (lived, Hostile),
+        range(150),
+    ),
     "given back twice, in play": (budgeted, "charge", generous, (played, Hostile), range(300)),
     "given back twice, live": (budgeted, "charge", generous, (lived, HostileBandit), range(150)),
     "no slack": (tracker, "_cost_in_ticks", careless, (played, Hostile), range(1_500)),
-    "the play itself is shown": (budgeted.BudgetedFeedback, "make_observe", showing, (played, Grasping), range(300)),
-    "answered is not written down": (budgeted, "mark_answered", lambda pages, row: None, (lived, Hostile), range(150)),
+    "the play itself is shown": (
+        budgeted.BudgetedFeedback,
+        "make_observe",
+        showing,
+        (played, Grasping),
+        range(300),
+    ),
+    "answered is not written down": (
+        budgeted,
+        "mark_answered",
+        lambda pages, row: None,
+        (lived, Hostile),
+        range(150),
+    ),
     "any cost is taken": (budgeted, "_unpack_action", blind, (lived, Hostile), range(150)),
 }
 
@@ -186,12 +239,17 @@ def test_tracker_writable_by_learners_is_detected(monkeypatch: pytest.MonkeyPatc
     def halts(needs_plan: Any) -> Any:
         def look_and_ask(state: Any, workspace: budgeted._Workspace) -> bool:
             tracker.update_affordable(workspace.tracker)
-            return bool(workspace.tracker.flags[tracker.STOPPED] == 0.0 and needs_plan(state, workspace.tracker.fits))
+            return bool(
+                workspace.tracker.flags[tracker.STOPPED] == 0.0
+                and needs_plan(state, workspace.tracker.fits)
+            )
 
         return look_and_ask
 
     monkeypatch.setattr(budgeted, "_make_pauses", halts)
-    assert sum(played_plainly(group, Hostile, [8], Path()) for group in range(20)) == 0, "the last look holds alone"
+    assert sum(played_plainly(group, Hostile, [8], Path()) for group in range(20)) == 0, (
+        "the last look holds alone"
+    )
     monkeypatch.setattr(budgeted, "draw_and_reserve", trusting)
     assert sum(played_plainly(group, Hostile, [6], Path()) for group in range(30)) > 0
 
@@ -199,7 +257,9 @@ def test_tracker_writable_by_learners_is_detected(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("mood", range(MOODS))
 def test_session_never_overspends(mood: int) -> None:
     """300 rounds that cost 1 each, and an amount of 10; a learner that falls over is told again, and charged once."""
-    session = Session(Hostile(mood), 2, 300, budget=Budget(10.0, worst=[1.0, 1.0], null="add"), seed=mood)
+    session = Session(
+        Hostile(mood), 2, 300, budget=Budget(10.0, worst=[1.0, 1.0], null="add"), seed=mood
+    )
     spent = 0
     for _ in range(300):
         ticket = session.act()
@@ -228,10 +288,17 @@ def test_least_amount_has_common_scale(learner: Any) -> None:
 @pytest.mark.parametrize(
     ("mix", "is_one"),
     [
-        ([0.5, 0.5], True), ([1.0, 0.0], True), ([1.0, 1e-9], True), ([0.0, 0.0], False), ([0.5, 0.4], False),
-        ([1.1, -0.1], False), ([math.nan, 1.0], False), ([math.inf, 0.0], False), ([0.6, 0.6], False),
+        ([0.5, 0.5], True),
+        ([1.0, 0.0], True),
+        ([1.0, 1e-9], True),
+        ([0.0, 0.0], False),
+        ([0.5, 0.4], False),
+        ([1.1, -0.1], False),
+        ([math.nan, 1.0], False),
+        ([math.inf, 0.0], False),
+        ([0.6, 0.6], False),
     ],
-)  # fmt: skip
+)
 def test_what_mix_is(mix: list[float], is_one: bool) -> None:
     assert tracker._is_distribution(np.array(mix)) == is_one
 
@@ -240,7 +307,9 @@ def test_what_mix_is(mix: list[float], is_one: bool) -> None:
 def test_session_file_reserves_every_ticket(tmp_path: Path) -> None:
     """A learner that is due, then is not, then is again, was once handed the first action past the tracker."""
     budget, rows = Budget(3.0, worst=1.0, null="add"), map(str, range(30))
-    with SessionFile.start(tmp_path / "a.run", rows, ["a", "b"], HostileBandit(FICKLE), budget=budget, seed=1) as run:
+    with SessionFile.start(
+        tmp_path / "a.run", rows, ["a", "b"], HostileBandit(FICKLE), budget=budget, seed=1
+    ) as run:
         tasks = [task for _ in range(30) for task in run.next() if task.action != "null"]
         assert sum(run.record(task.round, loss=0.5, cost=1.0) for task in tasks) == 3
         assert run.status().balance == Balance((3.0,), (3.0,), (0.0,))
@@ -252,7 +321,9 @@ def test_session_file_reserves_every_ticket(tmp_path: Path) -> None:
 def test_learner_sees_copies_only(delay: Any, mixed: bool) -> None:
     """In plain Python it can keep the play of an earlier round, and once wiped out a later one in its place."""
     pool = Pool(np.zeros((60, 2)), costs=np.ones((60, 2)))
-    trace = play(Grasping(9), pool, "given", delay, budget=Budget(5.0, null="add"), mixed=mixed, seed=0)
+    trace = play(
+        Grasping(9), pool, "given", delay, budget=Budget(5.0, null="add"), mixed=mixed, seed=0
+    )
     assert trace.plays.tolist()[2] == 55.0
     assert trace.balance == Balance((5.0,), (5.0,), (0.0,))
 
@@ -285,8 +356,14 @@ def test_session_copies_its_budget() -> None:
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("huge", [10**400, -(10**400), "1e999", "1 dollar"])
-def test_numbers_beyond_floats_are_rejected(huge: Any, one_sentence: Callable[[object], str]) -> None:
-    for wrong in ({"amounts": huge}, {"amounts": 1.0, "worst": huge}, {"amounts": 1.0, "prices": [huge]}):
+def test_numbers_beyond_floats_are_rejected(
+    huge: Any, one_sentence: Callable[[object], str]
+) -> None:
+    for wrong in (
+        {"amounts": huge},
+        {"amounts": 1.0, "worst": huge},
+        {"amounts": 1.0, "prices": [huge]},
+    ):
         with pytest.raises(ParameterError) as refused:
             Budget(**wrong)
         one_sentence(refused.value)

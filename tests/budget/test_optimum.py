@@ -5,7 +5,13 @@ import pytest
 
 from naive.optimum import exact, fractions, program
 from tombola.budget import Budget, optimum
-from tombola.budget.optimum import _best_mix_many_resources, best_mix, dual_prices, frontier, mean_costs
+from tombola.budget.optimum import (
+    _best_mix_many_resources,
+    best_mix,
+    dual_prices,
+    frontier,
+    mean_costs,
+)
 from tombola.pool import Pool
 
 
@@ -24,13 +30,19 @@ def test_mix_and_prices_equal_exact_solver(part: int) -> None:
             assert rewards @ mix == pytest.approx(float(value), abs=tolerance)
             assert (costs.T @ mix <= rates + tolerance).all()
         prices, m = dual_prices(rewards, costs, rates), rates.size
-        assert rates @ prices + (rewards - costs @ prices).max() == pytest.approx(float(value), abs=1e-9)
+        assert rates @ prices + (rewards - costs @ prices).max() == pytest.approx(
+            float(value), abs=1e-9
+        )
         for j in range(m):
             assert float(extremes[j]) - 1e-9 <= prices[j] <= float(extremes[m + j]) + 1e-9
 
 
 def test_halved_price_would_be_detected() -> None:
-    rewards, costs, rates = np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])
+    rewards, costs, rates = (
+        np.array([0.0, 0.4, 0.9]),
+        np.array([[0.0], [0.2], [0.9]]),
+        np.array([0.5]),
+    )
     half = dual_prices(rewards, costs, rates) / 2
     value = rewards @ best_mix(rewards, costs, rates)[0]
     assert rates @ half + (rewards - costs @ half).max() > value + 0.05
@@ -44,5 +56,7 @@ def test_frontier_is_curve_of_best_mixes() -> None:
         for at in np.linspace(cost[0], cost[-1], 7):
             best = optimum(pool, Budget(float(at) * pool.rows, null="add"))
             mixed, _ = best_mix(1 - pool.means, mean_costs(pool), np.array([at]))
-            assert float(np.interp(at, cost, loss)) == pytest.approx(float(1 - (1 - pool.means) @ mixed), abs=1e-9)
+            assert float(np.interp(at, cost, loss)) == pytest.approx(
+                float(1 - (1 - pool.means) @ mixed), abs=1e-9
+            )
             assert 1 - best.value <= float(np.interp(at, cost, loss)) + 1e-9

@@ -45,7 +45,11 @@ def test_cheapest_mix_equals_exact_solver(part: int) -> None:
     for number in range(100):
         losses, costs, rates, target = program(np.random.default_rng([7, part, number]))
         limited = [fractions(row) for row in np.column_stack([losses, costs])]
-        found = exact([-cost for cost in fractions(costs[:, 0])], limited, [Fraction(target), *fractions(rates)])
+        found = exact(
+            [-cost for cost in fractions(costs[:, 0])],
+            limited,
+            [Fraction(target), *fractions(rates)],
+        )
         (rewards, rows, limits), unit = target_as_budget(losses, costs, rates, target)
         if found is None:
             with pytest.raises(UnreachableError):
@@ -64,7 +68,11 @@ def test_cheapest_mix_equals_exact_solver(part: int) -> None:
 
 
 def test_solver_that_forgets_target_is_detected() -> None:
-    losses, costs, rates = np.array([1.0, 0.5, 0.0]), np.array([[0.0], [1.0], [4.0]]), np.array([9.0])
+    losses, costs, rates = (
+        np.array([1.0, 0.5, 0.0]),
+        np.array([[0.0], [1.0], [4.0]]),
+        np.array([9.0]),
+    )
     (rewards, rows, _), _ = target_as_budget(losses, costs, rates, 0.25)
     assert losses @ best_mix(rewards, rows, np.ones(1))[0] > 0.5
 
@@ -89,7 +97,9 @@ def test_learner_agrees_with_its_twin(target: float, mixed: bool, delay: int) ->
     for T, k in ((1, 1), (1, 3), (2, 2), (23, 3), (64, 4)):
         for share in (0.0, 0.2, 1.0):
             pool = pool_with_costs(T, k, 1, 1)
-            check_budget_twin(case, pool, share, mixed=mixed, stop="fits", delay=delay, target=target)
+            check_budget_twin(
+                case, pool, share, mixed=mixed, stop="fits", delay=delay, target=target
+            )
 
 
 def models(rows: int = 2000) -> Pool:
@@ -99,12 +109,16 @@ def models(rows: int = 2000) -> Pool:
 @pytest.mark.full
 @pytest.mark.parametrize("learner", [EmpiricalLP(), ThriftyLP()])
 def test_learners_reach_target_near_its_cost(learner: Any) -> None:
-    """Twelve fixed orders: the mean loss is within .01 of the target, and no more is spent than 1.6 times the least.
+    """Twelve fixed orders: the mean loss is within .01 of the target, and no more is spent than 1.6
+    times the least.
 
-    Measured: .001 and 1.3 at most. Without a cap nothing is refused, so null is played by choice alone.
+    Measured: .001 and 1.3 at most. Without a cap nothing is refused, so null is played by choice
+        alone.
     """
     pool, budget = models(), Budget(target=0.25, null="add")
-    runs = compare(pool, {"it": learner, "careless": Careless()}, budget=budget, repetitions=12, seed=3)
+    runs = compare(
+        pool, {"it": learner, "careless": Careless()}, budget=budget, repetitions=12, seed=3
+    )
     aim = target_regret(pool, budget)
     assert aim is not None
     assert runs.target_regrets == {2000: aim}
@@ -131,7 +145,9 @@ def test_missing_target_never_pays() -> None:
     generator = np.random.default_rng(0)
     for mix in [*np.eye(4), *generator.dirichlet(np.ones(4), 200)]:
         loss = float(pool.means @ mix)
-        regret = aim.regret(np.array([200]), np.array([200 * loss]), np.array([200 * float(costs @ mix)]))[0]
+        regret = aim.regret(
+            np.array([200]), np.array([200 * loss]), np.array([200 * float(costs @ mix)])
+        )[0]
         assert regret >= -1e-9
         assert regret > 0 or loss <= 0.3 + 1e-9
     assert target_regret(pool, Budget(5.0, null="add")) is None
@@ -158,10 +174,14 @@ def test_cap_beside_target_is_never_exceeded() -> None:
         ]
         pool = Pool(generator.integers(0, 3, (T, k)) / 2, costs=costs[number % 3])
         amount = float(costs[number % 3].sum() * generator.choice([0, 0.05, 0.3, 1.0]) / k)
-        budget = Budget(amount, null="add", target=float(generator.choice([0.0, 0.5, generator.random()])))
+        budget = Budget(
+            amount, null="add", target=float(generator.choice([0.0, 0.5, generator.random()]))
+        )
         for learner, mixed in ((EmpiricalLP(), False), (EmpiricalLP(), True), (ThriftyLP(), False)):
             delay = int(generator.choice([0, 1, 50]))
-            assert not any(play(learner, pool, delay=delay, budget=budget, mixed=mixed, seed=number).overspent)
+            assert not any(
+                play(learner, pool, delay=delay, budget=budget, mixed=mixed, seed=number).overspent
+            )
 
 
 @pytest.mark.usefixtures("plainly")
@@ -184,7 +204,15 @@ def test_session_aims_and_is_saved_with_its_target(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plainly")
 def test_session_start_takes_target(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("\n".join(map(str, range(40))))
-    begin = partial(start, tmp_path / "ids.txt", "small,large", tmp_path / "my.run", losses=True, seed=1, target=0.25)
+    begin = partial(
+        start,
+        tmp_path / "ids.txt",
+        "small,large",
+        tmp_path / "my.run",
+        losses=True,
+        seed=1,
+        target=0.25,
+    )
     with pytest.raises(ParameterError, match="--target: expected a budget with it"):
         begin()
     begin(budget=[90.0], worst=["small=1,large=4"])
@@ -205,8 +233,12 @@ def test_session_start_takes_target(tmp_path: Path) -> None:
         lambda: play(DualDescent(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: play(OptimisticLP(), models(50), budget=Budget(target=0.5, null="add"), seed=0),
         lambda: random_order(EmpiricalLP(), models(3), budget=Budget(target=0.5, null="add")),
-        lambda: CompareRequest(Conditions(), learners=("OptimisticLP",), target=0.5).learners_by_name,
-        lambda: run_comparison(Table(Pool([[0.0, 1.0]]), None, []), CompareRequest(Conditions(), target=0.5)),
+        lambda: (
+            CompareRequest(Conditions(), learners=("OptimisticLP",), target=0.5).learners_by_name
+        ),
+        lambda: run_comparison(
+            Table(Pool([[0.0, 1.0]]), None, []), CompareRequest(Conditions(), target=0.5)
+        ),
     ],
 )
 def test_invalid_targets_are_rejected(wrong: Any, one_sentence: Any) -> None:
@@ -230,14 +262,23 @@ def test_what_tenth_more_saves_is_what_it_saves(seed: int) -> None:
     """Whole numbers make corners, where one more buys less than one less loses: there the price of less was told."""
     rng = np.random.default_rng(seed)
     rows, k, m = (int(rng.integers(1, most)) for most in (7, 5, 3))
-    losses, costs = rng.integers(0, 5, (rows, k)) / 4, rng.integers(0, 4, (rows, k, m)).astype(float)
-    amounts = costs.sum(axis=0)[rng.integers(0, k)] if seed % 2 else rng.integers(0, 4 * rows, m).astype(float)
+    losses, costs = (
+        rng.integers(0, 5, (rows, k)) / 4,
+        rng.integers(0, 4, (rows, k, m)).astype(float),
+    )
+    amounts = (
+        costs.sum(axis=0)[rng.integers(0, k)]
+        if seed % 2
+        else rng.integers(0, 4 * rows, m).astype(float)
+    )
     words = price_of(Pool(losses, costs=costs), Budget(amounts.tolist(), null="add"))
     for j in range(m):
         more = amounts.copy()
         more[j] *= 1.1
         saved = least(losses, costs, amounts) - least(losses, costs, more)
-        sentence = f"({format_number(amounts[j] / 10)}) brings {format_number(saved)} less total loss"
+        sentence = (
+            f"({format_number(amounts[j] / 10)}) brings {format_number(saved)} less total loss"
+        )
         assert (sentence in words) == (saved > 1e-9), (words, sentence)
     enough = least(losses, costs, amounts) < losses.sum(axis=0).min() + 1e-9
     assert ("affordable on every row" in words) == enough, words

@@ -29,8 +29,12 @@ def overspent_by_rounding(slack: float | None) -> int:
         tracker, _ = new_tracker(BudgetRun(limits, mixed=True), 100)
         tracker = tracker if slack is None else tracker._replace(slack=slack)
         mix = rng.dirichlet(np.ones(k))
-        exact = sum(Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True))
-        found += Fraction(_cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(float(tracker.unit_ticks[0]))
+        exact = sum(
+            Fraction(float(p)) * Fraction(float(c)) for p, c in zip(mix, costs[:, 0], strict=True)
+        )
+        found += Fraction(_cost_in_ticks(tracker, mix, costs, 0)) < exact * Fraction(
+            float(tracker.unit_ticks[0])
+        )
     return found
 
 

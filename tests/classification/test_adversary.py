@@ -4,7 +4,15 @@ import numpy as np
 
 from tombola import Hedge, play
 from tombola.bounds import classification as bounds
-from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, StandardOptimal, attack
+from tombola.classification import (
+    ERM,
+    Experts,
+    FiniteClass,
+    Halving,
+    LabelledPool,
+    StandardOptimal,
+    attack,
+)
 
 
 def test_adversary_reaches_the_dimension() -> None:
@@ -16,10 +24,17 @@ def test_adversary_reaches_the_dimension() -> None:
         chain = FiniteClass(matrix)
         depth = chain.littlestone()
         assert depth is not None
-        for learner in (StandardOptimal(chain), Halving(chain), ERM(chain), Experts(chain, Hedge())):
+        for learner in (
+            StandardOptimal(chain),
+            Halving(chain),
+            ERM(chain),
+            Experts(chain, Hedge()),
+        ):
             met = attack(learner, chain, seed=trial)
             assert met.mistakes == depth, learner
-            assert play(ERM(chain), met.pool, seed=0).comparator_losses.sum() == 0, "labels stay realizable"
+            assert play(ERM(chain), met.pool, seed=0).comparator_losses.sum() == 0, (
+                "labels stay realizable"
+            )
         truth = matrix[generator.integers(len(matrix))]
         points = generator.integers(0, 6, 30)
         pool = LabelledPool(points, truth[points])

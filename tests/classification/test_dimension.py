@@ -30,7 +30,11 @@ from tombola.errors import ParameterError, PoolError
 def test_thresholds_on_points() -> None:
     for points in range(1, 40):
         matrix = Thresholds().on_points(points)
-        assert littlestone_dimension(matrix) == (points + 1).bit_length() - 1 == Thresholds().littlestone(points)
+        assert (
+            littlestone_dimension(matrix)
+            == (points + 1).bit_length() - 1
+            == Thresholds().littlestone(points)
+        )
         assert vc_dimension(matrix) == 1
         assert len(np.unique(matrix, axis=0)) == Thresholds().growth(points)
 
@@ -41,7 +45,11 @@ def test_intervals_and_unions_on_points() -> None:
             matrix = hypotheses.on_points(points)
             distinct = {tuple(row) for row in matrix.tolist()}
             assert len(distinct) == hypotheses.growth(points)
-            assert vc_dimension(matrix) == min(points, hypotheses.vc or 0) == naive.vc(sorted(distinct))
+            assert (
+                vc_dimension(matrix)
+                == min(points, hypotheses.vc or 0)
+                == naive.vc(sorted(distinct))
+            )
             if points <= 5:
                 expected = naive.littlestone(frozenset(distinct))
                 assert littlestone_dimension(matrix) == hypotheses.littlestone(points) == expected

@@ -19,7 +19,8 @@ from tombola.classification import (
 
 @pytest.mark.usefixtures("short_work")
 def test_hedge_over_class_beats_erm() -> None:
-    """Littlestone order for ERM over thresholds, as places of 63 points: ERM errs every time, Hedge keeps its bound.
+    """Littlestone order for ERM over thresholds, as places of 63 points: ERM errs every time, Hedge
+    keeps its bound.
 
     The bound is on the expectation; 3 sqrt(T / 2) more has probability below exp(-9).
     """

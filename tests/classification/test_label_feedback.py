@@ -52,16 +52,22 @@ def play_some(session: Session, rounds: int, seed: int) -> list[int]:
     rng = np.random.default_rng([seed, session.round])
     made = []
     for _ in range(rounds):
-        made.append(session.act(rng.integers(0, 6, session.feedback_model.n_features).astype(float)).action)
+        made.append(
+            session.act(rng.integers(0, 6, session.feedback_model.n_features).astype(float)).action
+        )
         for ticket in session.pending[::-1]:
             if rng.random() < 0.4:
-                session.observe(ticket, label=int(rng.integers(0, 2)), weight=float(rng.choice([0.3, 1.0])))
+                session.observe(
+                    ticket, label=int(rng.integers(0, 2)), weight=float(rng.choice([0.3, 1.0]))
+                )
     return made
 
 
 @pytest.mark.parametrize(("learner", "features"), LEARNERS, ids=lambda value: repr(value)[:40])
 @pytest.mark.usefixtures("short_work")
-def test_saved_session_continues_unchanged(learner: LabelLearner, features: int, tmp_path: Path) -> None:
+def test_saved_session_continues_unchanged(
+    learner: LabelLearner, features: int, tmp_path: Path
+) -> None:
     session = Session(learner, horizon=60, features=features, seed=3)
     play_some(session, 25, 1)
     session.save(tmp_path / "s.json")

@@ -16,7 +16,9 @@ Main: TypeAlias = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run_main(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Main:
+def run_main(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Main:
     """Return a function that runs `main` with these arguments in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     # `main` belongs to a process of its own: it sets handlers.

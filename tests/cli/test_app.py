@@ -41,9 +41,20 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("feedback", ["bandit", "full"])
-def test_compare_prints_summary_and_ranking(feedback: str, tombola: Callable[..., Any], table: Path) -> None:
+def test_compare_prints_summary_and_ranking(
+    feedback: str, tombola: Callable[..., Any], table: Path
+) -> None:
     done = tombola(
-        "compare", "losses.csv", "--feedback", feedback, "--repetitions", "3", "--workers", "1", "--seed", "5"
+        "compare",
+        "losses.csv",
+        "--feedback",
+        feedback,
+        "--repetitions",
+        "3",
+        "--workers",
+        "1",
+        "--seed",
+        "5",
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
@@ -63,38 +74,76 @@ def test_compare_options(tombola: Callable[..., Any], table: Path, tmp_path: Pat
     pool = Pool(np.loadtxt(table, delimiter=",", skiprows=1))
     np.savez(tmp_path / "scaled.npz", losses=200 * np.asarray(pool.losses) - 50)
     done = tombola(
-        *("compare", "scaled.npz", "--rescale", "--order", "given", "--delay", "3", "--switching-price", "0.5"),
+        *(
+            "compare",
+            "scaled.npz",
+            "--rescale",
+            "--order",
+            "given",
+            "--delay",
+            "3",
+            "--switching-price",
+            "0.5",
+        ),
         *("--repetitions", "2", "--workers", "1", "--seed", "7"),
     )
     assert (done.returncode, done.stderr) == (0, "")
     runs = compare(pool, [Exp3()], "given", repetitions=2, delay=3, switching_price=0.5, seed=7)
     line = next(line for line in done.stdout.splitlines() if line.split()[1:2] == ["Exp3"])
     found = runs.regret("Exp3")  # the table is printed in its own unit, 200 for a loss of 1
-    assert format_estimate(Estimate(200 * found.value, 200 * found.low, 200 * found.high, 2)) in line
+    assert (
+        format_estimate(Estimate(200 * found.value, 200 * found.low, 200 * found.high, 2)) in line
+    )
 
 
 def test_compare_at_80_columns(tombola: Callable[..., Any], table: Path) -> None:
     done = tombola(
-        *("compare", "losses.csv", "--orders", "random,given", "--repetitions", "3", "--switching-price", "500"),
+        *(
+            "compare",
+            "losses.csv",
+            "--orders",
+            "random,given",
+            "--repetitions",
+            "3",
+            "--switching-price",
+            "500",
+        ),
         columns=80,
     )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert max(len(line) for line in lines if "tombola session start" not in line) <= 80, "commands stay whole"
+    assert max(len(line) for line in lines if "tombola session start" not in line) <= 80, (
+        "commands stay whole"
+    )
     ranked = [line.split()[0] for line in lines if line.strip()[:1].isdigit() and "±" in line]
-    assert ranked == [str(rank) for rank in range(1, 15)] * 2, "every learner on a line of its own, in both orders"
+    assert ranked == [str(rank) for rank in range(1, 15)] * 2, (
+        "every learner on a line of its own, in both orders"
+    )
     assert done.stdout.count(" SuccessiveElimination ") == 2, "names are not broken"
 
 
 @pytest.mark.full
-def test_compare_under_a_budget_as_json_and_page(tombola: Callable[..., Any], tmp_path: Path) -> None:
+def test_compare_under_a_budget_as_json_and_page(
+    tombola: Callable[..., Any], tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
     losses, costs = rng.random((60, 3)), rng.random((60, 3))
     np.savez(tmp_path / "dear.npz", losses=losses, cost=costs)
     done = tombola(
-        "compare", "dear.npz", "--budget", "10", "--feedback", "full", "--repetitions", "3", "--workers", "1", "--json",
-        "--out", "page.html",
-    )  # fmt: skip
+        "compare",
+        "dear.npz",
+        "--budget",
+        "10",
+        "--feedback",
+        "full",
+        "--repetitions",
+        "3",
+        "--workers",
+        "1",
+        "--json",
+        "--out",
+        "page.html",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     data = json.loads(done.stdout)
     assert data["best_fixed_action"] == str(losses.mean(axis=0).argmin())
@@ -109,7 +158,15 @@ def test_compare_under_a_budget_as_json_and_page(tombola: Callable[..., Any], tm
 
 
 def test_compare_named_learners(run_python: Callable[..., Any], table: Path) -> None:
-    arguments = ("compare", "losses.csv", "--learners", "UCB2,Hedge", "--repetitions", "2", "--json")
+    arguments = (
+        "compare",
+        "losses.csv",
+        "--learners",
+        "UCB2,Hedge",
+        "--repetitions",
+        "2",
+        "--json",
+    )
     done = run_python("-c", MAIN, *arguments, cwd=table.parent)
     assert (done.returncode, done.stderr) == (0, "")
     names = [one["learner"] for one in json.loads(done.stdout)["rankings"]["random"]]
@@ -123,7 +180,9 @@ def test_describe_prints_the_next_command(tombola: Callable[..., Any], table: Pa
     assert "2: cheap, good" in done.stdout
 
 
-def test_table_from_standard_input(tombola: Callable[..., Any], table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_from_standard_input(
+    tombola: Callable[..., Any], table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with table.open() as lines:
         monkeypatch.setattr("sys.stdin", lines)
         done = tombola("describe", "-", "--losses")
@@ -155,7 +214,9 @@ def test_version(tombola: Callable[..., Any], run_python: Callable[..., Any]) ->
 
 
 @pytest.mark.parametrize("example", ["call_list", "language_models"])
-def test_demo_runs_three_commands(example: str, tombola: Callable[..., Any], tmp_path: Path) -> None:
+def test_demo_runs_three_commands(
+    example: str, tombola: Callable[..., Any], tmp_path: Path
+) -> None:
     done = tombola("demo", example, columns=80)
     assert (done.returncode, done.stderr) == (0, "")
     commands = re.findall(rf"^\$ tombola (\S+) {example}.csv", done.stdout, re.MULTILINE)
@@ -171,7 +232,9 @@ def test_demo_runs_three_commands(example: str, tombola: Callable[..., Any], tmp
 
 
 def test_memory_error_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one_sentence: Callable[[object], str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    one_sentence: Callable[[object], str],
 ) -> None:
     def exhaust(**_: object) -> None:
         raise MemoryError("Unable to allocate 128. MiB")
@@ -186,7 +249,10 @@ def test_memory_error_is_one_sentence(
 # Malformed text is in the corpus of the readers.
 BAD_TABLES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "binary": ("t.csv", lambda path: path.write_bytes(bytes(range(256)))),
-    "pickled objects": ("t.npz", lambda path: np.savez(path, losses=np.array([[{}]], dtype=object))),
+    "pickled objects": (
+        "t.npz",
+        lambda path: np.savez(path, losses=np.array([[{}]], dtype=object)),
+    ),
     "not an archive": ("t.npz", lambda path: path.write_bytes(b"PK\x03\x04")),
     "an empty archive": ("t.npz", lambda path: path.write_bytes(b"")),
     "text in an archive": ("t.npz", lambda path: np.savez(path, losses=np.array([["a"]]))),
@@ -231,7 +297,9 @@ def test_bad_option_is_one_line_and_status_2(arguments: Any, run_main: Main, tab
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [("compare",), ("compare", "losses.csv", "--repetitions", "0"), ("surprise",)])
+@pytest.mark.parametrize(
+    "arguments", [("compare",), ("compare", "losses.csv", "--repetitions", "0"), ("surprise",)]
+)
 def test_wrong_usage_has_status_2(arguments: Any, run_main: Main, table: Path) -> None:
     status, out, said = run_main(*arguments)
     assert (status, out) == (2, "")
@@ -242,7 +310,9 @@ def test_wrong_usage_has_status_2(arguments: Any, run_main: Main, table: Path) -
 def test_reproduce_writes_rows_and_pictures(tombola: Callable[..., Any], tmp_path: Path) -> None:
     done = tombola("reproduce", "--claims", "birthday", "--out", "new/folder", "--workers", "1")
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r" *\d+ s: birthday measured\n", done.stderr), "one line for each claim, where there is no bar"
+    assert re.fullmatch(r" *\d+ s: birthday measured\n", done.stderr), (
+        "one line for each claim, where there is no bar"
+    )
     assert "holds (as expected)" in done.stdout
     folder = tmp_path / "new" / "folder"
     rows = list(csv.DictReader((folder / "birthday.csv").read_text().splitlines()))
@@ -257,11 +327,20 @@ def test_help_loads_nothing_heavy(tombola: Callable[..., Any], run_python: Any) 
     assert done.returncode == 0
     assert "reproduce" in done.stdout
     assert "compare" in done.stdout
-    loaded = "import sys, tombola.cli.app; print({'numba', 'numpy', 'matplotlib', 'sqlite3'} & set(sys.modules))"
+    loaded = (
+        "import sys, tombola.cli.app; print({'numba', 'numpy', 'matplotlib', 'sqlite3'} & "
+        "set(sys.modules))"
+    )
     assert run_python("-c", loaded).stdout == "set()\n"
 
 
-def test_out_onto_a_broken_parquet_file_is_one_sentence(tombola: Callable[..., Any], tmp_path: Path) -> None:
+def test_out_onto_a_broken_parquet_file_is_one_sentence(
+    tombola: Callable[..., Any], tmp_path: Path
+) -> None:
     (tmp_path / "call_list.csv").write_bytes(b"PAR1garbage")
     done = tombola("demo", "--json")
-    assert (done.returncode, "holds something else" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
+    assert (done.returncode, "holds something else" in done.stderr, "Traceback" in done.stderr) == (
+        2,
+        True,
+        False,
+    )

@@ -37,7 +37,9 @@ def start(session: Callable[..., str], *options: str, file: str = "r", actions: 
     """Start a session of UCB1 with seed 3; losses without another direction. Return the output."""
     fixed = ["--seed", "3", *([] if "--scores" in options else ["--losses"])]
     learner = [] if "--learner" in options else ["--learner", "UCB1"]
-    return session("start", "ids.csv", "--actions", actions, "--file", file, *fixed, *learner, *options)
+    return session(
+        "start", "ids.csv", "--actions", actions, "--file", file, *fixed, *learner, *options
+    )
 
 
 def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
@@ -48,7 +50,10 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert session("record", "r", "3", "--loss", "0.75") == "1 recorded\n"
     (tmp_path / "o.csv").write_text(f"id,loss\n{third['id']},0.75\n")
     assert session("record", "r", "--csv", "o.csv") == "0 recorded, 1 recorded before\n"
-    assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {"recorded": 1, "already_recorded": 0}
+    assert json.loads(session("record", "r", "1", "--loss", "0.5", "--json")) == {
+        "recorded": 1,
+        "already_recorded": 0,
+    }
     assert "the oldest is ticket 2 (b on p" in session("status", "r")
     now = json.loads(session("status", "r", "--json"))
     assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.25, [2])
@@ -60,8 +65,12 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
 
 
 def test_start_draws_and_prints_seed(session: Callable[..., str]) -> None:
-    first = json.loads(session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "r", "--json"))
-    second = json.loads(session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "q", "--json"))
+    first = json.loads(
+        session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "r", "--json")
+    )
+    second = json.loads(
+        session("start", "ids.csv", "--actions", "a,b", "--losses", "--file", "q", "--json")
+    )
     assert first["seed"] != second["seed"]
     assert json.loads(session("status", "r", "--json"))["seed"] == first["seed"]
 
@@ -78,14 +87,19 @@ def test_amend_cancel_export(session: Callable[..., str], tmp_path: Path) -> Non
     start(session, actions='"call, then write",=wait')
     assert "play call, then write on" in session("next", "r", "--count", "3")
     session("record", "r", "1", "--loss", "0.5")
-    assert session("amend", "r", "1", "--loss", "0.25") == "ticket 1 amended; its loss was 0.5 before\n"
+    assert (
+        session("amend", "r", "1", "--loss", "0.25")
+        == "ticket 1 amended; its loss was 0.5 before\n"
+    )
     assert session("cancel", "r", "2") == "ticket 2 cancelled\n"
     assert "1 answered, 1 pending, 1 cancelled, 1 amended" in session("status", "r")
     assert session("export", "r", "--out", "r.csv") == "r.csv: 3 tickets\n"
     lines = (tmp_path / "r.csv").read_text().splitlines()
     assert lines[0] == "ticket,id,action,probability,loss,amended,cancelled"
     assert lines[1].split(",", 2)[2] == '"call, then write",1.0,0.25,True,False'
-    assert lines[2].split(",", 2)[2] == "'=wait,1.0,,False,True", "a spreadsheet must not take a name for a formula"
+    assert lines[2].split(",", 2)[2] == "'=wait,1.0,,False,True", (
+        "a spreadsheet must not take a name for a formula"
+    )
     assert session("export", "r", "--out", "r.parquet") == "r.parquet: 3 tickets\n"
     table = import_module("pyarrow.parquet").read_table(tmp_path / "r.parquet").to_pydict()
     assert table["action"][:2] == ["call, then write", "=wait"]
@@ -104,7 +118,9 @@ def test_output_never_replaces_session_file(session: Callable[..., str], tmp_pat
 
 
 @pytest.mark.parametrize("out", ["e.csv", "e.parquet"])
-def test_export_replaces_only_its_like(out: str, session: Callable[..., str], tmp_path: Path) -> None:
+def test_export_replaces_only_its_like(
+    out: str, session: Callable[..., str], tmp_path: Path
+) -> None:
     for name, seed in (("r", "3"), ("q", "4")):
         start(session, "--seed", seed, file=name)
         session("next", name, "--count", "3")
@@ -122,7 +138,9 @@ def test_export_replaces_only_its_like(out: str, session: Callable[..., str], tm
     assert (tmp_path / out).read_text() == "ticket,outcome\n1,yes\n"
 
 
-def test_export_keeps_outcomes_that_are_not_recorded(session: Callable[..., str], tmp_path: Path) -> None:
+def test_export_keeps_outcomes_that_are_not_recorded(
+    session: Callable[..., str], tmp_path: Path
+) -> None:
     start(session)
     session("next", "r", "--count", "2")
     session("export", "r", "--out", "e.csv")
@@ -134,13 +152,17 @@ def test_export_keeps_outcomes_that_are_not_recorded(session: Callable[..., str]
     assert (tmp_path / "mine.csv").read_text() == mine
 
 
-def test_open_tickets_are_named_with_time_and_commands(session: Callable[..., str], tmp_path: Path) -> None:
+def test_open_tickets_are_named_with_time_and_commands(
+    session: Callable[..., str], tmp_path: Path
+) -> None:
     (tmp_path / "ids.csv").write_text("id\nx\ny\nz\n")
     start(session)
     session("next", "r", "--count", "3")
     said = session("record", "r", "1", "--loss", "0.5")
     time = r"since \d{4}-\d\d-\d\d \d\d:\d\d"
-    assert re.search(rf"\n2 tickets wait for an answer: ticket 2 \(. on ., {time}\), ticket 3 \(", said)
+    assert re.search(
+        rf"\n2 tickets wait for an answer: ticket 2 \(. on ., {time}\), ticket 3 \(", said
+    )
     assert "\n  tombola session record r 2 --loss VALUE\n  tombola session next r --again\n" in said
     assert re.search(rf"the oldest is ticket 2 \(. on ., {time}\)", session("status", "r"))
 
@@ -172,7 +194,9 @@ def test_record_checks_id_and_action(
         with pytest.raises(TombolaError) as refused:
             session("record", "r", "--csv", "o.csv")
         one_sentence(refused.value)
-    (tmp_path / "o.csv").write_text(f"ticket,id,action,loss\n1,{first['id']},{first['action']},0.5\n2,,,1\n")
+    (tmp_path / "o.csv").write_text(
+        f"ticket,id,action,loss\n1,{first['id']},{first['action']},0.5\n2,,,1\n"
+    )
     assert session("record", "r", "--csv", "o.csv") == "2 recorded\n"
     session("export", "r", "--out", "all.csv")
     assert session("record", "r", "--csv", "all.csv") == "0 recorded, 2 recorded before\n"
@@ -186,15 +210,22 @@ def excel(path: Path, *rows: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["list.xlsx", "list.csv"])
-def test_daily_work_from_a_spreadsheet(name: str, session: Callable[..., str], tmp_path: Path) -> None:
+def test_daily_work_from_a_spreadsheet(
+    name: str, session: Callable[..., str], tmp_path: Path
+) -> None:
     """From an Excel list to recorded outcomes: own columns, yes and no, one blank outcome."""
-    rows: list[list[Any]] = [["Name", "Kunde_ID", "Ort"], *([f"Müller {i}", 100 + i, "Köln"] for i in range(9))]
+    rows: list[list[Any]] = [
+        ["Name", "Kunde_ID", "Ort"],
+        *([f"Müller {i}", 100 + i, "Köln"] for i in range(9)),
+    ]
     if name == "list.xlsx":
         excel(tmp_path / name, *rows)
     else:
         text = "\r\n".join(";".join(map(str, row)) for row in rows)
         (tmp_path / name).write_bytes(text.encode("cp1252"))
-    started = session("start", name, "--actions", "call,write", "--file", "r", "--seed", "3", "--scores")
+    started = session(
+        "start", name, "--actions", "call,write", "--file", "r", "--seed", "3", "--scores"
+    )
     assert "ids: column Kunde_ID" in started
     assert "tombola session next r --count 3 --out today.csv" in started
     said = session("next", "r", "--count", "4", "--out", "today.csv")
@@ -250,9 +281,15 @@ def test_changed_outcome_names_the_command_that_amends_it(
     assert session("record", "r", "--csv", "o.csv") == "1 recorded, 1 recorded before\n"
 
 
-@pytest.mark.parametrize(("table", "options"), [("ticket,loss\n1,1\n", []), ("ticket,outcome\n1,1\n", ["--losses"])])
+@pytest.mark.parametrize(
+    ("table", "options"), [("ticket,loss\n1,1\n", []), ("ticket,outcome\n1,1\n", ["--losses"])]
+)
 def test_record_rejects_a_table_of_the_other_direction(
-    table: str, options: list[str], session: Callable[..., str], tmp_path: Path, one_sentence: Callable[[object], str]
+    table: str,
+    options: list[str],
+    session: Callable[..., str],
+    tmp_path: Path,
+    one_sentence: Callable[[object], str],
 ) -> None:
     start(session, "--scores")
     session("next", "r")
@@ -262,13 +299,18 @@ def test_record_rejects_a_table_of_the_other_direction(
     one_sentence(refused.value)
 
 
-@pytest.mark.parametrize(("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")])
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")]
+)
 def test_record_and_amend_reject_the_other_option(
     session: Callable[..., str], kind: str, wrong: str, right: str
 ) -> None:
     start(session, f"--{kind}", "--range", "0,10")
     session("next", "r")
-    fix = f"expected a {right}, because this session has {kind}, got --{wrong} 7; write --{right} 7 if"
+    fix = (
+        f"expected a {right}, because this session has {kind}, got --{wrong} 7; write "
+        f"--{right} 7 if"
+    )
     with pytest.raises(FeedbackError, match=f"session record: {fix}"):
         session("record", "r", "1", f"--{wrong}", "7")
     session("record", "r", "1", f"--{right}", "7")
@@ -284,8 +326,12 @@ def test_record_in_the_unit_of_the_outcomes(session: Callable[..., str], tmp_pat
     assert session("record", "r", "--csv", "o.csv", "--outcome", "Umsatz") == "2 recorded\n"
     now = json.loads(session("status", "r", "--json"))
     assert now["score"] == pytest.approx(7.5 + 2.5 + 4)
-    assert "loss" not in " ".join([*now["text"], now["estimate"], session("status", "r")]) + " ".join(now)
-    assert session("amend", "r", "1", "--score", "8") == "ticket 1 amended; its score was 7.5 before\n"
+    assert "loss" not in " ".join(
+        [*now["text"], now["estimate"], session("status", "r")]
+    ) + " ".join(now)
+    assert (
+        session("amend", "r", "1", "--score", "8") == "ticket 1 amended; its score was 7.5 before\n"
+    )
     session("export", "r", "--out", "e.csv")
     lines = (tmp_path / "e.csv").read_text().splitlines()
     assert "loss" not in lines[0]
@@ -311,7 +357,15 @@ def test_routed_session_by_features(session: Callable[..., str], tmp_path: Path)
     (tmp_path / "list.csv").write_text("id,side,colour\n" + "\n".join(rows) + "\n")
     run = str(tmp_path / "x.run")
     shown = session(
-        "start", str(tmp_path / "list.csv"), "--actions", "a,b", "--losses", "--features", "side,colour", "--file", run
+        "start",
+        str(tmp_path / "list.csv"),
+        "--actions",
+        "a,b",
+        "--losses",
+        "--features",
+        "side,colour",
+        "--file",
+        run,
     )
     assert "features: side, colour" in shown
     assert "2 categories" in shown
@@ -321,7 +375,9 @@ def test_routed_session_by_features(session: Callable[..., str], tmp_path: Path)
         session("next", run, "--count", "10", "--out", str(today))
         head, *lines = today.read_text("utf-8-sig").splitlines()
         assert head == "id,side,colour,ticket,action,a,b"
-        filled = [line.rstrip(",") + (",1,0" if line.split(",")[1] == "1" else ",0,1") for line in lines]
+        filled = [
+            line.rstrip(",") + (",1,0" if line.split(",")[1] == "1" else ",0,1") for line in lines
+        ]
         today.write_text("\n".join([head, *filled]) + "\n")
         assert "10 recorded" in session("record", run, "--csv", str(today), "--losses")
     session("export", run, "--out", str(tmp_path / "all.csv"))

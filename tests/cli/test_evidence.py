@@ -51,7 +51,9 @@ def test_certify_writes_page_and_exits_0_or_3(table: Path, tmp_path: Path) -> No
     html = page.read_text()
     assert "<svg" in html
     assert "https:" not in html.replace("https://www.w3.org", "")
-    status, text = run("certify", table, "--within", 0.001, "--rows", 100_000, "--level", 1e-12, "--json")
+    status, text = run(
+        "certify", table, "--within", 0.001, "--rows", 100_000, "--level", 1e-12, "--json"
+    )
     facts = json.loads(text)
     assert (status, facts["outcome"], facts["best"], facts["rows"]) == (3, "undecided", "good", 600)
 
@@ -69,9 +71,16 @@ def written_as(form: str, folder: Path) -> str:
             book.save(path)
             return f"{path}::Sheet"
         case "jsonl":
-            path.write_text("\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows))
+            path.write_text(
+                "\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows)
+            )
         case _:
-            text = "\n".join([";".join(names), *(";".join(map(str, row)).replace(".", ",") for row in rows)]) + "\n"
+            text = (
+                "\n".join(
+                    [";".join(names), *(";".join(map(str, row)).replace(".", ",") for row in rows)]
+                )
+                + "\n"
+            )
             path.write_text(text, encoding=form.split()[-1])
     return str(path)
 
@@ -84,10 +93,17 @@ def test_evidence_reads_every_format_that_describe_reads(form: str, tmp_path: Pa
     status, text = run("audit", argument, "mean(spät) > 0.9", "--json")
     assert (status, json.loads(text)["results"][0]["outcome"]) == (0, "proved")
     status, text = run("check-order", argument, "--json")
-    assert (status, json.loads(text)["columns"]) == (1, ["früh", "spät"]), "the rows repeat every nine"
+    assert (status, json.loads(text)["columns"]) == (1, ["früh", "spät"]), (
+        "the rows repeat every nine"
+    )
     one = tmp_path / "one.csv"
     one.write_text("id,new_loss\n" + "".join(f"q{i},{(i % 9) / 10}\n" for i in range(90)))
-    assert json.loads(run("certify", one, "--history", argument, "--within", 0.2, "--json")[1])["history_columns"] == 2
+    assert (
+        json.loads(run("certify", one, "--history", argument, "--within", 0.2, "--json")[1])[
+            "history_columns"
+        ]
+        == 2
+    )
 
 
 def test_history_takes_fewer_rows(tmp_path: Path) -> None:
@@ -98,8 +114,13 @@ def test_history_takes_fewer_rows(tmp_path: Path) -> None:
     past, losses = answers[:, 1:], answers[:, 0]
     ids = [f"r{row}" for row in range(300)]
     new, old = tmp_path / "new.csv", tmp_path / "old.csv"
-    new.write_text("id,loss\n" + "\n".join(f"{ids[row]},{losses[row]}" for row in rng.permutation(300)))
-    old.write_text("id,a,b,c\n" + "\n".join(f"{name},{a},{b},{c}" for name, (a, b, c) in zip(ids, past, strict=True)))
+    new.write_text(
+        "id,loss\n" + "\n".join(f"{ids[row]},{losses[row]}" for row in rng.permutation(300))
+    )
+    old.write_text(
+        "id,a,b,c\n"
+        + "\n".join(f"{name},{a},{b},{c}" for name, (a, b, c) in zip(ids, past, strict=True))
+    )
     status, text = run("certify", new, "--within", 0.05, "--history", old, "--json")
     facts = json.loads(text)
     assert (status, facts["outcome"], facts["population"]) == (0, "proved", 300)
@@ -147,7 +168,9 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("follow", [["--follow"], []], ids=["followed", "read once"])
 @pytest.mark.parametrize("kind", BAD_LINES)
-def test_certify_prints_result_before_invalid_line(kind: str, follow: list[str], table: Path, tmp_path: Path) -> None:
+def test_certify_prints_result_before_invalid_line(
+    kind: str, follow: list[str], table: Path, tmp_path: Path
+) -> None:
     line, sentence = BAD_LINES[kind]
     good = "".join(table.read_text().splitlines(keepends=True)[:41])
     path = tmp_path / "growing.csv"
@@ -167,7 +190,9 @@ def test_certify_ignores_lines_after_proof(tmp_path: Path) -> None:
     status, said = run("certify", path, "--follow", "--rows", 1000, "--within", 0.2)
     assert (status, said[:10]) == (0, "Stop after")
     path.write_text("a,b\nx,1\n")
-    ended = CliRunner().invoke(app, ["certify", str(path), "--losses", "--follow", "--rows", "1000"])
+    ended = CliRunner().invoke(
+        app, ["certify", str(path), "--losses", "--follow", "--rows", "1000"]
+    )
     assert isinstance(ended.exception, TableError)
     assert ended.output == ""
 
@@ -176,16 +201,25 @@ def test_check_order_names_column_and_row(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     path, page = tmp_path / "list.csv", tmp_path / "page.html"
     drift = np.arange(800) / 800 + generator.random(800)
-    path.write_text("name,noise,drift\n" + "".join(f"r{i},{generator.random()},{drift[i]}\n" for i in range(800)))
+    path.write_text(
+        "name,noise,drift\n"
+        + "".join(f"r{i},{generator.random()},{drift[i]}\n" for i in range(800))
+    )
     status, text = run("check-order", path, "--out", page, "--json")
     facts = json.loads(text)
-    assert (status, facts["random"], facts["column"], facts["ignored"]) == (1, False, "drift", ["name"])
+    assert (status, facts["random"], facts["column"], facts["ignored"]) == (
+        1,
+        False,
+        "drift",
+        ["name"],
+    )
     assert 0 < facts["row"] < 800
     assert "<svg" in page.read_text()
     status, text = run("check-order", path, "--columns", "noise")
     assert status == 0
-    assert "Order test: no evidence against random order (level 1 %). Shuffle the list to be sure." in " ".join(
-        text.split()
+    assert (
+        "Order test: no evidence against random order (level 1 %). Shuffle the list to be sure."
+        in " ".join(text.split())
     )
 
 
@@ -218,7 +252,9 @@ def test_order_test_with_undivided_level_is_detected() -> None:
     for seed in range(300):
         rows = generator.random((1000, 8))
         together += RandomOrderTest(8, 0.2, seed=seed).extend(rows)
-        apart += any(RandomOrderTest(1, 0.2, seed=8 * seed + j).extend(rows[:, j]) for j in range(8))
+        apart += any(
+            RandomOrderTest(1, 0.2, seed=8 * seed + j).extend(rows[:, j]) for j in range(8)
+        )
     assert together / 300 <= 0.2 + 0.13 < apart / 300
 
 
@@ -241,11 +277,16 @@ def test_audit_outcomes_and_exit_codes(table: Path, tmp_path: Path) -> None:
 def test_audit_expected_rows_uses_deviation(tmp_path: Path) -> None:
     """Scores with mean .8 and deviation .1: 60 rows are not enough; the forecast is right within a factor of 3."""
     generator, path = np.random.default_rng(3), tmp_path / "scores.csv"
-    lines = ["score", *(str(x) for _ in range(200) for x in generator.permutation(np.repeat([0.7, 0.9], 10)))]
+    lines = [
+        "score",
+        *(str(x) for _ in range(200) for x in generator.permutation(np.repeat([0.7, 0.9], 10))),
+    ]
     guess, taken = None, 0
     for rows in (60, 4000):
         path.write_text("\n".join(lines[: rows + 1]) + "\n")
-        found = json.loads(run("audit", path, "mean(score) > 0.785", "--rows", 4000, "--json")[1])["results"][0]
+        found = json.loads(run("audit", path, "mean(score) > 0.785", "--rows", 4000, "--json")[1])[
+            "results"
+        ][0]
         guess, taken = guess or found["expected_rows"], found["rows"]
     assert found["outcome"] == "proved"
     assert guess is not None
@@ -261,26 +302,36 @@ def test_audit_strata_in_table_units(tmp_path: Path) -> None:
     assert (status, result["outcome"]) == (0, "proved")
     assert result["mean"] == pytest.approx((500 * 80 + 700 * 90) / 1200)
     found = CliRunner().invoke(app, ["audit", str(path), *options, "north=500"])
-    assert str(found.exception).endswith("line 3: expected a stratum of north, got 'south'; add its size to --sizes.")
+    assert str(found.exception).endswith(
+        "line 3: expected a stratum of north, got 'south'; add its size to --sizes."
+    )
 
 
 def test_audit_statements_in_table_units(tmp_path: Path) -> None:
     """Against the means of the whole list. Ids are outside of the range, which applies to means only."""
     generator, path = np.random.default_rng(5), tmp_path / "people.csv"
     age, fee = generator.integers(31, 91, 300), generator.integers(20, 70, 300)
-    path.write_text("id,age,fee\n" + "".join(f"{i + 1000},{a},{f}\n" for i, (a, f) in enumerate(zip(age, fee))))  # noqa: B905
+    path.write_text(
+        "id,age,fee\n" + "".join(f"{i + 1000},{a},{f}\n" for i, (a, f) in enumerate(zip(age, fee)))  # noqa: B905
+    )
     truths = {
-        "share(age > 30) >= 0.5": True, "share(age > 60) >= 0.9": False, "share(id >= 1000) >= 1": True,
-        "mean(age) > 50": age.mean() > 50, "mean(age) <= 50": age.mean() <= 50, "mean(fee) < 60": fee.mean() < 60,
+        "share(age > 30) >= 0.5": True,
+        "share(age > 60) >= 0.9": False,
+        "share(id >= 1000) >= 1": True,
+        "mean(age) > 50": age.mean() > 50,
+        "mean(age) <= 50": age.mean() <= 50,
+        "mean(fee) < 60": fee.mean() < 60,
         "|mean(age) - mean(fee)| <= 40": abs(age.mean() - fee.mean()) <= 40,
         "|mean(age) - mean(fee)| <= 5": abs(age.mean() - fee.mean()) <= 5,
-    }  # fmt: skip
+    }
     page = tmp_path / "page.html"
     _, text = run("audit", path, *truths, "--range", "0,100", "--json", "--out", page)
     results = {one["statement"]: one for one in json.loads(text)["results"]}
     assert {words: one["outcome"] == "proved" for words, one in results.items()} == truths
     assert results["mean(age) > 50"]["mean"] == pytest.approx(age.mean(), abs=5)
-    assert results["|mean(age) - mean(fee)| <= 5"]["mean"] == pytest.approx(age.mean() - fee.mean(), abs=8)
+    assert results["|mean(age) - mean(fee)| <= 5"]["mean"] == pytest.approx(
+        age.mean() - fee.mean(), abs=8
+    )
     assert results["mean(age) > 50"]["deviation"] == pytest.approx(age.std(), abs=5)
     assert "threshold 50" in page.read_text()
 
@@ -294,24 +345,40 @@ def test_certify_in_table_units(scores: bool, tmp_path: Path) -> None:
     shares.write_text("a,b\n" + "".join(f"{a / 100},{b / 100}\n" for a, b in points))
     more = ["--json", *(["--scores"] if scores else [])]
     page = tmp_path / "page.html"
-    facts = json.loads(run("certify", path, "--range", "0,100", "--within", 5, "--out", page, *more)[1])
+    facts = json.loads(
+        run("certify", path, "--range", "0,100", "--within", 5, "--out", page, *more)[1]
+    )
     plain = json.loads(run("certify", shares, "--within", 0.05, *more)[1])
-    assert (facts["rows"], facts["best"]) == (plain["rows"], plain["best"]) == (facts["rows"], "ba"[not scores])
+    assert (
+        (facts["rows"], facts["best"])
+        == (plain["rows"], plain["best"])
+        == (facts["rows"], "ba"[not scores])
+    )
     assert facts["within"] == pytest.approx(100 * plain["within"])
     assert 0 < facts["within"] <= 5
-    for one, other, truth in zip(facts["actions"], plain["actions"], sorted(points.mean(0), reverse=scores)):  # noqa: B905
+    for one, other, truth in zip(  # noqa: B905
+        facts["actions"], plain["actions"], sorted(points.mean(0), reverse=scores)
+    ):
         assert one["low"] <= truth <= one["high"]
         assert [one[key] for key in ("mean", "low", "high")] == pytest.approx(
             [100 * other[key] for key in ("mean", "low", "high")]
         )
-    assert facts["target"] == f"the {'largest mean' if scores else 'least mean loss'} over all 300 rows"
+    assert (
+        facts["target"]
+        == f"the {'largest mean' if scores else 'least mean loss'} over all 300 rows"
+    )
     assert "requested: 5" in page.read_text()
 
 
 def test_audit_prints_result_before_invalid_line(tmp_path: Path) -> None:
-    path, good = tmp_path / "bad.csv", [f"{x:.3f}" for x in np.random.default_rng(7).uniform(0.5, 0.9, 60)]
+    path, good = (
+        tmp_path / "bad.csv",
+        [f"{x:.3f}" for x in np.random.default_rng(7).uniform(0.5, 0.9, 60)],
+    )
     path.write_text("\n".join(["score", *good, "7", *good]) + "\n")
-    found = CliRunner().invoke(app, ["audit", str(path), "mean(score) > 0.69", "--rows", "500", "--json"])
+    found = CliRunner().invoke(
+        app, ["audit", str(path), "mean(score) > 0.69", "--rows", "500", "--json"]
+    )
     result = json.loads(found.output)["results"][0]
     assert (result["outcome"], result["rows"]) == ("undecided", 60)
     assert isinstance(found.exception, TableError)
@@ -371,14 +438,25 @@ def test_check_order_names_invalid_cells(tmp_path: Path) -> None:
     path.write_text("id,score,grade\n1,0.5,pass\n2,x,pass\n\n3,inf,fail\n")
     status, said = run("check-order", path)
     assert status == 2
-    assert "got id (row numbers), score (line 3 has 'x'), grade (line 2 has 'pass'); repair a cell" in said
-    path.write_text("a," + ",".join(f"t{i}" for i in range(20)) + "\n" + ("1" + ",u" * 20 + "\n") * 3)
+    assert (
+        "got id (row numbers), score (line 3 has 'x'), grade (line 2 has 'pass'); repair a cell"
+        in said
+    )
+    path.write_text(
+        "a," + ",".join(f"t{i}" for i in range(20)) + "\n" + ("1" + ",u" * 20 + "\n") * 3
+    )
     assert "t7 (line 2 has 'u') and 12 more" in " ".join(run("check-order", path)[1].split())
 
 
 def test_invalid_input_exits_2_with_fix(table: Path, tmp_path: Path) -> None:
-    broken = {"empty": "", "header": "a,b\n", "twice": "a,a\n0,1\n", "short": "a,b\n0\n", "word": "a,b\n0,x\n",
-              "large": "a,b\n0,7\n"}  # fmt: skip
+    broken = {
+        "empty": "",
+        "header": "a,b\n",
+        "twice": "a,a\n0,1\n",
+        "short": "a,b\n0\n",
+        "word": "a,b\n0,x\n",
+        "large": "a,b\n0,7\n",
+    }
     for name, text in broken.items():
         path = tmp_path / f"{name}.csv"
         path.write_text(text)
@@ -472,8 +550,16 @@ def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
     ("header", "actions", "note"),
     [
         ("id,gpt,claude,cost_gpt,cost_claude", ["claude", "gpt"], "cost_gpt (named like a cost)"),
-        ("id,gpt,claude,seed,delay", ["claude", "gpt"], "seed (named like a label), delay (named like a delay)"),
-        ("id,gpt,claude,x1,date", ["claude", "gpt"], "x1 (named like a feature), date (named like a date)"),
+        (
+            "id,gpt,claude,seed,delay",
+            ["claude", "gpt"],
+            "seed (named like a label), delay (named like a delay)",
+        ),
+        (
+            "id,gpt,claude,x1,date",
+            ["claude", "gpt"],
+            "x1 (named like a feature), date (named like a date)",
+        ),
         (
             "id,time_gpt,time_claude,time_bard,seed",
             ["time_bard", "time_claude", "time_gpt"],
@@ -485,7 +571,11 @@ def test_certify_ignores_columns_without_actions(
     stream: bool, header: str, actions: list[str], note: str, tmp_path: Path
 ) -> None:
     path, numbers = tmp_path / "table.csv", np.random.default_rng(0).random((60, 4)).round(3)
-    path.write_text(header + "\n" + "".join(f"q{i},{','.join(map(str, row))}\n" for i, row in enumerate(numbers)))
+    path.write_text(
+        header
+        + "\n"
+        + "".join(f"q{i},{','.join(map(str, row))}\n" for i, row in enumerate(numbers))
+    )
     more = ("-", "--rows", 60) if stream else (path,)
     facts = json.loads(run("certify", *more, "--json", text=path.read_text())[1])
     assert sorted(one["name"] for one in facts["actions"]) == actions
@@ -494,11 +584,27 @@ def test_certify_ignores_columns_without_actions(
 
 CERTIFY_REFUSED = {
     "one action": ("id,a\n1,0\n2,1\n", [], "expected columns of at least two actions, got a among"),
-    "one action and its cost": ("id,a,cost_a\n1,0,1\n2,1,1\n", [], "at least two actions, got a among"),
+    "one action and its cost": (
+        "id,a,cost_a\n1,0,1\n2,1,1\n",
+        [],
+        "at least two actions, got a among",
+    ),
     "ignored": ("id,a,b\n1,0,1\n2,1,1\n", ["--ignore", "b"], "at least two actions, got a among"),
-    "long": ("id,model,loss\n1,a,0\n1,b,1\n", ["--ignore", "model"], "column 'model' names the action; write one line"),
-    "other unit": ("id,d,a,b\n1,0,1,0\n2,4,0,1\n", [], "got '4'; repair it, or leave out the column with --ignore d."),
-    "all above": ("id,a,b\n1,70,1\n2,4,90\n", [], "give the range of the numbers: --range LOW,HIGH, or leave out"),
+    "long": (
+        "id,model,loss\n1,a,0\n1,b,1\n",
+        ["--ignore", "model"],
+        "column 'model' names the action; write one line",
+    ),
+    "other unit": (
+        "id,d,a,b\n1,0,1,0\n2,4,0,1\n",
+        [],
+        "got '4'; repair it, or leave out the column with --ignore d.",
+    ),
+    "all above": (
+        "id,a,b\n1,70,1\n2,4,90\n",
+        [],
+        "give the range of the numbers: --range LOW,HIGH, or leave out",
+    ),
 }
 
 
@@ -524,7 +630,11 @@ def test_audit_notes_value_that_is_in_no_row(tmp_path: Path) -> None:
         found, text = run("audit", path, statement, "--json")
         assert (found, len(json.loads(text)["notes"])) == (status, 1)
         assert note in json.loads(text)["notes"][0].replace("'pass', 'fail'", "'fail', 'pass'")
-    for statement in ("share(grade = pass) >= 0.2", "share(grade != fail) >= 0.2", "share(points < 1) <= 0.2"):
+    for statement in (
+        "share(grade = pass) >= 0.2",
+        "share(grade != fail) >= 0.2",
+        "share(points < 1) <= 0.2",
+    ):
         assert json.loads(run("audit", path, statement, "--json")[1])["notes"] == []
 
 

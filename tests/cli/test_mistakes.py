@@ -94,9 +94,16 @@ def tombola(run_main: Main, tmp_path: Path) -> Callable[[str], tuple[int, str, s
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("command", MISTAKES)
 def test_mistake_gives_one_sentence_with_a_fix(
-    command: str, tombola: Callable[[str], tuple[int, str, str]], one_sentence: Callable[[object], str]
+    command: str,
+    tombola: Callable[[str], tuple[int, str, str]],
+    one_sentence: Callable[[object], str],
 ) -> None:
-    assert tombola("session start list.csv --actions a,b --losses --learner UCB1 --seed 1 --file calls.run")[0] == 0
+    assert (
+        tombola(
+            "session start list.csv --actions a,b --losses --learner UCB1 --seed 1 --file calls.run"
+        )[0]
+        == 0
+    )
     assert tombola("session next calls.run --count 2")[0] == 0
     status, out, said = tombola(command)
     assert status == 2

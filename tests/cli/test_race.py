@@ -44,7 +44,18 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def start(command: Command, *options: str, names: str = "low,high", file: str = "r") -> str:
     """Start a race on the rows; losses without another direction. Return the output."""
     direction = () if "--scores" in options else ("--losses",)
-    return command("start", "rows.txt", *direction, "--candidates", names, "--file", file, "--seed", "1", *options)[1]
+    return command(
+        "start",
+        "rows.txt",
+        *direction,
+        "--candidates",
+        names,
+        "--file",
+        file,
+        "--seed",
+        "1",
+        *options,
+    )[1]
 
 
 def answer(command: Command, tmp_path: Path, *count: str) -> None:
@@ -54,11 +65,15 @@ def answer(command: Command, tmp_path: Path, *count: str) -> None:
         is_named = calls[0].ticket % 2 == 1
         head = ["candidate", "row", "outcome", "cost"] if is_named else ["ticket", "loss"]
         lines = [
-            [call.candidate, call.row, loss_of(call), 0.5] if is_named else [call.ticket, loss_of(call)]
+            [call.candidate, call.row, loss_of(call), 0.5]
+            if is_named
+            else [call.ticket, loss_of(call)]
             for call in calls
         ]
         (tmp_path / "answers.csv").write_text(csv_text([head, *lines]))
-        assert command("record", "r", "--csv", "answers.csv")[1].startswith(f"{len(calls)} recorded")
+        assert command("record", "r", "--csv", "answers.csv")[1].startswith(
+            f"{len(calls)} recorded"
+        )
 
 
 def test_start_to_report(command: Command, tmp_path: Path) -> None:
@@ -75,7 +90,11 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
     command("report", "r", "--out", "p.json")
     assert json.loads((tmp_path / "p.json").read_text())["answer"] == ["low"]
     command("report", "r", "--out", "ALL.CSV")
-    assert (tmp_path / "ALL.CSV").read_text().startswith("ticket,candidate,row,loss,cost,failed\n1,low,")
+    assert (
+        (tmp_path / "ALL.CSV")
+        .read_text()
+        .startswith("ticket,candidate,row,loss,cost,failed\n1,low,")
+    )
     assert command("record", "r", "--csv", "ALL.CSV")[1].startswith("0 recorded")
 
 
@@ -91,7 +110,17 @@ def test_detected_id_column_is_printed(command: Command, script: list[str], tmp_
     line = "ids: column Name (another one: --id Kundennummer)\n"
     assert line in command("start", "list.csv", "--losses", "--candidates", "a,b", "--file", "s")[1]
     assert line in command("run", "list.csv", "--losses", "--file", "r", "--quiet", *script)[1]
-    said = command("start", "list.csv", "--losses", "--candidates", "a,b", "--file", "t", "--id", "Kundennummer")[1]
+    said = command(
+        "start",
+        "list.csv",
+        "--losses",
+        "--candidates",
+        "a,b",
+        "--file",
+        "t",
+        "--id",
+        "Kundennummer",
+    )[1]
     assert "ids: column Kundennummer\n" in said
 
 
@@ -125,19 +154,75 @@ BOTH = ("--candidate", "a=true {row}", "--candidate", "b=true {row}")
         ("status", "rows.txt"),
         ("run", "rows.txt", "--losses", "--file", "s", "--candidate", "a"),
         ("run", "rows.txt", "--losses", "--file", "s", "--candidate", "a=no-such-program {row}"),
-        ("run", "rows.txt", "--losses", "--file", "s", "--candidate", "a=true", "--candidate", "b=true {row}"),
-        ("run", "rows.txt", "--losses", "--file", "s", "--candidate", "a=true {row} 'x", "--candidate", "b=true {row}"),
+        (
+            "run",
+            "rows.txt",
+            "--losses",
+            "--file",
+            "s",
+            "--candidate",
+            "a=true",
+            "--candidate",
+            "b=true {row}",
+        ),
+        (
+            "run",
+            "rows.txt",
+            "--losses",
+            "--file",
+            "s",
+            "--candidate",
+            "a=true {row} 'x",
+            "--candidate",
+            "b=true {row}",
+        ),
         ("run", "rows.txt", "--losses", "--file", "s", *BOTH, "--loss", "seconds"),
         ("run", "rows.txt", "--losses", "--file", "s", *BOTH, "--loss", "time"),
         ("run", "rows.txt", "--losses", "--file", "r", *BOTH, "--loss", "exit"),
-        ("run", "rows.htm", "--losses", "--file", "s", *BOTH, "--loss", "exit", "--out", "rows.htm"),
-        ("run", "rows.txt", "--losses", "--file", "s", *BOTH, "--loss", "exit", "--out", "page.csv"),
-        ("run", "rows.txt", "--losses", "--file", "s", *BOTH, "--loss", "exit", "--out", "no/page.html"),
+        (
+            "run",
+            "rows.htm",
+            "--losses",
+            "--file",
+            "s",
+            *BOTH,
+            "--loss",
+            "exit",
+            "--out",
+            "rows.htm",
+        ),
+        (
+            "run",
+            "rows.txt",
+            "--losses",
+            "--file",
+            "s",
+            *BOTH,
+            "--loss",
+            "exit",
+            "--out",
+            "page.csv",
+        ),
+        (
+            "run",
+            "rows.txt",
+            "--losses",
+            "--file",
+            "s",
+            *BOTH,
+            "--loss",
+            "exit",
+            "--out",
+            "no/page.html",
+        ),
         ("report", "r", "--out", "page.xlsx"),
     ],
 )
 def test_bad_input_is_one_sentence(
-    arguments: tuple[str, ...], command: Command, tmp_path: Path, one_sentence: Callable[[object], str]
+    arguments: tuple[str, ...],
+    command: Command,
+    tmp_path: Path,
+    one_sentence: Callable[[object], str],
 ) -> None:
     start(command, names="low,middle,high")
     command("next", "r")
@@ -173,7 +258,9 @@ def script(tmp_path: Path) -> list[str]:
     ]
 
 
-def test_run_continues(script: list[str], command: Command, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_run_continues(
+    script: list[str], command: Command, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     arguments = ("run", "rows.txt", "--losses", "--file", "r", *script, "--workers", "2")
     code, said = command(*arguments, "--max-calls", "6")
     assert code == 3
@@ -200,7 +287,9 @@ def test_run_continues(script: list[str], command: Command, tmp_path: Path, capf
     assert len(asked) == len(set(asked))
     assert "ask.py" in (tmp_path / "page.html").read_text()
     assert command(*arguments)[0] == 0
-    assert (tmp_path / "asked.log").read_text().splitlines() == asked, "a race that is over makes no call"
+    assert (tmp_path / "asked.log").read_text().splitlines() == asked, (
+        "a race that is over makes no call"
+    )
     assert not (tmp_path / "r-run").exists()
 
 
@@ -215,11 +304,15 @@ def test_exit_codes_seed_and_cost_of_a_run(script: list[str], command: Command) 
     assert command(*gate, "b", "--baseline", "low")[0] == 1
     assert command(*gate, "c", "--baseline", "high", "--max-calls", "2")[0] == 3
     # Each call costs 0.25.
-    code, text = command(*gate, "d", "--workers", "4", "--json", "--max-cost", "1.1", "--max-call-cost", "0.25")
+    code, text = command(
+        *gate, "d", "--workers", "4", "--json", "--max-cost", "1.1", "--max-call-cost", "0.25"
+    )
     assert (code, json.loads(text)["cost"] <= 1.1) == (3, True)
 
 
-def test_broken_setup_records_nothing(command: Command, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_broken_setup_records_nothing(
+    command: Command, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
     bad = ("--candidate", "a=false {row}", "--candidate", "b=sh -c 'exit 7' {row}")
     with pytest.raises(SessionError) as refused:
         command("run", "rows.txt", "--losses", "--file", "r", *bad)
@@ -230,10 +323,20 @@ def test_broken_setup_records_nothing(command: Command, tmp_path: Path, one_sent
 
 def test_max_seconds_kills_children(command: Command, tmp_path: Path) -> None:
     code, said = command(
-        "run", "rows.txt", "--losses", "--file", "r", "--candidate", "a=sleep 60; echo {row}",
-        "--candidate", "b=sleep 61; echo {row}",
-        "--shell", "--max-seconds", "1", "--quiet",
-    )  # fmt: skip
+        "run",
+        "rows.txt",
+        "--losses",
+        "--file",
+        "r",
+        "--candidate",
+        "a=sleep 60; echo {row}",
+        "--candidate",
+        "b=sleep 61; echo {row}",
+        "--shell",
+        "--max-seconds",
+        "1",
+        "--quiet",
+    )
     assert code == 3
     assert "open" in said
     assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if b"sleep 61" in _read(p)]
@@ -291,15 +394,37 @@ def test_plan_within_is_in_table_units(command: Command, tmp_path: Path, one_sen
 @pytest.mark.parametrize(
     ("form", "expected"),
     [
-        ([], "the order of 3 candidates on these 60 rows: low, middle and high, with probability 0.95 or more"),
-        (["--top", "2"], "the first 2 in order of 3 candidates on these 60 rows: low and middle, with probability"),
-        (["--rank-of", "middle"], "middle has rank 2 of 3 candidates on these 60 rows, with probability 0.95 or more"),
-        (["--blocks"], "the order of 3 candidates on these 60 rows: low, middle and high, with probability"),
-        (["--future"], "the order of 3 candidates on rows like these: low, middle and high, with probability"),
-        (["--future", "--level", "1e-30"], "not separable by these rows: no rank of 3 candidates on rows like these"),
+        (
+            [],
+            "the order of 3 candidates on these 60 rows: low, middle and high, with probability "
+            "0.95 or more",
+        ),
+        (
+            ["--top", "2"],
+            "the first 2 in order of 3 candidates on these 60 rows: low and middle, with "
+            "probability",
+        ),
+        (
+            ["--rank-of", "middle"],
+            "middle has rank 2 of 3 candidates on these 60 rows, with probability 0.95 or more",
+        ),
+        (
+            ["--blocks"],
+            "the order of 3 candidates on these 60 rows: low, middle and high, with probability",
+        ),
+        (
+            ["--future"],
+            "the order of 3 candidates on rows like these: low, middle and high, with probability",
+        ),
+        (
+            ["--future", "--level", "1e-30"],
+            "not separable by these rows: no rank of 3 candidates on rows like these",
+        ),
     ],
 )
-def test_all_forms_of_ranks(form: list[str], expected: str, command: Command, tmp_path: Path) -> None:
+def test_all_forms_of_ranks(
+    form: list[str], expected: str, command: Command, tmp_path: Path
+) -> None:
     """All ranks, the first ones in order, one named candidate, whole blocks, and rows as a sample.
 
     Every command opens the file again, so the race is resumed before each row.
@@ -310,7 +435,11 @@ def test_all_forms_of_ranks(form: list[str], expected: str, command: Command, tm
     said = command("status", "r")[1].splitlines()
     assert said[1].startswith(expected)
     if not form:
-        assert [line.split()[:2] for line in said[-4:-1]] == [["1", "low"], ["2", "middle"], ["3", "high"]]
+        assert [line.split()[:2] for line in said[-4:-1]] == [
+            ["1", "low"],
+            ["2", "middle"],
+            ["3", "high"],
+        ]
         command("report", "r", "--out", "p.html")
         assert "In order: low, middle, high" in (tmp_path / "p.html").read_text()
 
@@ -319,7 +448,9 @@ def test_direction_is_never_guessed(command: Command, script: list[str], tmp_pat
     """Accuracies on file, or a program that prints 1 if it is right, were once read as losses."""
     start = ("start", "rows.txt", "--candidates", "low,high", "--file")
     for neither in ((*start, "s"), ("run", "rows.txt", "--file", "s", *script)):
-        with pytest.raises(TombolaError, match="add --losses if lower is better, --scores if higher is better"):
+        with pytest.raises(
+            TombolaError, match="add --losses if lower is better, --scores if higher is better"
+        ):
             command(*neither)
     assert not (tmp_path / "s").exists()
     for name, column, expected in (
@@ -340,9 +471,13 @@ def test_direction_is_never_guessed(command: Command, script: list[str], tmp_pat
 
 def test_start_with_known_answers(command: Command, tmp_path: Path) -> None:
     """A known column takes no call; the limit printed by `start` and the calls issued agree."""
-    (tmp_path / "known.csv").write_text("id,low\n" + "\n".join(f"{row},0.0" for row in ROWS[:-1]) + f"\n{ROWS[-1]},\n")
+    (tmp_path / "known.csv").write_text(
+        "id,low\n" + "\n".join(f"{row},0.0" for row in ROWS[:-1]) + f"\n{ROWS[-1]},\n"
+    )
     assert "at most 61 calls" in start(command, "--known", "known.csv", "--level", "0.001")
-    calls = [Call(**call) for call in json.loads(command("next", "r", "--count", "200", "--json")[1])]
+    calls = [
+        Call(**call) for call in json.loads(command("next", "r", "--count", "200", "--json")[1])
+    ]
     assert len(calls) == 61
     assert [call.row for call in calls if call.candidate == "low"] == [ROWS[-1]]
 
@@ -355,10 +490,15 @@ def test_start_with_known_answers(command: Command, tmp_path: Path) -> None:
         ("id,low\nrow 99,0.5", "not in the list"),
         ("id,low\nrow 1,0.5\nrow 1,0.5", "second time"),
         ("id,low\nrow 1,3", "a number from 0 to 1 in line 2, column low"),
-        ("id,low\nrow 1,timeout", "got 'timeout'; for a timeout write the worst number of the range, 1."),
+        (
+            "id,low\nrow 1,timeout",
+            "got 'timeout'; for a timeout write the worst number of the range, 1.",
+        ),
     ],
 )
-def test_malformed_known_answers_are_rejected(command: Command, tmp_path: Path, text: str, problem: str) -> None:
+def test_malformed_known_answers_are_rejected(
+    command: Command, tmp_path: Path, text: str, problem: str
+) -> None:
     (tmp_path / "known.csv").write_text(text)
     with pytest.raises(TombolaError, match=problem):
         start(command, "--known", "known.csv")
@@ -366,8 +506,19 @@ def test_malformed_known_answers_are_rejected(command: Command, tmp_path: Path, 
 
 def test_history_is_stored_with_the_race(command: Command, tmp_path: Path) -> None:
     """`start --history` writes the numbers into the file; a row without history is an error."""
-    (tmp_path / "old.csv").write_text("id,x,y\n" + "\n".join(f"{row},{n % 3},0.5" for n, row in enumerate(ROWS)))
-    arguments = ("start", "rows.txt", "--losses", "--candidates", "low,high", "--file", "r", "--history")
+    (tmp_path / "old.csv").write_text(
+        "id,x,y\n" + "\n".join(f"{row},{n % 3},0.5" for n, row in enumerate(ROWS))
+    )
+    arguments = (
+        "start",
+        "rows.txt",
+        "--losses",
+        "--candidates",
+        "low,high",
+        "--file",
+        "r",
+        "--history",
+    )
     assert command(*arguments, "old.csv")[0] == 0
     with RaceFile.open(tmp_path / "r") as file:
         assert file.side.history.shape == (len(ROWS), 2)
@@ -381,7 +532,10 @@ def test_summary_row_is_left_out_with_a_note(command: Command, tmp_path: Path) -
     (tmp_path / "l.csv").write_text("id,a,b\nx,0,1\ny,0.5,0.25\nz,1,1\naverage,0.5,0.75\n")
     (tmp_path / "ids.txt").write_text("x\ny\nz\n")
     (tmp_path / "whole.csv").write_text("id,a,c\nx,0,1\ny,0.5,0.25\nz,1,1\n")
-    note, options = "left out line 5, called 'average': the mean of the rows above", ["--scores", "--candidates", "a,c"]
+    note, options = (
+        "left out line 5, called 'average': the mean of the rows above",
+        ["--scores", "--candidates", "a,c"],
+    )
     shown = command("start", "l.csv", *options, "--file", "r", "--seed", "1")[1]
     assert "2 candidates on 3 rows" in shown
     assert f"Note: {note}." in shown
@@ -389,18 +543,32 @@ def test_summary_row_is_left_out_with_a_note(command: Command, tmp_path: Path) -
     assert f"Note: l.csv: {note}." in shown
     with RaceFile.open(tmp_path / "s") as file:
         assert np.isnan(file.side.known).sum() == 3
-    plan = ("plan", "whole.csv", "--scores", "--known", "l.csv", "--shuffles", "4", "--workers", "1")
+    plan = (
+        "plan",
+        "whole.csv",
+        "--scores",
+        "--known",
+        "l.csv",
+        "--shuffles",
+        "4",
+        "--workers",
+        "1",
+    )
     assert f"note: l.csv: {note}\n" in command(*plan)[1]
     assert f"l.csv: {note}" in json.loads(command(*plan, "--json")[1])["notes"]
 
 
 def test_plan_with_known_answers(command: Command, tmp_path: Path) -> None:
     rows = [(f"r{number}", number % 5 / 10, number % 7 / 10 + 0.3) for number in range(60)]
-    (tmp_path / "losses.csv").write_text("id,a,b\n" + "\n".join(f"{row},{a},{b}" for row, a, b in rows))
+    (tmp_path / "losses.csv").write_text(
+        "id,a,b\n" + "\n".join(f"{row},{a},{b}" for row, a, b in rows)
+    )
     (tmp_path / "known.csv").write_text("id,a\n" + "\n".join(f"{row},{a}" for row, a, _ in rows))
     arguments = ("plan", "losses.csv", "--losses", "--shuffles", "5", "--workers", "1")
     on_file = ("--known", "known.csv")
-    plain, known = (json.loads(command(*arguments, "--json", *more)[1])["races"][0] for more in ((), on_file))
+    plain, known = (
+        json.loads(command(*arguments, "--json", *more)[1])["races"][0] for more in ((), on_file)
+    )
     assert 2 * known["calls"] == plain["calls"]
     assert "60 answers on file cost no call" in command(*arguments, *on_file)[1]
 
@@ -419,8 +587,23 @@ def test_race_by_group(groups: Command, tmp_path: Path) -> None:
     (tmp_path / "loss.py").write_text(
         "import sys; odd = int(sys.argv[2][1:]) % 2; print(int((sys.argv[1] == 'a') != bool(odd)))"
     )
-    commands = [word for name in "ab" for word in ("--candidate", f"{name}={sys.executable} loss.py {name} {{row}}")]
-    options = ["--losses", "--by", "category", "--file", "r", "--seed", "1", "--quiet", "--out", "p.html"]
+    commands = [
+        word
+        for name in "ab"
+        for word in ("--candidate", f"{name}={sys.executable} loss.py {name} {{row}}")
+    ]
+    options = [
+        "--losses",
+        "--by",
+        "category",
+        "--file",
+        "r",
+        "--seed",
+        "1",
+        "--quiet",
+        "--out",
+        "p.html",
+    ]
     code, printed = groups("run", "losses.csv", *commands, *options)
     assert "by category, all with probability 0.95 or more: code: b; law: a" in printed
     # The candidates tie on the whole list, so the question is not answered.
@@ -432,13 +615,26 @@ def test_race_by_group(groups: Command, tmp_path: Path) -> None:
     with pytest.raises(TombolaError, match="with different groups"):
         groups("run", "losses.csv", "--losses", *commands, "--file", "r", "--seed", "1", "--quiet")
     with pytest.raises(
-        TombolaError, match="--by: expected a column of the list, got 'topic'; name one of id, category"
+        TombolaError,
+        match="--by: expected a column of the list, got 'topic'; name one of id, category",
     ):
-        groups("start", "losses.csv", "--losses", "--candidates", "a,b", "--by", "topic", "--file", "s")
+        groups(
+            "start", "losses.csv", "--losses", "--candidates", "a,b", "--by", "topic", "--file", "s"
+        )
 
 
 def test_plan_by_group_and_under_a_cap(groups: Command) -> None:
-    options = ["plan", "losses.csv", "--by", "category", "--shuffles", "5", "--level", "0.05", "--json"]
+    options = [
+        "plan",
+        "losses.csv",
+        "--by",
+        "category",
+        "--shuffles",
+        "5",
+        "--level",
+        "0.05",
+        "--json",
+    ]
     [whole] = json.loads(groups(*options)[1])["races"]
     assert {name: one["answers"][0]["candidates"] for name, one in whole["groups"].items()} == {
         "law": ["a"],
@@ -450,15 +646,27 @@ def test_plan_by_group_and_under_a_cap(groups: Command) -> None:
     assert "never above 2." in groups(*options[:-1], "--max-cost", "2")[1]
     with pytest.raises(TombolaError, match="must come with the costs of the calls"):
         groups(*options, "--max-cost", "2", "--ignore", "cost_a,cost_b")
-    [fixed] = json.loads(groups(*options, "--max-cost", "2", "--ignore", "cost_a,cost_b", "--max-call-cost", "0.1")[1])[
-        "races"
-    ]
+    [fixed] = json.loads(
+        groups(*options, "--max-cost", "2", "--ignore", "cost_a,cost_b", "--max-call-cost", "0.1")[
+            1
+        ]
+    )["races"]
     assert fixed["calls"] == 20
 
 
 def test_race_in_the_unit_of_the_user(command: Command, tmp_path: Path) -> None:
     """Scores from 0 to 10: answers, tolerance and texts are in that unit, and higher is better."""
-    names = ["--candidates", "low,high", "--scores", "--range", "0,10", "--within", "0.5", "--seed", "1"]
+    names = [
+        "--candidates",
+        "low,high",
+        "--scores",
+        "--range",
+        "0,10",
+        "--within",
+        "0.5",
+        "--seed",
+        "1",
+    ]
     command("start", "rows.txt", *names, "--file", "r")
     (tmp_path / "a.csv").write_text("ticket,score\n1,7.5\n")
     command("next", "r")
@@ -468,20 +676,44 @@ def test_race_in_the_unit_of_the_user(command: Command, tmp_path: Path) -> None:
     assert "where high leads by 1.5 in mean score" in printed
     assert "mean score" in printed
     with RaceFile.open(tmp_path / "r") as file:
-        assert [event.loss for event in file.replay() if event.kind == "answer"] == pytest.approx([0.1, 0.25])
+        assert [event.loss for event in file.replay() if event.kind == "answer"] == pytest.approx(
+            [0.1, 0.25]
+        )
         rule: Any = file.settings.rule(60)
         assert rule.within == pytest.approx(0.05)
     with pytest.raises(TombolaError, match="within must be a number, at least 0 and below 10"):
         command(
-            "start", "rows.txt", "--losses", "--candidates", "a,b", "--range", "0,10", "--within", "10", "--file", "s"
+            "start",
+            "rows.txt",
+            "--losses",
+            "--candidates",
+            "a,b",
+            "--range",
+            "0,10",
+            "--within",
+            "10",
+            "--file",
+            "s",
         )
 
 
 def test_known_answers_from_the_list_itself(command: Command, tmp_path: Path) -> None:
     """A half-finished spreadsheet is list, groups and answers on file at once; other columns are ignored."""
-    lines = [f"q{n},{'law' if n % 2 else 'code'},{n}%,{n % 11},{'' if n > 20 else 5}" for n in range(40)]
+    lines = [
+        f"q{n},{'law' if n % 2 else 'code'},{n}%,{n % 11},{'' if n > 20 else 5}" for n in range(40)
+    ]
     (tmp_path / "half.csv").write_text("id,category,done,a,b\n" + "\n".join(lines))
-    options = ["--candidates", "a,b", "--known", "half.csv", "--scores", "--range", "0,10", "--by", "category"]
+    options = [
+        "--candidates",
+        "a,b",
+        "--known",
+        "half.csv",
+        "--scores",
+        "--range",
+        "0,10",
+        "--by",
+        "category",
+    ]
     printed = command("start", "half.csv", *options, "--file", "r")[1]
     assert "at most 19 calls" in printed
     with RaceFile.open(tmp_path / "r") as file:
@@ -489,20 +721,28 @@ def test_known_answers_from_the_list_itself(command: Command, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("question", [[], ["--question", "ranks"]])
-def test_standings_are_over_answers_on_file_and_recorded(command: Command, tmp_path: Path, question: list[str]) -> None:
+def test_standings_are_over_answers_on_file_and_recorded(
+    command: Command, tmp_path: Path, question: list[str]
+) -> None:
     """On file b leads with 6 to 5; the answers recorded by hand turn that round, for dropped candidates, too."""
     on_file = [f"q{n},5,{'' if n % 3 == 0 else 6},0" for n in range(60)]
     (tmp_path / "half.csv").write_text("id,a,b,c\n" + "\n".join(on_file))
     options = ["--known", "half.csv", "--scores", "--range", "0,10", "--seed", "1", *question]
     command("start", "half.csv", "--candidates", "a,b,c", *options, "--file", "r")
     calls = json.loads(command("next", "r", "--count", "20", "--json")[1])
-    (tmp_path / "a.csv").write_text("ticket,score\n" + "\n".join(f"{call['ticket']},0" for call in calls))
+    (tmp_path / "a.csv").write_text(
+        "ticket,score\n" + "\n".join(f"{call['ticket']},0" for call in calls)
+    )
     command("record", "r", "--csv", "a.csv")
-    standings = {one["name"]: one for one in json.loads(command("status", "r", "--json")[1])["candidates"]}
+    standings = {
+        one["name"]: one for one in json.loads(command("status", "r", "--json")[1])["candidates"]
+    }
     # 40 cells of b are on file, 20 are recorded as 0: mean score 4.
     assert {name: one["rows"] for name, one in standings.items()} == {"a": 60, "b": 60, "c": 60}
     assert [standings[name]["mean"] for name in "abc"] == pytest.approx([5.0, 4.0, 0.0])
-    note = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
+    note = (
+        "Means are over all answers, on file and recorded; the verdict counts rows in random order."
+    )
     assert note in command("status", "r")[1]
     command("report", "r", "--out", "p.html")
     page = (tmp_path / "p.html").read_text()
@@ -515,7 +755,17 @@ def test_table_of_calls_to_fill_in(command: Command, tmp_path: Path, ending: str
     """`next --out` writes the list's own columns without the answers on file; `record` takes the table back."""
     lines = [f"{n % 4};q{n};text, {n};{'' if n > 2 else 7};{n % 11}" for n in range(12)]
     (tmp_path / "half.csv").write_text("score;question;prompt;a score;b score\n" + "\n".join(lines))
-    options = ["--known", "half.csv", "--id", "question", "--scores", "--range", "0,10", "--seed", "1"]
+    options = [
+        "--known",
+        "half.csv",
+        "--id",
+        "question",
+        "--scores",
+        "--range",
+        "0,10",
+        "--seed",
+        "1",
+    ]
     command("start", "half.csv", "--candidates", "a,b", *options, "--file", "r")
     out = f"calls.{ending}"
     printed = command("next", "r", "--count", "3", "--out", out)[1].splitlines()
@@ -525,10 +775,21 @@ def test_table_of_calls_to_fill_in(command: Command, tmp_path: Path, ending: str
     table = read_cells(tmp_path / out)
     assert table.names == ("ticket", "candidate", "list:score", "question", "prompt", "outcome")
     with RaceFile.open(tmp_path / "r") as file:
-        expected = [[str(call.ticket), "a", str(call.row_index % 4), call.row, f"text, {call.row_index}", ""]
-                    for call in file.pending]  # fmt: skip
+        expected = [
+            [
+                str(call.ticket),
+                "a",
+                str(call.row_index % 4),
+                call.row,
+                f"text, {call.row_index}",
+                "",
+            ]
+            for call in file.pending
+        ]
     assert [list(row) for _, row in table.rows] == expected
-    assert command("record", "r", "--csv", out)[1].startswith("0 recorded"), "blank outcomes are skipped"
+    assert command("record", "r", "--csv", out)[1].startswith("0 recorded"), (
+        "blank outcomes are skipped"
+    )
     with pytest.raises(TableError, match="exists already"):
         command("next", "r", "--out", out)
     filled = [[*row[:-1], str(score)] for row, score in zip(expected, (3, 10, 0), strict=True)]
@@ -542,27 +803,70 @@ def test_table_of_calls_to_fill_in(command: Command, tmp_path: Path, ending: str
     exported = (tmp_path / "all.csv").read_text().splitlines()
     assert exported[0] == "ticket,candidate,row,score,cost,failed"
     assert [float(line.split(",")[3]) for line in exported[1:]] == [3, 10, 0]
-    assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded"), "the export reads back"
+    assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded"), (
+        "the export reads back"
+    )
     assert "note:" not in command("next", "r", "--count", "1")[1]
 
 
 def test_run_of_scores_and_seconds(command: Command) -> None:
-    eight = ["--candidate", "a=echo 8 # {row}", "--candidate", "b=echo 8 # {row}", "--shell", "--quiet"]
-    with pytest.raises(TombolaError, match="; start the race with the true range, --range LOW,HIGH with"):
+    eight = [
+        "--candidate",
+        "a=echo 8 # {row}",
+        "--candidate",
+        "b=echo 8 # {row}",
+        "--shell",
+        "--quiet",
+    ]
+    with pytest.raises(
+        TombolaError, match="; start the race with the true range, --range LOW,HIGH with"
+    ):
         command("run", "rows.txt", "--losses", *eight, "--file", "e")
-    echo = ["--candidate", "a=echo 9 # {row}", "--candidate", "b=echo 3 # {row}", "--shell", "--quiet", "--seed", "1"]
+    echo = [
+        "--candidate",
+        "a=echo 9 # {row}",
+        "--candidate",
+        "b=echo 3 # {row}",
+        "--shell",
+        "--quiet",
+        "--seed",
+        "1",
+    ]
     code, printed = command("run", "rows.txt", *echo, "--scores", "--range", "0,10", "--file", "r")
     assert code == 0
     assert printed.startswith("r: read as scores: higher is better\na is the best of 2 candidates")
-    quick = ["--candidate", "a=true {row}", "--candidate", "b=true {row}", "--max-calls", "2", "--quiet", "--seed", "1"]
+    quick = [
+        "--candidate",
+        "a=true {row}",
+        "--candidate",
+        "b=true {row}",
+        "--max-calls",
+        "2",
+        "--quiet",
+        "--seed",
+        "1",
+    ]
     code, printed = command(
-        "run", "rows.txt", "--losses", *quick, "--loss", "seconds", "--cap", "20", "--within", "2", "--file", "s"
+        "run",
+        "rows.txt",
+        "--losses",
+        *quick,
+        "--loss",
+        "seconds",
+        "--cap",
+        "20",
+        "--within",
+        "2",
+        "--file",
+        "s",
     )
     assert code == 3
     assert "in mean seconds" in printed
     command("report", "s", "--out", "s.csv")
     assert Path("s.csv").read_text().startswith("ticket,candidate,row,seconds,cost,failed\n")
-    assert command("record", "s", "--csv", "s.csv")[1].startswith("0 recorded"), "run times read back"
+    assert command("record", "s", "--csv", "s.csv")[1].startswith("0 recorded"), (
+        "run times read back"
+    )
 
 
 def test_run_stops_at_a_number_outside_the_range(run_main: Main, tmp_path: Path) -> None:
@@ -570,10 +874,24 @@ def test_run_stops_at_a_number_outside_the_range(run_main: Main, tmp_path: Path)
     (tmp_path / "rows.txt").write_text("\n".join(ROWS))
     (tmp_path / "good.sh").write_text('case "$1" in *3*) echo 8;; *) echo 4;; esac\n')
     prompts = ["--candidate", "good=sh good.sh {row}", "--candidate", "worse=sh -c 'echo 2' {row}"]
-    arguments = ["race", "run", "rows.txt", *prompts, "--file", "r", "--scores", "--range", "0,5", "--seed", "1"]
+    arguments = [
+        "race",
+        "run",
+        "rows.txt",
+        *prompts,
+        "--file",
+        "r",
+        "--scores",
+        "--range",
+        "0,5",
+        "--seed",
+        "1",
+    ]
     code, out, err = run_main(*arguments, "--quiet")
     assert (code, out) == (2, "")
-    assert err.startswith("tombola: race run: expected a score from 0 to 5, got 8 for good on row row ")
+    assert err.startswith(
+        "tombola: race run: expected a score from 0 to 5, got 8 for good on row row "
+    )
     assert "--scores --range LOW,HIGH" in err
     with RaceFile.open(tmp_path / "r") as file:
         assert file.race.failures == 0
@@ -588,7 +906,15 @@ def test_run_stops_at_a_number_outside_the_range(run_main: Main, tmp_path: Path)
 def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
     """A script that is missing does not look like a refuted gate."""
     (tmp_path / "rows.txt").write_text("\n".join(ROWS))
-    old = ["--candidate", "old=sh -c 'echo 0.5' {row}", "--baseline", "old", "--seed", "1", "--quiet"]
+    old = [
+        "--candidate",
+        "old=sh -c 'echo 0.5' {row}",
+        "--baseline",
+        "old",
+        "--seed",
+        "1",
+        "--quiet",
+    ]
     new = ["--candidate", f"new={sys.executable} -S missing.py {{row}}"]
     code, out, err = run_main("race", "run", "rows.txt", "--losses", *old, *new, "--file", "r")
     assert code == 2
@@ -596,16 +922,30 @@ def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
     note, error = err.splitlines()
     with RaceFile.open(tmp_path / "r") as file:
         failures = file.race.failures
-    assert note.startswith(f"note: {failures} of {failures} calls of new failed; the last one: ended with status 2")
+    assert note.startswith(
+        f"note: {failures} of {failures} calls of new failed; the last one: ended with status 2"
+    )
     assert "No such file" in note
-    assert error.startswith("tombola: race run: expected an answer from each candidate, but all calls of new failed")
+    assert error.startswith(
+        "tombola: race run: expected an answer from each candidate, but all calls of new failed"
+    )
     # An undecided race stays undecided.
-    code, _, err = run_main("race", "run", "rows.txt", "--losses", *old, *new, "--file", "u", "--max-calls", "4")
+    code, _, err = run_main(
+        "race", "run", "rows.txt", "--losses", *old, *new, "--file", "u", "--max-calls", "4"
+    )
     assert (code, err.startswith("note: 2 of 2 calls of new failed")) == (3, True)
     # One answer, and the failures are the candidate's own.
     (tmp_path / "half.sh").write_text('case "$1" in *3*) exit 1;; *) echo 0.9;; esac\n')
     code, _, err = run_main(
-        "race", "run", "rows.txt", "--losses", *old, "--candidate", "new=sh half.sh {row}", "--file", "h"
+        "race",
+        "run",
+        "rows.txt",
+        "--losses",
+        *old,
+        "--candidate",
+        "new=sh half.sh {row}",
+        "--file",
+        "h",
     )
     assert code == 1
     assert err.startswith("note: ")
@@ -622,10 +962,20 @@ def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
         (["--loss", "seconds", "--cap", "0.05"], "sh -c 'exit 3' {row}", 1),
     ],
 )
-def test_failures_that_are_answers(loss: list[str], bad: str, notes: int, run_main: Main, tmp_path: Path) -> None:
+def test_failures_that_are_answers(
+    loss: list[str], bad: str, notes: int, run_main: Main, tmp_path: Path
+) -> None:
     """In races on exit statuses and run times, a candidate that always fails is the worst one."""
     (tmp_path / "rows.txt").write_text("\n".join(ROWS))
-    good = ["--candidate", "old=true {row}", "--candidate", f"new={bad}", "--baseline", "old", "--shell"]
+    good = [
+        "--candidate",
+        "old=true {row}",
+        "--candidate",
+        f"new={bad}",
+        "--baseline",
+        "old",
+        "--shell",
+    ]
     code, _, err = run_main(
         "race", "run", "rows.txt", "--losses", *good, *loss, "--quiet", "--seed", "1", "--file", "r"
     )
@@ -648,12 +998,19 @@ def test_interrupted_run_names_the_command_that_continues(
         status, _, err = run_main(
             "race", "run", "rows.txt", "--losses", "--file", "r", *script, "--seed", "1", "--quiet"
         )
-    assert (status, err) == (130, "r has 2 answers. To continue:\n  tombola race run r\ntombola: stopped.\n")
+    assert (status, err) == (
+        130,
+        "r has 2 answers. To continue:\n  tombola race run r\ntombola: stopped.\n",
+    )
     assert command("run", "r", "--quiet")[0] == 0
 
 
-def test_known_answers_note_typos_and_direction(command: Command, script: list[str], tmp_path: Path) -> None:
-    (tmp_path / "old.csv").write_text("id,Area,low_score,b_score\n" + "".join(f"{row},x,1,0\n" for row in ROWS))
+def test_known_answers_note_typos_and_direction(
+    command: Command, script: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "old.csv").write_text(
+        "id,Area,low_score,b_score\n" + "".join(f"{row},x,1,0\n" for row in ROWS)
+    )
     options = ("rows.txt", "--losses", "--known", "old.csv")
     for output in (
         command("start", *options, "--candidates", "low,high", "--file", "one")[1],
@@ -680,8 +1037,12 @@ def test_known_answers_note_typos_and_direction(command: Command, script: list[s
     assert "Note" not in command("start", *listed, "--scores")[1]
 
 
-@pytest.mark.parametrize(("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")])
-def test_record_rejects_the_other_direction(command: Command, kind: str, wrong: str, right: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")]
+)
+def test_record_rejects_the_other_direction(
+    command: Command, kind: str, wrong: str, right: str
+) -> None:
     start(command, f"--{kind}", "--range", "0,10")
     command("next", "r")
     fix = f"expected a {right}, because this race has {kind}, got --{wrong} 2; write --{right} 2 if"
@@ -714,18 +1075,32 @@ def scored(command: Command, tmp_path: Path) -> Command:
         ("3 --score 12/10", "got '12/10'; write a number from 0 to 10"),
         ("3 --score good", "got 'good'; write a number from 0 to 10"),
         ("3 --score 11", "got '11'; repair it"),
-        ("--csv 70.csv", "got '70'; the race has the range 0,10: repair the cell, or start the race with another"),
-        ("--csv yes.csv", "yes.csv, line 2: expected a number from 0 to 10 in column outcome, got 'yes'; write"),
-        ("--csv timeout.csv", "got 'timeout'; for a timeout write the worst number of the range, 0"),
+        (
+            "--csv 70.csv",
+            "got '70'; the race has the range 0,10: repair the cell, or start the race with "
+            "another",
+        ),
+        (
+            "--csv yes.csv",
+            "yes.csv, line 2: expected a number from 0 to 10 in column outcome, got 'yes'; write",
+        ),
+        (
+            "--csv timeout.csv",
+            "got 'timeout'; for a timeout write the worst number of the range, 0",
+        ),
     ],
 )
-def test_rejected_answers_are_in_the_unit_of_the_race(scored: Command, answer: str, message: str) -> None:
+def test_rejected_answers_are_in_the_unit_of_the_race(
+    scored: Command, answer: str, message: str
+) -> None:
     with pytest.raises(TombolaError, match=re.escape(message)):
         scored("record", "r", *answer.split())
     assert "1 recorded;" in scored("record", "r", "3", "--failed")[1]
 
 
-def test_open_calls_are_named_with_time_and_commands(command: Command, script: list[str], tmp_path: Path) -> None:
+def test_open_calls_are_named_with_time_and_commands(
+    command: Command, script: list[str], tmp_path: Path
+) -> None:
     """Calls that `next` issued only to look block a race by hand; `record`, `status` and `run` name them."""
     start(command)
     calls = json.loads(command("next", "r", "--json")[1])
@@ -738,12 +1113,26 @@ def test_open_calls_are_named_with_time_and_commands(command: Command, script: l
         assert f"\n  tombola race {fix}\n" in command("status", "r")[1]
     command("record", "r", "2", "--failed")
     assert "wait" not in command("status", "r")[1]
-    command("run", "rows.txt", "--losses", "--file", "s", *script, "--max-calls", "2", "--seed", "1", "--quiet")
+    command(
+        "run",
+        "rows.txt",
+        "--losses",
+        "--file",
+        "s",
+        *script,
+        "--max-calls",
+        "2",
+        "--seed",
+        "1",
+        "--quiet",
+    )
     command("extend", "s", "--max-calls", "120")
     command("next", "s")
     said = command("run", "s")[1]
     assert re.search(
-        rf"2 calls wait for an answer: ticket 3 \(.*{time}\), ticket 4 .* This run makes them first\.", said
+        rf"2 calls wait for an answer: ticket 3 \(.*{time}\), ticket 4 .* This run makes them "
+        r"first\.",
+        said,
     )
 
 
@@ -760,7 +1149,9 @@ def test_existing_file_is_replaced_only_by_its_like(
         (tmp_path / out).write_text("mine\n")
         with pytest.raises(TombolaError) as refused:
             command("report", "r", "--out", out)
-        assert f"got {out}, which holds something else; name another file" in one_sentence(refused.value)
+        assert f"got {out}, which holds something else; name another file" in one_sentence(
+            refused.value
+        )
         assert (tmp_path / out).read_text() == "mine\n"
     (tmp_path / "all.csv").touch()
     command("report", "r", "--out", "all.csv")
@@ -809,7 +1200,9 @@ def test_run_computes_the_race_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Elimination, "update", counted)
     candidates = [
-        part for name in "01" for part in ("--candidate", f"c{name}={sys.executable} -S -c print({name}) {{row}}")
+        part
+        for name in "01"
+        for part in ("--candidate", f"c{name}={sys.executable} -S -c print({name}) {{row}}")
     ]
     options = ["--losses", "--file", "x.race", "--seed", "1", "--json", *candidates]
     done = CliRunner().invoke(app, ["run", "rows.txt", *options])

@@ -20,7 +20,10 @@ def table(tmp_path: Path) -> Path:
     """A table of right and wrong answers of three models, with a column of conversations."""
     generator = np.random.default_rng(0)
     right = (generator.random((120, 3)) < [0.9, 0.6, 0.3]).astype(int)
-    lines = ["id,talk,small,middle,large", *(f"r{i},t{i // 2},{a},{b},{c}" for i, (a, b, c) in enumerate(right))]
+    lines = [
+        "id,talk,small,middle,large",
+        *(f"r{i},t{i // 2},{a},{b},{c}" for i, (a, b, c) in enumerate(right)),
+    ]
     path = tmp_path / "answers.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -52,7 +55,8 @@ def test_partly_filled_table_is_ranked(table: Path) -> None:
     lines = table.read_text().splitlines()
     keep = set(np.random.default_rng(1).permutation(np.arange(1, 121))[:60].tolist())
     blank = [
-        line if i in keep or i == 0 else ",".join([*line.split(",")[:2], "", "", ""]) for i, line in enumerate(lines)
+        line if i in keep or i == 0 else ",".join([*line.split(",")[:2], "", "", ""])
+        for i, line in enumerate(lines)
     ]
     table.write_text("\n".join(blank) + "\n")
     output = run(table, "--scores", "--ignore", "talk")
@@ -85,19 +89,28 @@ for name, right in (("weak", 10), ("strong", 40)):
 
 def test_logs_of_inspect_ai_rank_their_models(tmp_path: Path, run_python: Run) -> None:
     """Real logs of two models on one task: one answers all 40 questions, the other a quarter of them."""
-    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
+    pytest.importorskip(
+        "inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'"
+    )
     done = run_python("-W", "ignore", "-c", EVALUATION, str(tmp_path))
     assert done.returncode == 0, done.stderr
     logs = sorted(tmp_path.glob("*.eval"))
     assert len(logs) == 2
     output = run(*logs, "--metric", "match")
     assert output.startswith("Read as losses: lower is better.\n")
-    found = {one["reading"]: one["candidates"] for one in json.loads(run(*logs, "--json"))["readings"]}
+    found = {
+        one["reading"]: one["candidates"] for one in json.loads(run(*logs, "--json"))["readings"]
+    }
     for candidates in found.values():
-        ranks = {one["candidate"]: (one["first_rank"], one["last_rank"], one["mean"]) for one in candidates}
+        ranks = {
+            one["candidate"]: (one["first_rank"], one["last_rank"], one["mean"])
+            for one in candidates
+        }
         assert ranks == {"mockllm/strong": (1, 1, 0.0), "mockllm/weak": (2, 2, 0.75)}
     assert set(found) == {"this list", "beyond this list"}
-    with pytest.raises(ParameterError, match="expected logs of 2 candidates or more, got one of mockllm/"):
+    with pytest.raises(
+        ParameterError, match="expected logs of 2 candidates or more, got one of mockllm/"
+    ):
         run(logs[0])
     with pytest.raises(ParameterError, match="clusters"):
         run(*logs, "--clusters", "talk")
@@ -114,14 +127,19 @@ def test_long_tables_of_several_candidates_are_read_as_logs(tmp_path: Path) -> N
 def test_in_order_holds_at_every_look_and_counts_the_rows_before_a_gap(table: Path) -> None:
     lines = table.read_text().splitlines()
     blank = [
-        line if i < 41 or 50 < i < 60 else ",".join([*line.split(",")[:2], "", "", ""]) for i, line in enumerate(lines)
+        line if i < 41 or 50 < i < 60 else ",".join([*line.split(",")[:2], "", "", ""])
+        for i, line in enumerate(lines)
     ]
     table.write_text("\n".join(blank) + "\n")
     facts = json.loads(run(table, "--scores", "--ignore", "talk", "--in-order", "--json"))
     [reading] = facts["readings"]
     assert (reading["rows"], reading["every_look"]) == (40, True)
-    assert "however often you look" in run(table, "--scores", "--ignore", "talk", "--in-order", "--beyond-this-list")
-    table.write_text("\n".join([lines[0], ",".join([*lines[1].split(",")[:2], "", "", ""]), *lines[2:]]) + "\n")
+    assert "however often you look" in run(
+        table, "--scores", "--ignore", "talk", "--in-order", "--beyond-this-list"
+    )
+    table.write_text(
+        "\n".join([lines[0], ",".join([*lines[1].split(",")[:2], "", "", ""]), *lines[2:]]) + "\n"
+    )
     with pytest.raises(ParameterError, match="from the first row on"):
         run(table, "--scores", "--ignore", "talk", "--in-order")
 
@@ -140,7 +158,9 @@ def metrics(tmp_path: Path) -> dict[str, Path]:
     return paths
 
 
-def test_metrics_share_the_level_and_print_the_pareto_front(metrics: dict[str, Path], tmp_path: Path) -> None:
+def test_metrics_share_the_level_and_print_the_pareto_front(
+    metrics: dict[str, Path], tmp_path: Path
+) -> None:
     words = [f"{name}={path}" for name, path in metrics.items()]
     options = ["--lower", "price", "--metric-range", "price=0,10", "--pair", "small,middle"]
     output = " ".join(run(*words, *options, "--out", tmp_path / "page.html").split())
@@ -151,7 +171,10 @@ def test_metrics_share_the_level_and_print_the_pareto_front(metrics: dict[str, P
     assert "price: middle is before small (beyond this list)." in output
     assert "Pareto front" in (tmp_path / "page.html").read_text(encoding="utf-8")
     facts = json.loads(run(*words, *options[:4], "--json"))
-    assert facts["pareto_front"] == {"this list": ["small", "middle"], "beyond this list": ["small", "middle"]}
+    assert facts["pareto_front"] == {
+        "this list": ["small", "middle"],
+        "beyond this list": ["small", "middle"],
+    }
     assert {one["level"] for one in facts["metrics"]["price"]["readings"]} == {0.025}
     assert facts["metrics"]["price"]["readings"][0]["candidates"][0]["candidate"] == "middle"
 
@@ -165,7 +188,9 @@ def test_metrics_share_the_level_and_print_the_pareto_front(metrics: dict[str, P
         (["--lower", "price"], "expected values from 0 to 1"),
     ],
 )
-def test_metrics_with_missing_facts_are_refused(metrics: dict[str, Path], options: list[str], message: str) -> None:
+def test_metrics_with_missing_facts_are_refused(
+    metrics: dict[str, Path], options: list[str], message: str
+) -> None:
     with pytest.raises(ParameterError, match=message):
         run(*(f"{name}={path}" for name, path in metrics.items()), *options)
 
@@ -181,7 +206,11 @@ def test_metric_options_without_metrics_are_refused(table: Path, metrics: dict[s
 
 def test_several_scores_of_long_tables_are_metrics(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
-    lines = [f"{name},r{i},{right},{price}" for name, right, price in (("a", 1, 0.9), ("b", 0, 0.1)) for i in range(30)]
+    lines = [
+        f"{name},r{i},{right},{price}"
+        for name, right, price in (("a", 1, 0.9), ("b", 0, 0.1))
+        for i in range(30)
+    ]
     path.write_text("\n".join(["candidate,row,accuracy,price", *lines]))
     options = ["--metric", "accuracy,price", "--json"]
     facts = json.loads(run(path, *options, "--lower", "price"))
@@ -207,7 +236,9 @@ def test_results_of_promptfoo_are_ranked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [["rank"], ["compare"], ["race", "plan"], ["describe"]])
 @pytest.mark.parametrize("limits", [["--range", "0,10"], []])
-def test_percent_column_beside_scores_is_refused(command: list[str], limits: list[str], tmp_path: Path) -> None:
+def test_percent_column_beside_scores_is_refused(
+    command: list[str], limits: list[str], tmp_path: Path
+) -> None:
     """The column in percent is the best one, and would be ranked last as a fraction."""
     path = tmp_path / "mixed.csv"
     rows = [f"r{n},{n % 5},{n % 4},{60 + n}%" for n in range(20)]
@@ -232,7 +263,10 @@ TABLES = {
         *(f"i{i},{20 + i},{'timeout' if i % 4 == 0 else 15}" for i in range(40)),
     ],
     # Scores in [0, 1] of two candidates, and in percent of a third.
-    "percent.csv": ["id,gpt,claude,llama", *(f"q{i},{i % 10 / 10},{60 + i % 40},{i % 7 / 7:.3f}" for i in range(60))],
+    "percent.csv": [
+        "id,gpt,claude,llama",
+        *(f"q{i},{i % 10 / 10},{60 + i % 40},{i % 7 / 7:.3f}" for i in range(60)),
+    ],
 }
 NAMED = "--actions gpt,claude,llama"
 
@@ -249,14 +283,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("command", "text"),
     [
         ("losses.csv", "Read as losses by the name of the file: lower is better."),
-        ("accuracies.csv --losses", "lower is better. Note: the names say higher is better (a_accuracy, b_"),
+        (
+            "accuracies.csv --losses",
+            "lower is better. Note: the names say higher is better (a_accuracy, b_",
+        ),
         (
             "both.csv --actions gpt_loss,llama_score --scores",
             "Note: the names say lower is better (gpt_loss), but",
         ),
-        ("blanks.csv --scores --range 0,10 --missing worst", "10 of 40 cells (25%) are missing and count as score 0"),
-        ("solvers.csv --missing worst --range 0,300", "10 missing answers counted as the worst value"),
-        (f"percent.csv --scores {NAMED} --range 0,100", "Note: only claude is above 1: in percent?"),
+        (
+            "blanks.csv --scores --range 0,10 --missing worst",
+            "10 of 40 cells (25%) are missing and count as score 0",
+        ),
+        (
+            "solvers.csv --missing worst --range 0,300",
+            "10 missing answers counted as the worst value",
+        ),
+        (
+            f"percent.csv --scores {NAMED} --range 0,100",
+            "Note: only claude is above 1: in percent?",
+        ),
         (f"percent.csv --scores {NAMED} --ignore claude", "Read as scores: higher is better."),
     ],
 )
@@ -272,14 +318,20 @@ def test_remarks_on_a_table(command: str, text: str) -> None:
     ("command", "message"),
     [
         ("plain.csv", r"scores.* if higher is better, .*losses.* if lower"),
-        ("both.csv --actions gpt_loss,llama_score", "got columns named gpt_loss, llama_score, which can be either"),
+        (
+            "both.csv --actions gpt_loss,llama_score",
+            "got columns named gpt_loss, llama_score, which can be either",
+        ),
         # A row that a candidate cannot solve is no random part of the list.
         ("solvers.csv", r"got 'timeout', .* with timeouts write .*worst.* and the time limit"),
         ("solvers.csv --range 0,300", "with timeouts write"),
         ("solvers.csv --range 0,300 --missing drop", "with timeouts write"),
         ("time=solvers.csv other=solvers.csv --losses", "with timeouts write"),
         ("solvers.csv --missing worst", "write the time limit, such as --range 0,LIMIT"),
-        (f"percent.csv --scores {NAMED}", "outside only in claude.* divide it by 100, or .* with --ignore claude"),
+        (
+            f"percent.csv --scores {NAMED}",
+            "outside only in claude.* divide it by 100, or .* with --ignore claude",
+        ),
         ("percent.csv --scores --actions gpt,claude", "outside only in claude"),
         ("percent.csv --scores --actions claude --ignore claude", "got only columns that"),
         ("plain.csv --scores --pair a", "--pair A,B"),

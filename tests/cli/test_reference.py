@@ -14,7 +14,9 @@ def test_learners_and_claims_are_listed() -> None:
     entries = json.loads(CliRunner().invoke(app, ["learners", "--json"]).output)
     assert {"name", "feedback", "parameters", "proved", "summary"} == set(entries[0])
     assert "birthday  (" in CliRunner().invoke(app, ["claims"]).output
-    assert "birthday" in [entry["name"] for entry in json.loads(CliRunner().invoke(app, ["claims", "--json"]).output)]
+    assert "birthday" in [
+        entry["name"] for entry in json.loads(CliRunner().invoke(app, ["claims", "--json"]).output)
+    ]
 
 
 def test_cite_prints_theorem_and_bibtex() -> None:

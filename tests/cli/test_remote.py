@@ -26,7 +26,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, P
 
 
 def run(*arguments: object, token: str = "") -> str:
-    ran = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"TOMBOLA_TOKEN": token})
+    ran = CliRunner().invoke(
+        app, [str(argument) for argument in arguments], env={"TOMBOLA_TOKEN": token}
+    )
     if ran.exception is not None and not isinstance(ran.exception, SystemExit):
         raise ran.exception
     return ran.stdout
@@ -36,9 +38,12 @@ def test_session_next_and_record_over_http(served: tuple[Server, Path], tmp_path
     server, folder = served
     at = ("--url", server.url)
     (first,) = json.loads(run("session", "next", "calls", *at, "--json"))
-    assert json.loads(run("session", "record", "calls", first["ticket"], "--score", "yes", *at, "--json")) == {
-        "recorded": 1, "already_recorded": 0,
-    }  # fmt: skip
+    assert json.loads(
+        run("session", "record", "calls", first["ticket"], "--score", "yes", *at, "--json")
+    ) == {
+        "recorded": 1,
+        "already_recorded": 0,
+    }
     assert "amended" in run("session", "amend", "calls", first["ticket"], "--score", "no", *at)
     out = tmp_path / "today.csv"
     assert f"--url {server.url}" in run("session", "next", "calls", "--count", 3, "--out", out, *at)
@@ -61,18 +66,28 @@ def test_race_next_and_record_over_http(served: tuple[Server, Path], tmp_path: P
     server, folder = served
     at = ("--url", server.url)
     calls = json.loads(run("race", "next", "models", *at, "--json"))
-    assert json.loads(run("race", "record", "models", calls[0]["ticket"], "--loss", "0.5", *at, "--json"))["recorded"]
+    assert json.loads(
+        run("race", "record", "models", calls[0]["ticket"], "--loss", "0.5", *at, "--json")
+    )["recorded"]
     again = json.loads(run("race", "next", "models", "--again", "--count", 1, *at, "--json"))
     assert again == calls[1:2]
-    assert json.loads(run("race", "next", "models", "--count", 1, "--reissue-after", 0, *at, "--json")) == again
+    assert (
+        json.loads(run("race", "next", "models", "--count", 1, "--reissue-after", 0, *at, "--json"))
+        == again
+    )
     table = tmp_path / "answers.csv"
     out = tmp_path / "calls.csv"
     printed = run("race", "next", "models", "--again", "--count", 1, *at, "--out", out)
     # The server has the ids of the rows only.
-    expected = ["ticket,candidate,row,outcome", f"{again[0]['ticket']},{again[0]['candidate']},{again[0]['row']},"]
+    expected = [
+        "ticket,candidate,row,outcome",
+        f"{again[0]['ticket']},{again[0]['candidate']},{again[0]['row']},",
+    ]
     assert out.read_text(encoding="utf-8-sig").splitlines() == expected
     assert f"tombola race record models --csv {out} --url" in printed
-    table.write_text(f"candidate,row,loss\n{calls[1]['candidate']},{calls[1]['row']},0.25\n", encoding="utf-8")
+    table.write_text(
+        f"candidate,row,loss\n{calls[1]['candidate']},{calls[1]['row']},0.25\n", encoding="utf-8"
+    )
     assert run("race", "record", "models", "--csv", table, *at).startswith("1 recorded; row")
     with RaceFile.open(folder / "models.race") as file:
         assert [event.loss for event in file.replay() if event.kind == "answer"] == [0.5, 0.25]
@@ -83,19 +98,28 @@ def test_status_over_http_equals_status_of_the_file(served: tuple[Server, Path])
     server, folder = served
     for kind, name, file in (("session", "calls", "calls.run"), ("race", "models", "models.race")):
         run(kind, "next", name, "--url", server.url)
-        there = run(kind, "status", name, "--url", server.url).replace(f" --url {server.url}", "").splitlines()
+        there = (
+            run(kind, "status", name, "--url", server.url)
+            .replace(f" --url {server.url}", "")
+            .splitlines()
+        )
         here = run(kind, "status", folder / file).replace(str(folder / file), name).splitlines()
         if kind == "session":
             assert there == here
         else:
-            table = [line for line in here if any(one in line for one in ("mean loss", "low", "middle", "high"))]
+            table = [
+                line
+                for line in here
+                if any(one in line for one in ("mean loss", "low", "middle", "high"))
+            ]
             assert set(table) <= set(there)
             assert " ".join(there).count("lower is better") == 1
         assert json.loads(run(kind, "status", name, "--url", server.url, "--json"))["pending"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "file"), [("session", "calls", "runs/calls.run"), ("race", "models", "models.race")]
+    ("kind", "name", "file"),
+    [("session", "calls", "runs/calls.run"), ("race", "models", "models.race")],
 )
 def test_unknown_name_is_answered_with_the_known_ones(
     served: tuple[Server, Path], kind: str, name: str, file: str
@@ -104,7 +128,9 @@ def test_unknown_name_is_answered_with_the_known_ones(
     for given, fix in ((file, name), (name.upper(), name), ("zzz", "one of those")):
         with pytest.raises(TombolaError) as refused:
             run(kind, "status", given, "--url", server.url)
-        assert f"expected the name of a {kind} ({name}), got {given!r}; write {fix}." in str(refused.value)
+        assert f"expected the name of a {kind} ({name}), got {given!r}; write {fix}." in str(
+            refused.value
+        )
 
 
 def test_token_comes_from_the_environment(tmp_path: Path) -> None:
@@ -117,11 +143,18 @@ def test_token_comes_from_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("max_call_cost", [0.5, None])
-def test_record_uses_range_and_cost_of_the_race(tmp_path: Path, max_call_cost: float | None) -> None:
+def test_record_uses_range_and_cost_of_the_race(
+    tmp_path: Path, max_call_cost: float | None
+) -> None:
     """Over HTTP and on the file: scores in the range of the race; an answer without a cost under a cap."""
     path, table = tmp_path / "r.race", tmp_path / "answers.csv"
     settings = RaceSettings(
-        ("a", "b"), seed=1, kind="scores", range=(0.0, 10.0), max_cost=9.0, max_call_cost=max_call_cost
+        ("a", "b"),
+        seed=1,
+        kind="scores",
+        range=(0.0, 10.0),
+        max_cost=9.0,
+        max_call_cost=max_call_cost,
     )
     RaceFile.start(path, settings, [str(row) for row in range(20)]).close()
     table.write_text("ticket,score\n2,10\n", encoding="utf-8")
@@ -139,5 +172,9 @@ def test_record_uses_range_and_cost_of_the_race(tmp_path: Path, max_call_cost: f
         run("race", "record", "r", 3, "--score", 5, "--cost", 2, "--url", server.url)
     run("race", "record", path, 4, "--failed")
     with RaceFile.open(path) as file:
-        found = {event.ticket: (event.loss, event.cost) for event in file.replay() if event.kind == "answer"}
+        found = {
+            event.ticket: (event.loss, event.cost)
+            for event in file.replay()
+            if event.kind == "answer"
+        }
         assert found == {1: (pytest.approx(0.3), 0.5), 2: (0.0, 0.5), 3: (0.5, 2.0), 4: (None, 0.0)}

@@ -37,7 +37,8 @@ def test_status_with_pending_tickets(file: SessionFile) -> None:
     file.record(second.round, loss=0.25)
     file.cancel(third.round)
     assert (
-        line(file, "Done") == "Done: 1 of 400 rows have an outcome (0 %), 1 is pending, 1 was cancelled, 397 are left."
+        line(file, "Done")
+        == "Done: 1 of 400 rows have an outcome (0 %), 1 is pending, 1 was cancelled, 397 are left."
     )
     assert f"the oldest is ticket 1 ({first.action} on {first.id})" in line(file, "Pending")
     assert "  tombola session next r --again --out pending.csv" in status_lines(file.status(), "r")
@@ -46,26 +47,40 @@ def test_status_with_pending_tickets(file: SessionFile) -> None:
 def test_open_tickets_that_widen_intervals_are_named(file: SessionFile) -> None:
     """Every action has an open ticket before its second outcome: one is pending, the other one was cancelled."""
     tasks = file.next(40)
-    first = {name: [task.round for task in tasks if task.action == name] for name in ("call", "write")}
+    first = {
+        name: [task.round for task in tasks if task.action == name] for name in ("call", "write")
+    }
     file.cancel(first["write"][0])
     assert not any(text.startswith("Wide") for text in status_lines(file.status(), "r"))
     file.record_all([Outcome(round_, 0.5) for round_ in (first["call"][1], *first["write"][1:3])])
     wide = line(file, "Wide interval")
-    assert f"ticket {first['call'][0]} of call is pending, so 1 later outcome counts only a little" in wide
-    assert f"ticket {first['write'][0]} of write was cancelled, so 2 later outcomes count only a little" in wide
-    assert wide.endswith("record the pending outcomes; if an action failed, record the worst outcome, do not cancel.")
+    assert (
+        f"ticket {first['call'][0]} of call is pending, so 1 later outcome counts only a little"
+        in wide
+    )
+    assert (
+        f"ticket {first['write'][0]} of write was cancelled, so 2 later outcomes count only a "
+        "little" in wide
+    )
+    assert wide.endswith(
+        "record the pending outcomes; if an action failed, record the worst outcome, do not cancel."
+    )
     file.record(first["call"][0], loss=1.0)
     assert "call" not in line(file, "Wide interval")
 
 
 def test_known_outcomes_bound_the_mean_with_certainty(tmp_path: Path) -> None:
     """All outcomes but that of ticket 1 are known: the mean over 400 rows is certain up to 1/400."""
-    with SessionFile.start(tmp_path / "s", [str(i) for i in range(400)], ["call"], UCB1(), seed=1) as file:
+    with SessionFile.start(
+        tmp_path / "s", [str(i) for i in range(400)], ["call"], UCB1(), seed=1
+    ) as file:
         file.interpreted = True
         file.record_all([Outcome(task.round, 0.25) for task in file.next(400)[1:]])
         [action] = file.status().actions
         assert (action.used, action.known, action.open_ticket) == (0, 399, 1)
-        assert (action.low, action.high) == pytest.approx((399 * 0.25 / 400, (399 * 0.25 + 1) / 400))
+        assert (action.low, action.high) == pytest.approx(
+            (399 * 0.25 / 400, (399 * 0.25 + 1) / 400)
+        )
 
 
 def test_status_is_sure_only_when_it_is_proved(file: SessionFile) -> None:
@@ -73,7 +88,9 @@ def test_status_is_sure_only_when_it_is_proved(file: SessionFile) -> None:
     losses = {"call": 0.8, "write": 0.2}
     for task in file.next(6):
         file.record(task.round, loss=losses[task.action])
-    assert line(file, "Not sure yet").startswith("Not sure yet: at 95 % confidence another action may be better than")
+    assert line(file, "Not sure yet").startswith(
+        "Not sure yet: at 95 % confidence another action may be better than"
+    )
     while file.round < 400:
         file.record_all([Outcome(task.round, losses[task.action]) for task in file.next(8)])
     assert line(file, "Sure") == "Sure: at 95 % confidence write is the best action on this list."

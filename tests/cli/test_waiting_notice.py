@@ -17,7 +17,9 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("writer", ["stdout", "stderr"])
-def test_line_appears_and_first_output_removes_it(writer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_appears_and_first_output_removes_it(
+    writer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out, err = Terminal(), Terminal()
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)
@@ -29,7 +31,9 @@ def test_line_appears_and_first_output_removes_it(writer: str, monkeypatch: pyte
     print("second", file=getattr(sys, writer))
     line.stop()
     assert (out.getvalue(), err.getvalue()) == (
-        ("first\nsecond\n", _TEXT + _ERASE) if writer == "stdout" else ("", f"{_TEXT}{_ERASE}first\nsecond\n")
+        ("first\nsecond\n", _TEXT + _ERASE)
+        if writer == "stdout"
+        else ("", f"{_TEXT}{_ERASE}first\nsecond\n")
     )
     assert "write" not in vars(out) | vars(err), "the streams are as before"
 

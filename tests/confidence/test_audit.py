@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from confidence_cases import allowed
-from tombola.confidence import Audit, Betting, RunningMean, Statement, StratifiedMean, parse_statement, plan
+from tombola.confidence import (
+    Audit,
+    Betting,
+    RunningMean,
+    Statement,
+    StratifiedMean,
+    parse_statement,
+    plan,
+)
 from tombola.errors import TombolaError
 
 
@@ -53,7 +61,9 @@ def test_audit_rounding_with_wide_span() -> None:
         ("mean(a) < 1000.2", [1000.1, 1000.2, 1000.3], (1000.0, 1001.0), "refuted"),
         ("mean(a) <= 1000.2", [1000.1, 1000.2, 1000.3], (1000.0, 1001.0), "proved"),
     ]:
-        assert outcomes(parse_statement(text, span=span), {"a": cells}, level=1e-6)[-1] == outcome, (text, span)
+        assert (
+            outcomes(parse_statement(text, span=span), {"a": cells}, level=1e-6)[-1] == outcome
+        ), (text, span)
 
 
 def test_audit_is_invariant_to_units() -> None:
@@ -65,7 +75,10 @@ def test_audit_is_invariant_to_units() -> None:
             (f"mean(a) > {low + width * 0.375}", "mean(a) > 0.375"),
             (f"|mean(a) - mean(b)| <= {width * 0.25}", "|mean(a) - mean(b)| <= 0.25"),
         ]:
-            one, two = Audit([parse_statement(text, span=span)], 90), Audit([parse_statement(other)], 90)
+            one, two = (
+                Audit([parse_statement(text, span=span)], 90),
+                Audit([parse_statement(other)], 90),
+            )
             one.extend({"a": cells[:, 0], "b": cells[:, 1]})
             two.extend({"a": share[:, 0], "b": share[:, 1]})
             found, expected = one.results()[0], two.results()[0]
@@ -74,7 +87,9 @@ def test_audit_is_invariant_to_units() -> None:
             assert found.deviation == pytest.approx(width * expected.deviation)
 
 
-@pytest.mark.parametrize("text", ["mean(a) > 0.5", "mean(a) <= 0.5", "share(a = 1) >= 0.6", "mean(a) < 0.3"])
+@pytest.mark.parametrize(
+    "text", ["mean(a) > 0.5", "mean(a) <= 0.5", "share(a = 1) >= 0.6", "mean(a) < 0.3"]
+)
 def test_audit_exact_error_probability(text: str) -> None:
     """All orders of all lists of nine values 0 and 1: the share that is ever given a wrong finding is within level."""
     level, statement = 0.3, parse_statement(text)
@@ -83,7 +98,10 @@ def test_audit_exact_error_probability(text: str) -> None:
         wrong = total = 0
         for places in combinations(range(9), ones):
             cells = np.isin(np.arange(9), places).astype(float)
-            wrong += any(outcome not in (truth, "undecided") for outcome in outcomes(statement, {"a": cells}, level))
+            wrong += any(
+                outcome not in (truth, "undecided")
+                for outcome in outcomes(statement, {"a": cells}, level)
+            )
             total += 1
         assert wrong / total <= level
 
@@ -108,7 +126,11 @@ def wrong_results(level: float, runs: int, shared: bool) -> float:
 
 def test_audit_divides_level_by_statements() -> None:
     """80 orders at level .2; false alarm below 1e-6."""
-    assert wrong_results(0.2, 80, shared=True) <= allowed(0.2, 80) < wrong_results(0.2, 80, shared=False)
+    assert (
+        wrong_results(0.2, 80, shared=True)
+        <= allowed(0.2, 80)
+        < wrong_results(0.2, 80, shared=False)
+    )
 
 
 def test_audit_needs_few_rows() -> None:
@@ -159,8 +181,11 @@ def test_rejected_batch_changes_nothing() -> None:
         fresh.extend(good)
         assert audit.results() == fresh.results()
     refused: list[tuple[list[float], list[str]]] = [
-        ([0.5, 0.5], ["x", "z"]), ([0.5] * 4, ["y", *"xxx"]), ([0.5, 2.0], ["y", "x"]), ([0.5, 0.5], ["y"])
-    ]  # fmt: skip
+        ([0.5, 0.5], ["x", "z"]),
+        ([0.5] * 4, ["y", *"xxx"]),
+        ([0.5, 2.0], ["y", "x"]),
+        ([0.5, 0.5], ["y"]),
+    ]
     for values, names in refused:
         strata = StratifiedMean({"x": 2, "y": 5})
         with pytest.raises(TombolaError):

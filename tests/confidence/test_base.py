@@ -38,8 +38,15 @@ def test_without_replacement_is_narrower(method: type[Confidence]) -> None:
 
 
 @every
-def test_invalid_input_is_rejected(method: type[Confidence], one_sentence: Callable[[object], str]) -> None:
-    for arguments in ({"population": None}, {"population": 0}, {"population": 2.5}, {"population": math.nan}):
+def test_invalid_input_is_rejected(
+    method: type[Confidence], one_sentence: Callable[[object], str]
+) -> None:
+    for arguments in (
+        {"population": None},
+        {"population": 0},
+        {"population": 2.5},
+        {"population": math.nan},
+    ):
         with pytest.raises(ParameterError, match="population=len") as error:
             method(**arguments)
         assert method.__name__ in one_sentence(error.value)
@@ -73,7 +80,9 @@ def test_invalid_input_is_rejected(method: type[Confidence], one_sentence: Calla
         ([0.5, 0.5, 0.5], None, "rows of 2"),
     ],
 )
-def test_invalid_batch_adds_nothing(method: type[Confidence], values: Any, actions: Any, message: str) -> None:
+def test_invalid_batch_adds_nothing(
+    method: type[Confidence], values: Any, actions: Any, message: str
+) -> None:
     seen = method(population=2, actions=2)
     with pytest.raises(ParameterError, match=message):
         seen.extend(values, actions)

@@ -31,9 +31,11 @@ def paths_of(N: int) -> Values:
 
 
 def best_stop(wealth: Values, ones: int) -> float:
-    """Return the largest mean wealth that stopping at a time of one's choice can have, over the orders of a list.
+    """Return the largest mean wealth that stopping at a time of one's choice can have, over the
+    orders of a list.
 
-    `wealth[n, path]` is the wealth after n values of every path of 0 and 1, in the order of `paths_of`.
+    `wealth[n, path]` is the wealth after n values of every path of 0 and 1, in the order of
+    `paths_of`.
     """
     N = wealth.shape[0] - 1
     value = np.where(paths_of(N).sum(axis=1) == ones, wealth[N], 0.0)
@@ -42,7 +44,8 @@ def best_stop(wealth: Values, ones: int) -> float:
         probability = np.clip((ones - seen) / (N - n), 0.0, 1.0)
         branches = value.reshape(-1, 2)
         value = np.maximum(
-            wealth[n, :: 2 ** (N - n)], (1 - probability) * branches[:, 0] + probability * branches[:, 1]
+            wealth[n, :: 2 ** (N - n)],
+            (1 - probability) * branches[:, 0] + probability * branches[:, 1],
         )
     return float(value[0])
 

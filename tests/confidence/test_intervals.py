@@ -9,7 +9,11 @@ import pytest
 
 from naive.confidence import renumber
 from tombola.confidence import Confidence, EmpiricalBernsteinSerfling, Hoeffding, Serfling
-from tombola.confidence.intervals import bernstein_serfling_radius, hoeffding_radius, serfling_radius
+from tombola.confidence.intervals import (
+    bernstein_serfling_radius,
+    hoeffding_radius,
+    serfling_radius,
+)
 
 FIXED: list[type[Confidence]] = [Hoeffding, Serfling, EmpiricalBernsteinSerfling]
 LOG_FACTORIAL = np.array([math.lgamma(n + 1) for n in range(201)])
@@ -19,7 +23,9 @@ each = pytest.mark.parametrize("method", FIXED)
 def log_choose(n: Any, k: Any) -> Any:
     inside = (k >= 0) & (k <= n)
     k = np.where(inside, k, 0)
-    return np.where(inside, LOG_FACTORIAL[n] - LOG_FACTORIAL[k] - LOG_FACTORIAL[np.maximum(n - k, 0)], -np.inf)
+    return np.where(
+        inside, LOG_FACTORIAL[n] - LOG_FACTORIAL[k] - LOG_FACTORIAL[np.maximum(n - k, 0)], -np.inf
+    )
 
 
 def intervals(method: type[Confidence], N: int, level: float) -> tuple[Any, Any, Any, Any]:
@@ -38,7 +44,9 @@ def worst_miss(method: type[Confidence], N: int, level: float) -> float:
     n, s, low, high = intervals(method, N, level)
     worst = 0.0
     for ones in range(N + 1):
-        probability = np.exp(log_choose(ones, s) + log_choose(N - ones, n - s) - log_choose(np.full_like(n, N), n))
+        probability = np.exp(
+            log_choose(ones, s) + log_choose(N - ones, n - s) - log_choose(np.full_like(n, N), n)
+        )
         missed = (ones / N < low - 1e-9) | (ones / N > high + 1e-9)
         worst = max(worst, float(np.bincount(n, probability * missed).max()))
     return worst
@@ -66,19 +74,27 @@ def test_coverage_check_detects_fault() -> None:
 
 def test_radius_formulas() -> None:
     assert hoeffding_radius(50.0, 0.1) == pytest.approx(math.sqrt(math.log(20) / 100))
-    assert serfling_radius(50.0, 200.0, 0.1) == pytest.approx(math.sqrt((1 - 49 / 200) * math.log(20) / 100))
+    assert serfling_radius(50.0, 200.0, 0.1) == pytest.approx(
+        math.sqrt((1 - 49 / 200) * math.log(20) / 100)
+    )
     assert serfling_radius(150.0, 200.0, 0.1) == pytest.approx(
         math.sqrt((1 - 0.75) * (1 + 1 / 150) * math.log(20) / 300)
     )
     deep = math.log(70)
-    half = math.sqrt(2 * (1 - 499 / 2000) * 0.02 * deep / 500) + (7 / 3 + 3 / math.sqrt(2)) * deep / 500
+    half = (
+        math.sqrt(2 * (1 - 499 / 2000) * 0.02 * deep / 500)
+        + (7 / 3 + 3 / math.sqrt(2)) * deep / 500
+    )
     assert bernstein_serfling_radius(500.0, 2000.0, 0.02, 0.1) == pytest.approx(half)
 
 
 @pytest.mark.parametrize("N", [1.0, 2.0, 7.0, math.inf])
 def test_radius_limits(N: float) -> None:
     assert (
-        hoeffding_radius(0.0, 0.1) == serfling_radius(0.0, N, 0.1) == bernstein_serfling_radius(0.0, N, 0.0, 0.1) == 1.0
+        hoeffding_radius(0.0, 0.1)
+        == serfling_radius(0.0, N, 0.1)
+        == bernstein_serfling_radius(0.0, N, 0.0, 0.1)
+        == 1.0
     )
     if N < math.inf:
         assert serfling_radius(N, N, 0.1) == bernstein_serfling_radius(N, N, 0.25, 0.1) == 0.0

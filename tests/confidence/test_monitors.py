@@ -37,7 +37,11 @@ def test_session_trace_and_record_agree() -> None:
         session.observe(ticket, loss=float(pool.losses[row, ticket.action]))
         if t % 50 == 0:
             monitor.certificate()
-    for other in (monitor.certificate(), certify_trace(trace, pool), ActionMonitor(session).certificate()):
+    for other in (
+        monitor.certificate(),
+        certify_trace(trace, pool),
+        ActionMonitor(session).certificate(),
+    ):
         assert other.lows.tobytes() == recorded.lows.tobytes()
         assert other.highs.tobytes() == recorded.highs.tobytes()
         assert other.counts.tolist() == recorded.counts.tolist()
@@ -123,7 +127,11 @@ def too_near(pool: Pool, level: float, runs: int, share: float = 1.0) -> float:
     """Return how often, over shuffles and all looks, pairs say that an action is nearer to the best than it is."""
     truth, rng, wrong = pool.means - pool.means.min(), np.random.default_rng(5), 0
     for _ in range(runs):
-        pairs, rows, failed = PairedDifferences(pool.rows, level * share, pool.k), rng.permutation(pool.losses), False
+        pairs, rows, failed = (
+            PairedDifferences(pool.rows, level * share, pool.k),
+            rng.permutation(pool.losses),
+            False,
+        )
         for start in range(0, pool.rows, 8):
             pairs.extend(rows[start : start + 8])
             failed |= any(pairs.distance(a) < truth[a] - 1e-9 for a in range(1, pool.k))
@@ -136,7 +144,9 @@ def test_paired_level_is_divided() -> None:
     rng, level, runs = np.random.default_rng(0), 0.3, 300
     columns = [np.zeros(40)] + [rng.permutation(np.repeat([0.0, 1.0], 20)) for _ in range(8)]
     pool = Pool(np.column_stack(columns))
-    assert too_near(pool, level, runs) <= allowed(level, runs) < too_near(pool, level, runs, share=8.0)
+    assert (
+        too_near(pool, level, runs) <= allowed(level, runs) < too_near(pool, level, runs, share=8.0)
+    )
 
 
 def test_paired_batches_are_equivalent() -> None:
@@ -231,7 +241,9 @@ def test_certify_trace_rejects_unknown_order_models() -> None:
     pool = Pool([[0.0, 1.0]] * 10)
     trace = play(FollowTheLeader(), pool, order=BlockOrder(), seed=0)
     assert sorted(trace.order.tolist()) == list(range(10))
-    assert compare(pool, [FollowTheLeader()], BlockOrder(), repetitions=2, seed=0).orders == ["blocks"]
+    assert compare(pool, [FollowTheLeader()], BlockOrder(), repetitions=2, seed=0).orders == [
+        "blocks"
+    ]
     with pytest.raises(ParameterError, match="exchangeable"):
         certify_trace(trace, pool)
 
@@ -250,7 +262,9 @@ def enumerated_too_near(rows: int, level: float, *, shrink: float = 1.0) -> floa
     means = seen / np.maximum(np.arange(rows + 1), 1)
     said = means + shrink * (2 * highs - 1 - means)
     truth = differences.mean(axis=1, keepdims=True)
-    return worst_share(differences, (np.maximum(said, 0) < np.maximum(truth, 0) - 1e-9)[:, 1:].any(axis=1))
+    return worst_share(
+        differences, (np.maximum(said, 0) < np.maximum(truth, 0) - 1e-9)[:, 1:].any(axis=1)
+    )
 
 
 @pytest.mark.parametrize("level", [0.05, 0.4])
@@ -278,7 +292,9 @@ def test_distance_equals_upper_bounds() -> None:
                 pairs.extend(row)
                 for b in range(1, k):
                     alone[b - 1].update(float((1 + row[0] - row[b]) / 2))
-                assert pairs.distance(0) == max(0.0, *(2 * one.interval().high - 1 for one in alone))
+                assert pairs.distance(0) == max(
+                    0.0, *(2 * one.interval().high - 1 for one in alone)
+                )
 
 
 class ChosenAfter(PairedDifferences):
@@ -286,7 +302,9 @@ class ChosenAfter(PairedDifferences):
 
     def extend(self, rows: Any) -> None:
         table = np.asarray(rows, np.float64).reshape(-1, self.actions)
-        super().extend(np.column_stack([table[:, 0], *[table[:, 1:].max(axis=1)] * (self.actions - 1)]))
+        super().extend(
+            np.column_stack([table[:, 0], *[table[:, 1:].max(axis=1)] * (self.actions - 1)])
+        )
 
 
 class SkipsBad(PairedDifferences):
@@ -297,7 +315,9 @@ class SkipsBad(PairedDifferences):
             super().extend(rows)
 
 
-def said_too_near(kind: type[PairedDifferences], table: Values, level: float, population: int = 0) -> float:
+def said_too_near(
+    kind: type[PairedDifferences], table: Values, level: float, population: int = 0
+) -> float:
     """Return in which share of all orders of a table any action is ever said to be nearer to the best than it is."""
     orders = list(_orders(tuple(map(tuple, table.tolist()))))
     means, wrong = table.mean(axis=0), 0
@@ -305,7 +325,9 @@ def said_too_near(kind: type[PairedDifferences], table: Values, level: float, po
         pairs, failed = kind(population or len(table), level, table.shape[1]), False
         for row in order[: population or None]:
             pairs.extend(np.array(row))
-            failed |= any(pairs.distance(a) < means[a] - means.min() - 1e-9 for a in range(table.shape[1]))
+            failed |= any(
+                pairs.distance(a) < means[a] - means.min() - 1e-9 for a in range(table.shape[1])
+            )
         wrong += failed
     return wrong / len(orders)
 
@@ -320,9 +342,13 @@ def _orders(rows: tuple[Any, ...]) -> Any:
         yield from ((row, *order) for order in _orders(tuple(rest)))
 
 
-BAD = np.array([[1.0, 0, 1], [1, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 0], [0, 0, 0]])  # the first is the worst, by 1/3
+BAD = np.array(
+    [[1.0, 0, 1], [1, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 0], [0, 0, 0]]
+)  # the first is the worst, by 1/3
 
-EVEN = np.array([[0.0, 1, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1, 1]])  # two are worse than the first
+EVEN = np.array(
+    [[0.0, 1, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1, 1]]
+)  # two are worse than the first
 
 
 @pytest.mark.parametrize("table", [BAD, EVEN])
@@ -334,5 +360,10 @@ def test_paired_faults_are_detected() -> None:
     level = 0.3
     assert said_too_near(ChosenAfter, BAD, level) > level
     assert said_too_near(SkipsBad, np.array([[0.0, 0.0]] * 9 + [[1.0, 0.0]] * 2), level) > level
-    assert said_too_near(PairedDifferences, np.array([[0.0, 0.0]] * 3 + [[1.0, 0.0]] * 3), level, population=3) > level
+    assert (
+        said_too_near(
+            PairedDifferences, np.array([[0.0, 0.0]] * 3 + [[1.0, 0.0]] * 3), level, population=3
+        )
+        > level
+    )
     assert enumerated_too_near(8, 0.4, shrink=0.5) > 0.4

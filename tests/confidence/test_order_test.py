@@ -14,7 +14,14 @@ from naive.confidence import order_wealth, ranks
 from pools import REAL, npz_of
 from tombola import Pool
 from tombola.confidence import RandomOrderTest, check_order, order_test
-from tombola.confidence.order_test import _BET_PER_MEAN, _MAX_BET, _MIXING_RATE, _STRATEGIES, _WARMUP_ROWS, _payoffs
+from tombola.confidence.order_test import (
+    _BET_PER_MEAN,
+    _MAX_BET,
+    _MIXING_RATE,
+    _STRATEGIES,
+    _WARMUP_ROWS,
+    _payoffs,
+)
 from tombola.confidence.permutation_test import permutation_test
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
@@ -36,8 +43,12 @@ def test_order_test_equals_naive_twin() -> None:
         rng = new_rng(np.random.SeedSequence(5))
         with np.errstate(over="ignore"):
             thrown = [uniform(rng) for _ in values]
-        wealth = order_wealth(ranks(values.tolist(), thrown), _STRATEGIES.tolist(), _MIXING_RATE, _WARMUP_ROWS)
-        assert test._state.max_log_wealth[0] == pytest.approx(max(0.0, math.log(max(wealth))), abs=1e-9)
+        wealth = order_wealth(
+            ranks(values.tolist(), thrown), _STRATEGIES.tolist(), _MIXING_RATE, _WARMUP_ROWS
+        )
+        assert test._state.max_log_wealth[0] == pytest.approx(
+            max(0.0, math.log(max(wealth))), abs=1e-9
+        )
         alarms = [n for n, w in enumerate(wealth, start=1) if w >= 100]
         assert test.alarm == bool(alarms)
         assert test._state.alarm_at[0] == (alarms[0] if alarms else 0)
@@ -106,12 +117,16 @@ def test_payoffs_have_mean_zero() -> None:
     assert _STRATEGIES[:, 2].sum() == pytest.approx(1.0)
 
 
-HASTY = _STRATEGIES.copy()  # the same, but followers remember little but the last ranks: a few show what they do
+HASTY = (
+    _STRATEGIES.copy()
+)  # the same, but followers remember little but the last ranks: a few show what they do
 
 HASTY[:, 3:5] = np.where(HASTY[:, 3:4] > 0, 0.5, 0.0)
 
 
-def wealths(values: tuple[float, ...], pieces: int, strategies: Any, third: float = 1 / 3) -> np.ndarray[Any, Any]:
+def wealths(
+    values: tuple[float, ...], pieces: int, strategies: Any, third: float = 1 / 3
+) -> np.ndarray[Any, Any]:
     """Return the wealth after each row, for all orders of a list and all rng in the middle of equal pieces."""
     rng, plan = [(i + 0.5) / pieces for i in range(pieces)], strategies.tolist()
     return np.array(
@@ -163,7 +178,11 @@ def test_bets_that_use_current_rank_are_detected() -> None:
         return wealth
 
     rng = [(i + 0.5) / 12 for i in range(12)]
-    found = [knowing(ranks(order, thrown)) for order in permutations((0.2, 0.4)) for thrown in product(rng, repeat=2)]
+    found = [
+        knowing(ranks(order, thrown))
+        for order in permutations((0.2, 0.4))
+        for thrown in product(rng, repeat=2)
+    ]
     assert np.mean(found, axis=0)[-1] > 1.05
     assert passed(np.array(found)) > 1.05
 
@@ -196,7 +215,10 @@ def test_false_alarm_rate(kind: str) -> None:
         "two columns": np.column_stack([np.arange(300) / 300, 1 - np.arange(300) / 300]),
         "one value": np.ones((300, 1)),
     }[kind]
-    alarms = sum(check_order(generator.permutation(table), level=0.1, seed=seed).refuted for seed in range(1000))
+    alarms = sum(
+        check_order(generator.permutation(table), level=0.1, seed=seed).refuted
+        for seed in range(1000)
+    )
     assert alarms <= 1000 * allowed(0.1, 1000)
 
 
@@ -241,7 +263,10 @@ def test_order_of_call_lists(name: str, tmp_path: Path) -> None:
     assert given.p_value < (1e-100 if name == "bank_calls" else 1e-6)
     assert "certificates do not apply" in str(given)
     generator = np.random.default_rng(1)
-    alarms = sum(check_order(generator.permutation(losses), level=0.01, seed=seed).refuted for seed in range(200))
+    alarms = sum(
+        check_order(generator.permutation(losses), level=0.01, seed=seed).refuted
+        for seed in range(200)
+    )
     assert alarms <= 200 * allowed(0.01, 200)
 
 
@@ -307,7 +332,10 @@ def test_check_order_uses_permutation_p_value() -> None:
 
 @pytest.mark.parametrize("columns", [2, 7])
 def test_order_test_divides_level_by_columns(columns: int) -> None:
-    alone, shared = RandomOrderTest(level=0.01 / columns, seed=3), RandomOrderTest(columns, level=0.01, seed=3)
+    alone, shared = (
+        RandomOrderTest(level=0.01 / columns, seed=3),
+        RandomOrderTest(columns, level=0.01, seed=3),
+    )
     for t in range(300):
         alone.update(t / 300)
         shared.update(t / 300, 0)

@@ -30,9 +30,9 @@ def test_permutation_test_equals_naive_twin() -> None:
                     order[i], order[j] = order[j], order[i]
                 shuffled.append(order_statistic(values[order].tolist()))
             expected = rank_among(order_statistic(values.tolist()), shuffled, _EXCEEDING_LIMIT)
-            assert permutation_test(values.reshape(-1, 1), level, np.random.SeedSequence(8))[0] == pytest.approx(
-                expected
-            )
+            assert permutation_test(values.reshape(-1, 1), level, np.random.SeedSequence(8))[
+                0
+            ] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kept", [1, 2, 5])
@@ -40,7 +40,9 @@ def test_permutation_p_value_exact(kept: int) -> None:
     """All orders of three rows, all ways to shuffle them three times: P(p-value <= c) is at most c."""
     for values in ((0.0, 0.3, 1.0), (0.0, 1.0, 1.0), (0.5, 0.5, 0.5)):
         exponents = [order_statistic(order) for order in permutations(values)]
-        probabilities = Counter(rank_among(own, others, kept) for own, *others in product(exponents, repeat=4))
+        probabilities = Counter(
+            rank_among(own, others, kept) for own, *others in product(exponents, repeat=4)
+        )
         total = 0
         for probability, count in sorted(probabilities.items()):
             total += count
@@ -50,7 +52,10 @@ def test_permutation_p_value_exact(kept: int) -> None:
 
 def test_p_value_of_zero_is_detected() -> None:
     exponents = [order_statistic(order) for order in permutations((0.0, 0.3, 1.0))]
-    wrong = [sum(other >= own for other in others) / 3 == 0.0 for own, *others in product(exponents, repeat=4)]
+    wrong = [
+        sum(other >= own for other in others) / 3 == 0.0
+        for own, *others in product(exponents, repeat=4)
+    ]
     assert np.mean(wrong) > 0.0  # a probability of 0 came out, which must never happen
     assert min(rank_among(own, others, 4) for own, *others in product(exponents, repeat=4)) == 0.25
 
@@ -67,4 +72,6 @@ def test_long_list_is_reduced_to_block_means() -> None:
 
 
 def test_tiny_level_is_not_tested() -> None:
-    assert permutation_test(np.repeat([[0.0], [1.0]], 50, axis=0), 1e-12, np.random.SeedSequence(0)) == (1.0, 0)
+    assert permutation_test(
+        np.repeat([[0.0], [1.0]], 50, axis=0), 1e-12, np.random.SeedSequence(0)
+    ) == (1.0, 0)

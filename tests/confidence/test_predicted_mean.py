@@ -27,7 +27,9 @@ def largest_expected_wealth(values: Any, history: Any) -> float:
         for row in order:
             sequence.update(row, values[row])
         shares = np.multiply.outer(predicted_mean._STAKES, STRATEGY_WEIGHTS)
-        wealth.append(np.sum(shares[:, :, None] * np.maximum(sequence._wealth, 0.0), axis=(1, 2))[:, 0])
+        wealth.append(
+            np.sum(shares[:, :, None] * np.maximum(sequence._wealth, 0.0), axis=(1, 2))[:, 0]
+        )
     return float(np.mean(wealth, axis=0).max())
 
 
@@ -112,7 +114,9 @@ def test_audit_with_history_takes_fewer_rows(shift: float, outcome: str) -> None
     order = np.random.default_rng(3).permutation(800).tolist()
     rows = []
     for past in (None, history):
-        audit = Audit([parse_statement(f"mean(x) > {values.mean() + shift}")], population=800, history=past)
+        audit = Audit(
+            [parse_statement(f"mean(x) > {values.mean() + shift}")], population=800, history=past
+        )
         audit.extend({"x": values[order].tolist()}, order)
         [result] = audit.results()
         assert result.outcome == outcome

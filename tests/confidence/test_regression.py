@@ -31,7 +31,9 @@ def test_components_are_those_of_singular_value_decomposition() -> None:
 
 def test_noise_is_variance_besides_rows_and_columns() -> None:
     rng = np.random.default_rng(5)
-    history = 0.4 + 0.1 * rng.random((400, 1)) + 0.1 * rng.random(10) + rng.normal(0.0, 0.05, (400, 10))
+    history = (
+        0.4 + 0.1 * rng.random((400, 1)) + 0.1 * rng.random(10) + rng.normal(0.0, 0.05, (400, 10))
+    )
     assert new_fit(history, 1).noise == pytest.approx(0.05**2, rel=0.1)
     assert new_fit(2.0 * history, 1).noise == 0.125
 
@@ -46,16 +48,21 @@ def ridge(features: Any, target: Any, penalty: float, new: Any) -> Any:
     """Return the predictions of new rows by ridge regression with a free intercept."""
     centre = features.mean(axis=0)
     x = features - centre
-    weights = np.linalg.solve(x.T @ x + penalty * np.eye(x.shape[1]), x.T @ (target - target.mean()))
+    weights = np.linalg.solve(
+        x.T @ x + penalty * np.eye(x.shape[1]), x.T @ (target - target.mean())
+    )
     return target.mean() + (new - centre) @ weights
 
 
 def leave_one_out(features: Any, target: Any, penalty: float) -> Any:
     """Return the errors of n regressions, each without one row."""
     keep = ~np.eye(len(target), dtype=bool)
-    return np.array([
-        target[i] - ridge(features[k], target[k], penalty, features[i]) for i, k in enumerate(keep)
-    ])  # fmt: skip
+    return np.array(
+        [
+            target[i] - ridge(features[k], target[k], penalty, features[i])
+            for i, k in enumerate(keep)
+        ]
+    )
 
 
 def test_two_levels_match_naive_regression() -> None:
@@ -72,17 +79,25 @@ def test_two_levels_match_naive_regression() -> None:
     fit_deviations(fit, n, k)
     features = fit.components * fit.scale
     prior = fit.components @ fit.prior
-    mean, deviations = losses[order].mean(axis=1), losses[order] - losses[order].mean(axis=1, keepdims=True)
+    mean, deviations = (
+        losses[order].mean(axis=1),
+        losses[order] - losses[order].mean(axis=1, keepdims=True),
+    )
     errors = {
         (start, penalty): leave_one_out(features[order], mean - start * prior[order], penalty)
-        for start in (0, 1) for penalty in _PENALTIES
-    }  # fmt: skip
+        for start in (0, 1)
+        for penalty in _PENALTIES
+    }
     start, penalty = min(errors, key=lambda choice: float((errors[choice] ** 2).sum()))
     assert np.allclose(fit.mean_errors[:n, 0], errors[start, penalty], atol=1e-9)
-    predicted = start * prior + ridge(features[order], mean - start * prior[order], penalty, features)
+    predicted = start * prior + ridge(
+        features[order], mean - start * prior[order], penalty, features
+    )
     assert np.allclose(fit.mean_fits[:, 0], predicted, atol=1e-9)
     pooled = {
-        penalty: np.column_stack([leave_one_out(features[order], deviations[:, c], penalty) for c in range(k)])
+        penalty: np.column_stack(
+            [leave_one_out(features[order], deviations[:, c], penalty) for c in range(k)]
+        )
         for penalty in _PENALTIES
     }
     penalty = min(pooled, key=lambda choice: float((pooled[choice] ** 2).sum()))
@@ -90,4 +105,6 @@ def test_two_levels_match_naive_regression() -> None:
     for c in range(k):
         fits = ridge(features[order], deviations[:, c], penalty, features)
         limit = _DEVIATION_LIMIT * fits.std()
-        assert np.allclose(fit.fits[:, c], fits.clip(fits.mean() - limit, fits.mean() + limit), atol=1e-9)
+        assert np.allclose(
+            fit.fits[:, c], fits.clip(fits.mean() - limit, fits.mean() + limit), atol=1e-9
+        )

@@ -8,10 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confidence_cases import Values, allowed, degenerate_values, enumerated_ends, interval_path, sequences
+from confidence_cases import (
+    Values,
+    allowed,
+    degenerate_values,
+    enumerated_ends,
+    interval_path,
+    sequences,
+)
 from naive import confidence as naive
 from tombola import UCB1, Pool, play
-from tombola.confidence import BernsteinSequence, Betting, Confidence, HoeffdingSequence, Serfling, StratifiedMean
+from tombola.confidence import (
+    BernsteinSequence,
+    Betting,
+    Confidence,
+    HoeffdingSequence,
+    Serfling,
+    StratifiedMean,
+)
 from tombola.learners import SuccessiveElimination
 
 UNIFORM: list[type[Confidence]] = [HoeffdingSequence, BernsteinSequence, Betting]
@@ -20,7 +34,8 @@ each = pytest.mark.parametrize("method", UNIFORM)
 
 
 @pytest.mark.parametrize(
-    ("method", "twin"), [(HoeffdingSequence, naive.hoeffding_sequence), (BernsteinSequence, naive.bernstein_sequence)]
+    ("method", "twin"),
+    [(HoeffdingSequence, naive.hoeffding_sequence), (BernsteinSequence, naive.bernstein_sequence)],
 )
 def test_closed_forms_equal_naive_twins(method: type[Confidence], twin: Callable[..., Any]) -> None:
     for values in degenerate_values():
@@ -45,7 +60,9 @@ def test_sequences_are_nested_and_end_exact(method: type[Confidence]) -> None:
             assert naive.decreasing([-low for low, _ in found])
 
 
-def worst_miss(method: type[Confidence], N: int, level: float, shrink: float = 1.0, population: float = 0) -> float:
+def worst_miss(
+    method: type[Confidence], N: int, level: float, shrink: float = 1.0, population: float = 0
+) -> float:
     """Return the largest share of the orders of a list of 0 and 1 in which its mean is ever missed."""
     paths = sequences((0.0, 1.0), N)
     seen = method(population=population or N, level=level, actions=len(paths))
@@ -71,9 +88,14 @@ def test_sequence_exact_coverage(method: type[Confidence], level: float) -> None
         assert worst_miss(method, N, level) <= level
 
 
-def share_missed(method: type[Confidence], rows: Any, population: float, level: float, mean: float) -> float:
+def share_missed(
+    method: type[Confidence], rows: Any, population: float, level: float, mean: float
+) -> float:
     """Return how many of the columns of `rows` have an interval that ever misses the mean."""
-    seen, missed = method(population=population, level=level, actions=rows.shape[1]), np.zeros(rows.shape[1], bool)
+    seen, missed = (
+        method(population=population, level=level, actions=rows.shape[1]),
+        np.zeros(rows.shape[1], bool),
+    )
     for row in rows:
         seen.update(row)
         missed |= (seen.lows > mean + 1e-9) | (seen.highs < mean - 1e-9)
@@ -85,15 +107,27 @@ def share_missed(method: type[Confidence], rows: Any, population: float, level: 
 def test_coverage_at_all_counts(method: type[Confidence], with_replacement: bool) -> None:
     """2000 orders of each of four pools of 150; false alarm below 1e-6 each."""
     rng, runs, level = np.random.default_rng(11), 2000, 0.2
-    pools = [rng.random(150) < 0.5, rng.random(150) < 0.05, rng.beta(10, 30, 150), rng.random(150) ** 4]
+    pools = [
+        rng.random(150) < 0.5,
+        rng.random(150) < 0.05,
+        rng.beta(10, 30, 150),
+        rng.random(150) ** 4,
+    ]
     for pool in pools:
         pool = pool.astype(float)
-        draws = [rng.choice(pool, 150) if with_replacement else rng.permutation(pool) for _ in range(runs)]
+        draws = [
+            rng.choice(pool, 150) if with_replacement else rng.permutation(pool)
+            for _ in range(runs)
+        ]
         population = math.inf if with_replacement else 150
-        assert share_missed(method, np.array(draws).T, population, level, pool.mean()) <= allowed(level, runs)
+        assert share_missed(method, np.array(draws).T, population, level, pool.mean()) <= allowed(
+            level, runs
+        )
 
 
-def ever_missed(method: type[Confidence], pool: Pool, level: float, played: Any, losses: Any) -> bool:
+def ever_missed(
+    method: type[Confidence], pool: Pool, level: float, played: Any, losses: Any
+) -> bool:
     seen = method(population=pool.rows, level=level / pool.k, actions=pool.k)
     for action, loss in zip(played, losses, strict=True):
         seen.update(loss, action)
@@ -162,21 +196,28 @@ def test_widths_on_standard_pool() -> None:
         assert found == pytest.approx(expected, rel=0.02), method
 
 
-def ever_wrong(sizes: tuple[int, int], level: float, *, shrink: float = 1.0, stated_size: int = 0) -> float:
-    """Return how often, for the worst 0/1 values of two strata, their interval ever misses, at any two counts.
+def ever_wrong(
+    sizes: tuple[int, int], level: float, *, shrink: float = 1.0, stated_size: int = 0
+) -> float:
+    """Return how often, for the worst 0/1 values of two strata, their interval ever misses, at any
+    two counts.
 
-    Each has an interval at `level`; `told` is the size of both that they are told, if it is not theirs.
+    Each has an interval at `level`; `told` is the size of both that they are told, if it is not
+    theirs.
     """
     parts = [sequences((0.0, 1.0), size) for size in sizes]
     found = [enumerated_ends(part[:, : stated_size or None], level) for part in parts]
     weights = np.array(sizes) / sum(sizes)
     low, high = (
-        weights[0] * found[0][end][:, None, :, None] + weights[1] * found[1][end][None, :, None, :] for end in (0, 1)
+        weights[0] * found[0][end][:, None, :, None] + weights[1] * found[1][end][None, :, None, :]
+        for end in (0, 1)
     )
     middle, half = (low + high) / 2, shrink * (high - low) / 2
     ones = [part.sum(axis=1).astype(int) for part in parts]
     truth = ((ones[0][:, None] + ones[1][None, :]) / sum(sizes))[:, :, None, None]
-    missed = ((middle - half > truth + 1e-9) | (middle + half < truth - 1e-9))[:, :, 1:, 1:].any(axis=(2, 3))
+    missed = ((middle - half > truth + 1e-9) | (middle + half < truth - 1e-9))[:, :, 1:, 1:].any(
+        axis=(2, 3)
+    )
     lists = (ones[0][:, None] * 100 + ones[1][None, :]).ravel()
     counts = np.bincount(lists)
     return float((np.bincount(lists, missed.ravel())[counts > 0] / counts[counts > 0]).max())
@@ -216,7 +257,9 @@ def test_strata_undivided_level_is_detected() -> None:
     rng, level, runs, wrong = np.random.default_rng(0), 0.3, 1000, {}
     for share in (level / 2, level):
         both = [
-            enumerated_ends(rng.permuted(np.tile(np.repeat([0.0, 1.0], 150), (runs, 1)), axis=1), share)
+            enumerated_ends(
+                rng.permuted(np.tile(np.repeat([0.0, 1.0], 150), (runs, 1)), axis=1), share
+            )
             for _ in range(2)
         ]
         low = sum(lows.max(axis=1) for lows, _ in both) / 2

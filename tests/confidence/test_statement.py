@@ -23,9 +23,13 @@ def test_statement_text(written: str, text: str) -> None:
     assert parse_statement(written).text == text
 
 
-@pytest.mark.parametrize(("cell", "number"), [("64.6%", 0.646), ("yes", 1.0), ("No", 0.0), (True, 1.0), ("0,5", 0.5)])
+@pytest.mark.parametrize(
+    ("cell", "number"), [("64.6%", 0.646), ("yes", 1.0), ("No", 0.0), (True, 1.0), ("0,5", 0.5)]
+)
 def test_mean_reads_percentages_and_words(cell: Any, number: float) -> None:
-    assert parse_statement("mean(a) > 0.5").inequalities[0].values({"a": [cell]}) == pytest.approx([number])
+    assert parse_statement("mean(a) > 0.5").inequalities[0].values({"a": [cell]}) == pytest.approx(
+        [number]
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,15 +25,25 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (2048, resource.RLIM_INFINITY))
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_no_writable_folder_or_full_disk_is_one_warning(full: bool, tmp_path: Path, run_python: Run) -> None:
+def test_no_writable_folder_or_full_disk_is_one_warning(
+    full: bool, tmp_path: Path, run_python: Run
+) -> None:
     program, reason = LIMIT_FILE_SIZE + COMPILE, "File too large"
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     if not full:
-        shutil.copytree(SOURCE / "tombola", tmp_path / "tombola", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            SOURCE / "tombola", tmp_path / "tombola", ignore=shutil.ignore_patterns("__pycache__")
+        )
         for folder in {path.parent for path in tmp_path.rglob("*.py")}:
-            (folder / "__pycache__").write_text("a file, so that not even root can make a folder here")
+            (folder / "__pycache__").write_text(
+                "a file, so that not even root can make a folder here"
+            )
         program, reason = COMPILE, "no folder for it can be written"
-        environment = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache", "PYTHONPATH": str(tmp_path)}
+        environment = {
+            "HOME": "/dev/null/home",
+            "XDG_CACHE_HOME": "/dev/null/cache",
+            "PYTHONPATH": str(tmp_path),
+        }
     done = run_python("-W", "default", "-c", program, cwd=tmp_path, **environment)
     assert (done.returncode, done.stdout) == (0, "1.0\n3.0\n"), done.stderr
     assert done.stderr.count(f"TombolaWarning: compiled code cannot be cached ({reason})") == 1
@@ -98,7 +108,9 @@ def test_code_with_renamed_classes_is_recompiled_silently(
     assert list(folder.rglob("*.nbi"))
 
 
-def test_has_index_finds_cached_kernels_without_numba(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_has_index_finds_cached_kernels_without_numba(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
     monkeypatch.setattr(cache, "_cache_folders", cache._cache_folders.__wrapped__)
     source = thrice.__code__.co_filename

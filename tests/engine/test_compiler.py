@@ -54,7 +54,12 @@ def xoshiro(state: list[int]) -> int:
 
 def test_reference_gives_published_numbers() -> None:
     state = [1, 2, 3, 4]
-    assert [xoshiro(state) for _ in range(4)] == [41943041, 58720359, 3588806011781223, 3591011842654386]
+    assert [xoshiro(state) for _ in range(4)] == [
+        41943041,
+        58720359,
+        3588806011781223,
+        3591011842654386,
+    ]
 
 
 def fill_bits(out: Any, rng: RngState) -> None:
@@ -83,11 +88,15 @@ def filled(draw: Any, size: int, *parameter: Any, dtype: Any = np.float64, seed:
 def too_far(counts: Any, shares: Any, false_alarm: float = 1e-6) -> bool:
     """Test counts against their shares by Pearson's statistic; it fails by accident with probability 1e-6."""
     expected = np.sum(counts) * np.asarray(shares)
-    return bool(np.sum((counts - expected) ** 2 / expected) > chi2.isf(false_alarm, len(counts) - 1))
+    return bool(
+        np.sum((counts - expected) ** 2 / expected) > chi2.isf(false_alarm, len(counts) - 1)
+    )
 
 
 @pytest.mark.parametrize("plain", [False, True])
-@pytest.mark.parametrize("words", [(1, 2, 3, 4), (MASK, MASK, MASK, MASK), (0, 0, 0, 1), (2**63, 5, 2**40, 0)])
+@pytest.mark.parametrize(
+    "words", [(1, 2, 3, 4), (MASK, MASK, MASK, MASK), (0, 0, 0, 1), (2**63, 5, 2**40, 0)]
+)
 def test_bits_are_those_of_reference(words: tuple[int, ...], plain: bool) -> None:
     rng, state, out = np.array(words, np.uint64), list(words), np.zeros(200, np.uint64)
     with interpreted() if plain else nullcontext():
@@ -110,7 +119,9 @@ def test_integers_are_fair(count: int) -> None:
     """Without rejection, 3 * 2^30 would give half of the numbers to one residue of three; failure probability 1e-6."""
     values, cells = filled(integers, 9_000, count, dtype=np.int64, seed=count), min(count, 10)
     assert 0 <= values.min() <= values.max() < count
-    assert not too_far(np.bincount(values * cells // count, minlength=cells), np.full(cells, 1 / cells))
+    assert not too_far(
+        np.bincount(values * cells // count, minlength=cells), np.full(cells, 1 / cells)
+    )
     if count > 10:
         assert not too_far(np.bincount(values % 3, minlength=3), np.full(3, 1 / 3))
 
@@ -123,7 +134,13 @@ def test_choice_follows_mix_and_gives_rest_to_last_action() -> None:
         assert not too_far(counts[[1, 3, 4]], mix[[1, 3, 4]])
 
 
-PINNED = [168.35923516467983, 541.6881371625259, 9875.799703616276, -13.466297821489414, 97.912806113663]
+PINNED = [
+    168.35923516467983,
+    541.6881371625259,
+    9875.799703616276,
+    -13.466297821489414,
+    97.912806113663,
+]
 
 
 @pytest.mark.usefixtures("plainly")
@@ -149,7 +166,11 @@ def test_moments_of_normal_and_gamma() -> None:
     for shape in (1.0, 1.5, 4.0, 50.0):
         g = filled(gamma, 40_000, shape)
         assert g.min() > 0
-        for power, moment in ((1, shape), (2, shape * (shape + 1)), (3, shape * (shape + 1) * (shape + 2))):
+        for power, moment in (
+            (1, shape),
+            (2, shape * (shape + 1)),
+            (3, shape * (shape + 1) * (shape + 2)),
+        ):
             assert close(g**power, moment)
 
 
@@ -176,14 +197,18 @@ def test_packed_state_gets_its_names_back(data: st.DataObject) -> None:
     for one in seen:
         if np.ndim(one):
             one[...] = 7.0
-    assert all(np.all(np.asarray(field) == 7.0) for field in unflattener(state)(memory) if np.ndim(field))
+    assert all(
+        np.all(np.asarray(field) == 7.0) for field in unflattener(state)(memory) if np.ndim(field)
+    )
 
 
 def test_state_of_three_dimensions_is_rejected() -> None:
     class State(NamedTuple):
         cube: Any
 
-    with pytest.raises(LearnerError, match=r"State\.cube: .* got 3 dimensions; write it as a matrix\."):
+    with pytest.raises(
+        LearnerError, match=r"State\.cube: .* got 3 dimensions; write it as a matrix\."
+    ):
         flatten(State(np.zeros((2, 2, 2))), actions=2)
 
 
@@ -212,10 +237,15 @@ class Two(NamedTuple):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("x + C", "x - C"), ("* y", "/ y"), ("y=1", "y=3"), ("z=2", "z=3"), ("y=1", "y=1.0"), ("y=1, *, z", "y=1, z"),
+        ("x + C", "x - C"),
+        ("* y", "/ y"),
+        ("y=1", "y=3"),
+        ("z=2", "z=3"),
+        ("y=1", "y=1.0"),
+        ("y=1, *, z", "y=1, z"),
         ("x, y", "x, /, y"),
     ],
-)  # fmt: skip
+)
 def test_every_part_counts_in_fingerprint(old: str, new: str) -> None:
     before = print_of(BASE, C=1.0)
     assert print_of(BASE, C=1.0) == before is not None
@@ -233,7 +263,9 @@ REACHED: dict[str, Callable[[Any], str | None]] = {
     "closure": lambda value: fingerprint(
         function_of("def make(c):\n def f(x): return x + c\n return f", "make")(value), {}
     ),
-    "member of a module": lambda value: print_of("def f(x): return knobs.C", knobs=module_with(value)),
+    "member of a module": lambda value: print_of(
+        "def f(x): return knobs.C", knobs=module_with(value)
+    ),
     "bound": lambda value: fingerprint(function_of("def f(x): return C(x)"), {"C": value}),
 }
 
@@ -243,7 +275,12 @@ REACHED: dict[str, Callable[[Any], str | None]] = {
     "values",
     [
         (1.0, 2.0, 1, np.float64(1.0), True, np.array([1.0])),
-        (np.array([1.0, 2.0]), np.array([2.0, 1.0]), np.array([[1.0, 2.0]]), np.array([1.0, 2.0], np.float32)),
+        (
+            np.array([1.0, 2.0]),
+            np.array([2.0, 1.0]),
+            np.array([[1.0, 2.0]]),
+            np.array([1.0, 2.0], np.float32),
+        ),
         ((1, 2), (1, (2,)), (2, 1)),
         (0.0, -0.0),
         (1 / 3, math.nextafter(1 / 3, 1)),
@@ -271,7 +308,9 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
         f.__globals__["g"], "__code__", function_of("def f(x): return x * C").__code__
     ),
     "default": lambda f: setattr(f, "__defaults__", (3,)),
-    "keyword": lambda f: f.__kwdefaults__.update(z=3) if f.__kwdefaults__ else setattr(f, "__defaults__", (1, 3)),
+    "keyword": lambda f: (
+        f.__kwdefaults__.update(z=3) if f.__kwdefaults__ else setattr(f, "__defaults__", (1, 3))
+    ),
     "builtin": lambda f: f.__globals__.update(abs=lambda x: x),
 }
 
@@ -345,7 +384,10 @@ def test_compile_error_shows_the_line_of_the_learner_and_the_fix() -> None:
     def act(state: Sums, rng: RngState) -> tuple[int, float]:
         return state.nothing, 1.0  # type: ignore[attr-defined]
 
-    said = r"(?s)expected kernels that Numba can compile.*NUMBA_DISABLE_JIT=1.*test_compiler.py.*state.nothing"
+    said = (
+        r"(?s)expected kernels that Numba can "
+        r"compile.*NUMBA_DISABLE_JIT=1.*test_compiler.py.*state.nothing"
+    )
     with pytest.raises(LearnerError, match=said) as caught:
         play(learner_of(act), Pool(np.zeros((5, 3))), seed=0)
     assert "choose_plain" not in str(caught.value), "a function of tombola"
@@ -365,13 +407,16 @@ def test_opaque_kernel_is_compiled_not_cached() -> None:
     assert compiler._loops == before
 
 
-def test_code_edited_within_process_is_never_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_edited_within_process_is_never_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     results = []
     for shift in (0, 1, 0):
         (tmp_path / "edited_kernel.py").write_text(
-            f"SHIFT = {shift}\ndef act(state, rng): return (int(4 * state.total[0]) + SHIFT) % 3, 1.0\n"
+            f"SHIFT = {shift}\ndef act(state, rng): return (int(4 * state.total[0]) + SHIFT) % "
+            "3, 1.0\n"
         )
         importlib.invalidate_caches()
         module = sys.modules.get("edited_kernel")
@@ -444,7 +489,10 @@ def test_code_edited_between_processes_is_never_stale(tmp_path: Path, run_python
         (LEARNER.replace("STEP = 0.25", "STEP = 0.75"), HELPER),
         (LEARNER.replace("% 3, 1.0", "% 2, 1.0"), HELPER),
         (LEARNER.replace("up: float\n    down: float", "down: float\n    up: float"), HELPER),
-        (LEARNER.replace("return int(", "return int(np.zeros(3).sum() + "), HELPER),  # with reference counts
+        (
+            LEARNER.replace("return int(", "return int(np.zeros(3).sum() + "),
+            HELPER,
+        ),  # with reference counts
     ]
     cold = [run(*edit) for edit in edits]
     files = {path.name for path in (tmp_path / "cache").rglob("*.nb*")}
@@ -452,13 +500,17 @@ def test_code_edited_between_processes_is_never_stale(tmp_path: Path, run_python
     assert len({str(one) for one in played[:4]}) == 4, "each of these edits changes what is played"
     assert played[4] == played[5] == played[0]
     assert cold[0][2] == 0 < cold[0][3] <= cold[0][1]
-    for (again, compiled, hits, misses, names), before in zip([run(*edits[0]), run(*edits[5])], cold[::5], strict=True):
+    for (again, compiled, hits, misses, names), before in zip(
+        [run(*edits[0]), run(*edits[5])], cold[::5], strict=True
+    ):
         assert (again, compiled, misses, names) == (before[0], 0, 0, before[4])
         assert hits == before[2] + before[3]
     assert {name.rpartition("_")[2] for one in cold for name in one[4]} == {"nonrt", "nrt"}
     assert {path.name for path in (tmp_path / "cache").rglob("*.nb*")} == files
     for name in cold[0][4]:
-        assert any(f".{name}-" in file and file.endswith(".nbi") for file in files), "Numba names its files so"
+        assert any(f".{name}-" in file and file.endswith(".nbi") for file in files), (
+            "Numba names its files so"
+        )
 
 
 def test_imports_are_few(run_python: Run) -> None:

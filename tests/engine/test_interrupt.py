@@ -29,12 +29,18 @@ LOST_AFTER = 60  # seconds after which a signal is taken as lost, and sent again
 COMMAND = "from tombola.cli.app import main; main()"
 
 
-@pytest.mark.parametrize("learner", [FollowTheLeader(), UCB1(), Simulation(FollowTheLeader())], ids=repr)
+@pytest.mark.parametrize(
+    "learner", [FollowTheLeader(), UCB1(), Simulation(FollowTheLeader())], ids=repr
+)
 @pytest.mark.parametrize("delay", [0, 3])
-def test_length_of_breath_changes_nothing(learner: Any, delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_length_of_breath_changes_nothing(
+    learner: Any, delay: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pool = Pool(np.random.default_rng(2).random((2500, 3)))
     whole = play(learner, pool, delay=delay, seed=1)
-    monkeypatch.setattr(runner, "_MAX_CALL_SECONDS", -1.0)  # every breath is too long: in the end, one round at a time
+    monkeypatch.setattr(
+        runner, "_MAX_CALL_SECONDS", -1.0
+    )  # every breath is too long: in the end, one round at a time
     pieces = play(learner, pool, delay=delay, seed=1)
     for name in ("actions", "probabilities", "losses", "expected_losses"):
         assert getattr(pieces, name).tobytes() == getattr(whole, name).tobytes()
@@ -72,8 +78,12 @@ def watch_loops(patch: pytest.MonkeyPatch, before: Callable[[Integers], object])
     patch.setattr(Runner, "compile", is_interactive)
 
 
-@pytest.mark.parametrize(("breath", "strides"), [(-1.0, [1024, 512, 256, 128]), (1e9, [1024, 2048, 4096, 8192])])
-def test_stride_adapts_to_call_time(breath: float, strides: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("breath", "strides"), [(-1.0, [1024, 512, 256, 128]), (1e9, [1024, 2048, 4096, 8192])]
+)
+def test_stride_adapts_to_call_time(
+    breath: float, strides: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     rounds: list[int] = []
     watch_loops(monkeypatch, lambda place: rounds.append(int(place[ROUND])))
     monkeypatch.setattr(runner, "_MAX_CALL_SECONDS", breath)
@@ -117,13 +127,29 @@ def test_command_line_says_that_it_stopped(
     np.save(tmp_path / "table.npy", np.random.default_rng(0).random((20_000, 4)))
     program = f"import sys, tombola.cli.app; print('begun', file=sys.stderr, flush=True); {COMMAND}"
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "compare", "table.npy", "--losses", "--repetitions", "100000",
-         "--workers", workers],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [
+            sys.executable,
+            "-c",
+            program,
+            "compare",
+            "table.npy",
+            "--losses",
+            "--repetitions",
+            "100000",
+            "--workers",
+            workers,
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        # Set in both cases: where the tests themselves run in the background, children inherit that Ctrl-C is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL) and None,
-    )  # fmt: skip
+        # Set in both cases: where the tests themselves run in the background, children inherit that
+        # Ctrl-C is ignored.
+        preexec_fn=lambda: (
+            signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL) and None
+        ),
+    )
     assert process.stderr is not None
     assert process.stderr.readline() == "begun\n"
     imported = _worked(process.pid)
@@ -134,7 +160,8 @@ def test_command_line_says_that_it_stopped(
     try:
         out, said = process.communicate(timeout=LOST_AFTER)
     except subprocess.TimeoutExpired:
-        # Python ignores an exception in a callback of a C library, such as the compiler. One presses Ctrl-C again.
+        # Python ignores an exception in a callback of a C library, such as the compiler. One
+        # presses Ctrl-C again.
         process.send_signal(sign)
         out, said = process.communicate()
         said = said[-len("tombola: stopped.\n") :]
@@ -220,5 +247,7 @@ except KeyboardInterrupt:
 
 def _worked(pid: int) -> float:
     """Return the processor seconds of a process so far."""
-    ticks = sum(int(word) for word in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])
+    ticks = sum(
+        int(word) for word in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    )
     return ticks / os.sysconf("SC_CLK_TCK")

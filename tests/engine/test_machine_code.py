@@ -1,6 +1,8 @@
-"""Machine code gives the bits of plain Python: every learner, loop, session kernel and statistic, compiled once.
+"""Machine code gives the bits of plain Python: every learner, loop, session kernel and statistic,
+compiled once.
 
-Other tests run kernels as users get them: interpreted for short work. `make test-full` compiles them there too.
+Other tests run kernels as users get them: interpreted for short work. `make test-full` compiles
+them there too.
 """
 
 import re
@@ -50,7 +52,9 @@ POOL = pool_with_costs(ROWS, 3, 1, seed=1)
 FEATURES = np.random.default_rng(2).normal(size=(ROWS, 2))
 LOSSES: Floats = np.array(POOL.losses, np.float64)
 NAMES, FORWARD = ("a", "b", "c"), np.arange(ROWS, dtype=np.uint32)
-LABELLED = LabelledPool(np.round(FEATURES, 1), (FEATURES[:, 0] + FEATURES[:, 1] ** 2 > 0.5).astype(int))
+LABELLED = LabelledPool(
+    np.round(FEATURES, 1), (FEATURES[:, 0] + FEATURES[:, 1] ** 2 > 0.5).astype(int)
+)
 
 
 def budget_of(learner: Any) -> Budget | None:
@@ -71,7 +75,11 @@ def live(learner: Any) -> Any:
     for t in range(ROWS - 4):
         session.act()
         for ticket in session.pending[::-1] if t % 3 == 2 else ():
-            cell = (ticket.round - 1,) if session.feedback_model.full_feedback else (ticket.round - 1, ticket.action)
+            cell = (
+                (ticket.round - 1,)
+                if session.feedback_model.full_feedback
+                else (ticket.round - 1, ticket.action)
+            )
             given = {"reward": 1.0 - LOSSES[cell]} if t == 2 else {"loss": LOSSES[cell].tolist()}
             session.observe(ticket, **given, cost=None if budget is None else costs[cell].tolist())
     runner = session._live.runner
@@ -83,7 +91,9 @@ def live_labels() -> Any:
     for t in range(ROWS):
         session.act(LABELLED.features[t])
         for ticket in session.pending[::-1] if t % 3 == 2 else ():
-            session.observe(ticket, label=int(LABELLED.labels[ticket.round - 1]), weight=1.0 if t == 2 else None)
+            session.observe(
+                ticket, label=int(LABELLED.labels[ticket.round - 1]), weight=1.0 if t == 2 else None
+            )
     return [session.tickets, session.outcomes]
 
 
@@ -91,7 +101,10 @@ def live_policy(policy: Any) -> Any:
     session = Session(policy, 3, ROWS, features=2, seed=3)
     for t in range(ROWS):
         ticket = session.act(FEATURES[t])
-        session.observe(ticket, loss=LOSSES[t] if isinstance(policy, Routed) else float(LOSSES[t, ticket.action]))
+        session.observe(
+            ticket,
+            loss=LOSSES[t] if isinstance(policy, Routed) else float(LOSSES[t, ticket.action]),
+        )
     return [session.tickets]
 
 
@@ -154,14 +167,33 @@ ROUTED = Routed(models=(Trees(3, trees=4), Ridge()))
 # One learner of each class: parameters are numbers in the state, not other kernels.
 LEARNERS = {type(case.learner).__name__: case.learner for case in ALL[::-1]}
 # Loops differ by feedback model, and by whether the learner mixes or plans.
-PLAYED = [FollowTheLeader(), Hedge(), UCB1(), Exp3(), Simulation(FollowTheLeader()), PrimalDual(), ThriftyLP()]
+PLAYED = [
+    FollowTheLeader(),
+    Hedge(),
+    UCB1(),
+    Exp3(),
+    Simulation(FollowTheLeader()),
+    PrimalDual(),
+    ThriftyLP(),
+]
 LABELS = [ERM(Stumps(2), "random"), ERM(Rectangles()), ERM(Halfplanes())]
-STATISTICS: list[Any] = [HoeffdingSequence, BernsteinSequence, Betting, Hoeffding, Serfling, EmpiricalBernsteinSerfling]
+STATISTICS: list[Any] = [
+    HoeffdingSequence,
+    BernsteinSequence,
+    Betting,
+    Hoeffding,
+    Serfling,
+    EmpiricalBernsteinSerfling,
+]
 QUESTIONS: dict[str, dict[str, Any]] = {
-    "best": {}, "within": {"within": 0.1}, "top": {"top": 2}, "gate": {"baseline": "a"},
-    "ranks": {"question": "ranks"}, "place": {"question": "ranks", "candidate": "a"},
+    "best": {},
+    "within": {"within": 0.1},
+    "top": {"top": 2},
+    "gate": {"baseline": "a"},
+    "ranks": {"question": "ranks"},
+    "place": {"question": "ranks", "candidate": "a"},
     "blocks": {"question": "ranks", "blocks": True},
-}  # fmt: skip
+}
 CASES: dict[str, Callable[[], Any]] = {
     **{f"learner {name}": partial(live, learner) for name, learner in LEARNERS.items()},
     **{f"play {learner!r}": partial(played, learner) for learner in [*PLAYED, *LABELS]},
@@ -204,13 +236,25 @@ def bits(value: Any) -> Any:
 
 # Compiling all cases takes minutes: in every run one of each kind of loop, the others in full runs.
 EVERY_RUN = {
-    "learner UCB1", "learner Exp3", "learner FollowTheLeader", "learner Hedge", "learner UCB2", "learner Thrifty",
-    "play Exp3(rate=None)", "learner Simulation", "session LinearIndex",
-    "Betting", "race best", "race gate", "iid order",
-}  # fmt: skip
+    "learner UCB1",
+    "learner Exp3",
+    "learner FollowTheLeader",
+    "learner Hedge",
+    "learner UCB2",
+    "learner Thrifty",
+    "play Exp3(rate=None)",
+    "learner Simulation",
+    "session LinearIndex",
+    "Betting",
+    "race best",
+    "race gate",
+    "iid order",
+}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in EVERY_RUN else FULL) for name in CASES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in EVERY_RUN else FULL) for name in CASES]
+)
 def test_machine_code_gives_bits_of_plain_python(name: str) -> None:
     with compiled():
         assert bits(CASES[name]()) == plain_bits(name)
@@ -225,6 +269,10 @@ def test_every_module_that_compiles_is_covered() -> None:
     compiling = {
         ".".join(path.relative_to(SOURCE).with_suffix("").parts)
         for path in package.rglob("*.py")
-        if re.search(r"^from tombola.engine.compiler import .*compile_(loop|step)", path.read_text(), re.MULTILINE)
+        if re.search(
+            r"^from tombola.engine.compiler import .*compile_(loop|step)",
+            path.read_text(),
+            re.MULTILINE,
+        )
     }
     assert {module for module in _modules if module.startswith("tombola.")} == compiling

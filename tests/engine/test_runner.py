@@ -61,15 +61,22 @@ POOL = Pool([[0.0, 1.0]] * 40)
 @pytest.mark.parametrize(
     ("members", "simulation", "mode"),
     [
-        ({}, Simulation, interpreted), ({}, Simulation, compiled), (BANDIT, OptimisticSimulation, interpreted),
+        ({}, Simulation, interpreted),
+        ({}, Simulation, compiled),
+        (BANDIT, OptimisticSimulation, interpreted),
         pytest.param(BANDIT, OptimisticSimulation, compiled, marks=pytest.mark.full),
     ],
-)  # fmt: skip
-def test_invalid_action_is_rejected_in_every_driver(members: dict[str, Any], simulation: Any, mode: Any) -> None:
+)
+def test_invalid_action_is_rejected_in_every_driver(
+    members: dict[str, Any], simulation: Any, mode: Any
+) -> None:
     """The loop, a session and a simulation name the learner, the actions it has, and the action it returned."""
     with mode():
         for action in (1.5, 2.0, -1.0, math.nan):
-            text = rf"^Constant\.act: expected an action that is a whole number from 0 to 1, got {action:g}; ret"
+            text = (
+                r"^Constant\.act: expected an action that is a whole number from 0 to 1, "
+                rf"got {action:g}; ret"
+            )
             learner = constant("Constant", action, **members)
             for one in (learner, simulation(learner)):
                 with pytest.raises(LearnerError, match=text):

@@ -9,7 +9,14 @@ import pytest
 
 from tombola import Pool, compare
 from tombola.engine import compiler
-from tombola.engine.compiler import _COMPILE_SECONDS, Workload, compile_loop, compiled, expected_rounds, interpreted
+from tombola.engine.compiler import (
+    _COMPILE_SECONDS,
+    Workload,
+    compile_loop,
+    compiled,
+    expected_rounds,
+    interpreted,
+)
 from tombola.learners import UCB1, Exp3
 
 
@@ -45,18 +52,26 @@ def long() -> AbstractContextManager[None]:
 @pytest.mark.parametrize(
     ("outer", "inner", "result"),
     [
-        (nullcontext, nullcontext, True), (nullcontext, short, False), (nullcontext, long, True),
-        (long, short, True), (compiled, short, True), (interpreted, long, False),
+        (nullcontext, nullcontext, True),
+        (nullcontext, short, False),
+        (nullcontext, long, True),
+        (long, short, True),
+        (compiled, short, True),
+        (interpreted, long, False),
     ],
-)  # fmt: skip
-def test_short_work_is_interpreted_and_long_work_compiled(outer: Any, inner: Any, result: bool) -> None:
+)
+def test_short_work_is_interpreted_and_long_work_compiled(
+    outer: Any, inner: Any, result: bool
+) -> None:
     """An outer workload, or mode, has precedence."""
     with outer(), inner():
         assert is_compiled() == result
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
-def test_compiled_kernel_is_used_for_short_work(on_disk: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_kernel_is_used_for_short_work(
+    on_disk: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if on_disk:
         monkeypatch.setattr(compiler, "has_index", lambda source, digest: True)
     else:

@@ -10,7 +10,14 @@ from tombola import Session, Ticket, play
 from tombola.budget.budget import Budget, BudgetRun
 from tombola.errors import FeedbackError
 from tombola.feedback import BudgetedFeedback
-from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
+from tombola.learners import (
+    BudgetedLearner,
+    BudgetSimulation,
+    DualDescent,
+    EmpiricalLP,
+    PrimalDual,
+    SerflingLP,
+)
 from tombola.pool import Pool
 
 LEARNERS = [
@@ -18,7 +25,11 @@ LEARNERS = [
     EmpiricalLP(),
     *(
         pytest.param(learner, marks=pytest.mark.full)  # each takes ten seconds to compile
-        for learner in (DualDescent(), SerflingLP(delta=0.99), BudgetSimulation(delta=0.9, margin=0.0))
+        for learner in (
+            DualDescent(),
+            SerflingLP(delta=0.99),
+            BudgetSimulation(delta=0.9, margin=0.0),
+        )
     ),
 ]
 T, K, M = 60, 3, 2
@@ -36,7 +47,9 @@ def answer(session: Session, ticket: Ticket) -> bool:
 @pytest.mark.usefixtures("short_work")
 @pytest.mark.parametrize("stop", ["strict", "fits"])
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_session_equals_play_also_saved_midway(learner: BudgetedLearner, stop: Any, tmp_path: Path) -> None:
+def test_session_equals_play_also_saved_midway(
+    learner: BudgetedLearner, stop: Any, tmp_path: Path
+) -> None:
     for delay in (0, 4):
         trace = play(learner, POOL, "given", delay, budget=BUDGET, stop=stop, seed=11)
         session = Session(learner, K, horizon=T, budget=BUDGET, stop=stop, seed=11)
@@ -65,7 +78,10 @@ def test_invalid_feedback_changes_nothing(one_sentence: Any) -> None:
     memory, balance = session._live.runner.memory.copy(), session.balance
     wrong: list[dict[str, Any]] = [
         *({"loss": losses, "cost": costs} for losses in (row[:2], row + 1, None)),
-        *({"loss": row, "cost": cost} for cost in (costs[:, 0], costs - 100, costs + 100, costs * np.nan, "free")),
+        *(
+            {"loss": row, "cost": cost}
+            for cost in (costs[:, 0], costs - 100, costs + 100, costs * np.nan, "free")
+        ),
         {"loss": row, "reward": row, "cost": costs},
     ]
     for feedback in wrong:

@@ -40,20 +40,34 @@ def in_every_setting() -> list[tuple[Session, Ticket, dict[str, Any]]]:
     found: list[tuple[Session, tuple[float, ...], dict[str, Any]]] = [
         (Session(UCB1(), 2, 10, seed=0), (), {"loss": 0.5}),
         (Session(FollowTheLeader(), 2, 10, seed=0), (), {"loss": [0.0, 1.0]}),
-        (Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0), (), {"loss": [0.0, 1.0], "cost": [0.1, 0.2]}),
+        (
+            Session(PrimalDual(), 2, 10, budget=BUDGET, seed=0),
+            (),
+            {"loss": [0.0, 1.0], "cost": [0.1, 0.2]},
+        ),
         (Session(ThriftyLP(), 2, 10, budget=BUDGET, seed=0), (), {"loss": 0.5, "cost": 0.1}),
         (Session(ERM(Thresholds()), horizon=10, seed=0), (0.5,), {"label": 1}),
     ]
     tickets = [(session.act(*shown), session.act(*shown)) for session, shown, _ in found]
-    return [(session, first, outcome) for (session, _, outcome), (first, _) in zip(found, tickets, strict=True)]
+    return [
+        (session, first, outcome)
+        for (session, _, outcome), (first, _) in zip(found, tickets, strict=True)
+    ]
 
 
-def test_forged_ticket_and_other_feedback_are_rejected(one_sentence: Callable[[object], str]) -> None:
+def test_forged_ticket_and_other_feedback_are_rejected(
+    one_sentence: Callable[[object], str],
+) -> None:
     for session, ticket, outcome in in_every_setting():
         before = session._live.runner.memory.tobytes() if session._live.runner else None
         probabilities: tuple[Any, ...] = (ticket.probability / 2, math.nan, "1")
         rounds: tuple[Any, ...] = (0, 3, -1, 2**70, "1", 1.0)
-        others: tuple[Any, ...] = (ticket._replace(action=1 - ticket.action), tuple(ticket), ticket.round, None)
+        others: tuple[Any, ...] = (
+            ticket._replace(action=1 - ticket.action),
+            tuple(ticket),
+            ticket.round,
+            None,
+        )
         for forged in (
             *(ticket._replace(probability=probability) for probability in probabilities),
             *(ticket._replace(round=round_) for round_ in rounds),
@@ -63,12 +77,21 @@ def test_forged_ticket_and_other_feedback_are_rejected(one_sentence: Callable[[o
                 session.observe(forged, **outcome)
             one_sentence(caught.value)
         other = {"loss": 1} if "label" in outcome else {"label": 1}
-        for given in (other, {**outcome, **other}, {**outcome, "reward": 1}, {**outcome, "loss": [[0.5]]}):
+        for given in (
+            other,
+            {**outcome, **other},
+            {**outcome, "reward": 1},
+            {**outcome, "loss": [[0.5]]},
+        ):
             with pytest.raises(FeedbackError):
                 session.observe(ticket, **given)
         assert session.answered == 0
         assert before is None or session._live.runner.memory.tobytes() == before
-        numbers: Any = (np.int32(ticket.round), np.float64(ticket.action), np.longdouble(ticket.probability))
+        numbers: Any = (
+            np.int32(ticket.round),
+            np.float64(ticket.action),
+            np.longdouble(ticket.probability),
+        )
         assert session.observe(Ticket(*numbers), **outcome), "an equal ticket is the ticket"
         assert not session.observe(Ticket(*ticket), **outcome)
 
@@ -102,7 +125,13 @@ def test_failed_label_stays_pending() -> None:
 @pytest.mark.usefixtures("plainly")
 def test_row_delays_with_labels() -> None:
     pool = LabelledPool([1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 1, 1])
-    by_row = play(ERM(Thresholds()), pool, order="given", delay=RowDelays(np.array([0, 3, 0, 0, 9, 0])), seed=0)
+    by_row = play(
+        ERM(Thresholds()),
+        pool,
+        order="given",
+        delay=RowDelays(np.array([0, 3, 0, 0, 9, 0])),
+        seed=0,
+    )
     by_round = play(ERM(Thresholds()), pool, order="given", delay=[0, 3, 0, 0, 9, 0], seed=0)
     assert by_row.actions.tolist() == by_round.actions.tolist()
 
@@ -137,7 +166,9 @@ def test_mismatched_learner_and_pool_are_rejected(one_sentence: Any) -> None:
 @pytest.mark.usefixtures("plainly")
 def test_comparator_under_budget_is_best_mix() -> None:
     trace = play(EmpiricalLP(), instances.three_actions(64, seed=0), budget=Budget(32.0), seed=0)
-    assert trace.comparator_losses == pytest.approx(np.full(64, 1 - (0.4 * 4 / 7 + 0.9 * 3 / 7)), abs=0.02)
+    assert trace.comparator_losses == pytest.approx(
+        np.full(64, 1 - (0.4 * 4 / 7 + 0.9 * 3 / 7)), abs=0.02
+    )
     assert math.isclose(trace.regret, trace.comparator_reward - trace.reward)
 
 
@@ -183,7 +214,10 @@ def test_label_trace_has_ticket_probabilities() -> None:
     pool = LabelledPool([1, 2, 3], [0, 1, 1])
     assert np.isnan(play(ERM(Thresholds(), ties="random"), pool, seed=0).probabilities).all()
     experts = Experts(FiniteClass([[0, 0, 0, 0], [0, 1, 1, 1], [1, 1, 1, 1]]), Hedge(rate=0.5))
-    assert ((play(experts, pool, seed=0).probabilities > 0) & (play(experts, pool, seed=0).probabilities < 1)).any()
+    assert (
+        (play(experts, pool, seed=0).probabilities > 0)
+        & (play(experts, pool, seed=0).probabilities < 1)
+    ).any()
 
 
 LOSSES, COSTS = np.random.default_rng(0).integers(0, 3, (2, 6, 2)) / 2
@@ -202,16 +236,24 @@ def lived(learner: Any, pool: Any, terms: dict[str, Any]) -> Session:
     session = Session(learner, None if pool is LABELLED else 2, 6, seed=0, **terms)
     for t in range(6):
         ticket = session.act(float(LABELLED.features[t, 0]) if pool is LABELLED else None)
-        session.observe(ticket, **session.feedback_model.outcome_of_row(LOSSES[t], ticket.action, COSTS[t]))
+        session.observe(
+            ticket, **session.feedback_model.outcome_of_row(LOSSES[t], ticket.action, COSTS[t])
+        )
     return session
 
 
 TOOLS: dict[str, Callable[..., Any]] = {
     "Session": lambda learner, pool, terms: lived(learner, pool, terms).loss,
-    "ActionMonitor": lambda learner, pool, terms: ActionMonitor(lived(learner, pool, terms)).certificate(),
+    "ActionMonitor": lambda learner, pool, terms: ActionMonitor(
+        lived(learner, pool, terms)
+    ).certificate(),
     "play": lambda learner, pool, terms: play(learner, pool, seed=0, **terms).regret,
-    "certify_trace": lambda learner, pool, terms: certify_trace(play(learner, pool, seed=0, **terms), pool),
-    "compare": lambda learner, pool, terms: compare(pool, [learner], repetitions=2, seed=0, workers=1, **terms),
+    "certify_trace": lambda learner, pool, terms: certify_trace(
+        play(learner, pool, seed=0, **terms), pool
+    ),
+    "compare": lambda learner, pool, terms: compare(
+        pool, [learner], repetitions=2, seed=0, workers=1, **terms
+    ),
     "exact": lambda learner, pool, terms: exact.expected_loss(learner, pool, **terms),
 }
 
@@ -226,7 +268,9 @@ def test_every_tool_supports_or_rejects_feedback(
         if feedback == "labels" and tool in ("ActionMonitor", "certify_trace"):
             with pytest.raises(ParameterError) as refused:
                 TOOLS[tool](*FEEDBACK_MODELS[feedback])
-            assert "labels" in one_sentence(refused.value) or "features" in one_sentence(refused.value)
+            assert "labels" in one_sentence(refused.value) or "features" in one_sentence(
+                refused.value
+            )
             return
         found = TOOLS[tool](*FEEDBACK_MODELS[feedback])
     if tool in ("ActionMonitor", "certify_trace"):

@@ -49,11 +49,15 @@ def cached_blocks() -> tuple[bytes, bytes, Runs]:
         result_cache = ResultCache(Path(folder))
         for first, runs in zip((0, 4), blocks, strict=True):
             write_runs(result_cache, "comparison", (first, 4), runs)
-        original, other = (result_cache.path(f"comparison/{name}").read_bytes() for name in ("0-4", "4-8"))
+        original, other = (
+            result_cache.path(f"comparison/{name}").read_bytes() for name in ("0-4", "4-8")
+        )
     return original, other, blocks[0]
 
 
 def content(runs: Runs) -> str:
     """Return everything that runs hold, to the bit."""
     cells = [(entry, *(array.tobytes() for array in cell)) for entry, cell in runs.cells.items()]
-    return repr([cells, runs.switching_price, runs.actions, runs.amounts, runs.bounds, runs.target_regrets])
+    return repr(
+        [cells, runs.switching_price, runs.actions, runs.amounts, runs.bounds, runs.target_regrets]
+    )

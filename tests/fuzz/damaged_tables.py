@@ -1,8 +1,10 @@
-"""Damaged tables of every format: a reader must return the original, another valid table, or an error.
+"""Damaged tables of every format: a reader must return the original, another valid table, or an
+error.
 
-`table_files` holds the same rows in every format, wide and long, with ids, costs and delays, and as logs of other
-programs. Formats in `CHECKSUMMED` have checksums over all numbers and names: there, reading anything but the original
-is wrong. The others have none, so that a changed digit makes another valid table.
+`table_files` holds the same rows in every format, wide and long, with ids, costs and delays, and as
+logs of other programs. Formats in `CHECKSUMMED` have checksums over all numbers and names: there,
+reading anything but the original is wrong. The others have none, so that a changed digit makes
+another valid table.
 """
 
 import contextlib
@@ -30,7 +32,15 @@ from tombola.readers.summary import summarise_table
 
 NAMES = ("a", "b", "c")
 IDS = tuple(f"row {number}" for number in range(60))
-CHECKSUMMED = ("csv.gz", "json.gz", "wide.npz", "packed.npz", "xlsx", "sums.parquet", "packed.parquet")
+CHECKSUMMED = (
+    "csv.gz",
+    "json.gz",
+    "wide.npz",
+    "packed.npz",
+    "xlsx",
+    "sums.parquet",
+    "packed.parquet",
+)
 Content = tuple[Any, ...]
 
 
@@ -58,9 +68,12 @@ def read_back(file: Path) -> Content:
         pool, delays = table.pool, table.delays
     costs = None if pool.costs is None else pool.costs.tolist()
     return (
-        pool.actions, pool.ids, np.asarray(pool.losses, float).tolist(), costs,
+        pool.actions,
+        pool.ids,
+        np.asarray(pool.losses, float).tolist(),
+        costs,
         None if delays is None else delays.tolist(),
-    )  # fmt: skip
+    )
 
 
 @lru_cache
@@ -68,7 +81,9 @@ def expected(kind: str) -> Content:
     """Return the content of the undamaged file of a format."""
     with tempfile.TemporaryDirectory() as folder:
         found = read_back(write_file(Path(folder), kind, table_files()[kind]))
-    assert found[2] == losses()[:, : len(found[0])].tolist(), f"{kind} is not read as it was written"
+    assert found[2] == losses()[:, : len(found[0])].tolist(), (
+        f"{kind} is not read as it was written"
+    )
     return found
 
 
@@ -78,7 +93,9 @@ def write_file(path: Path, kind: str, content: bytes) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     if kind == RUNS:
-        (folder / "description.txt").write_text("performance_measures: runtime\nalgorithm_cutoff_time: 4\n")
+        (folder / "description.txt").write_text(
+            "performance_measures: runtime\nalgorithm_cutoff_time: 4\n"
+        )
     file = folder / (RUNS if kind == RUNS else f"t.{kind}")
     file.write_bytes(content)
     return file
@@ -130,7 +147,9 @@ def _text(columns: dict[str, list[Any]], mark: str = ",") -> bytes:
 
 
 def _texts() -> dict[str, bytes]:
-    by_column = {name: dict(zip(IDS, column, strict=True)) for name, column in wide().items() if name != "id"}
+    by_column = {
+        name: dict(zip(IDS, column, strict=True)) for name, column in wide().items() if name != "id"
+    }
     lines = {
         name: "".join(json.dumps(one) + "\n" for one in _records(table)).encode()
         for name, table in (("wide", wide()), ("long", long()))
@@ -155,10 +174,13 @@ def _texts() -> dict[str, bytes]:
 def _aslib() -> bytes:
     table = long()
     head = "@relation runs\n" + "".join(
-        f"@attribute {name} string\n" for name in ("instance_id", "repetition", "algorithm", "runtime", "runstatus")
+        f"@attribute {name} string\n"
+        for name in ("instance_id", "repetition", "algorithm", "runtime", "runstatus")
     )
     rows = zip(table["id"], table["action"], table["loss"], strict=True)
-    return (head + "@data\n" + "".join(f"'{row}',1,{name},{4 * loss},ok\n" for row, name, loss in rows)).encode()
+    return (
+        head + "@data\n" + "".join(f"'{row}',1,{name},{4 * loss},ok\n" for row, name, loss in rows)
+    ).encode()
 
 
 def _into(write: Callable[[Any], object]) -> bytes:
@@ -168,10 +190,16 @@ def _into(write: Callable[[Any], object]) -> bytes:
 
 
 def _arrow_files() -> dict[str, bytes]:
-    arrow, feather, parquet = (import_module(f"pyarrow{part}") for part in ("", ".feather", ".parquet"))
+    arrow, feather, parquet = (
+        import_module(f"pyarrow{part}") for part in ("", ".feather", ".parquet")
+    )
     table, tall = arrow.table(wide()), arrow.table(long())
     words = tall.set_column(1, "action", tall["action"].dictionary_encode())
-    plain: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    plain: dict[str, Any] = {
+        "compression": "none",
+        "use_dictionary": False,
+        "write_page_checksum": True,
+    }
 
     def batches(make: Any, what: Any) -> bytes:
         def write(sink: Any) -> None:
@@ -184,7 +212,9 @@ def _arrow_files() -> dict[str, bytes]:
         "wide.parquet": _into(lambda sink: parquet.write_table(table, sink)),
         "long.pq": _into(lambda sink: parquet.write_table(words, sink, row_group_size=50)),
         "sums.parquet": _into(lambda sink: parquet.write_table(table, sink, **plain)),
-        "packed.parquet": _into(lambda sink: parquet.write_table(tall, sink, **{**plain, "compression": "zstd"})),
+        "packed.parquet": _into(
+            lambda sink: parquet.write_table(tall, sink, **{**plain, "compression": "zstd"})
+        ),
         "wide.feather": _into(lambda sink: feather.write_feather(table, sink)),
         "zstd.feather": _into(lambda sink: feather.write_feather(words, sink, compression="zstd")),
         "wide.arrow": batches(arrow.ipc.new_file, table),
@@ -194,9 +224,12 @@ def _arrow_files() -> dict[str, bytes]:
 
 def _arrays() -> dict[str, bytes]:
     parts: dict[str, Any] = {
-        "losses": losses(), "actions": np.array(NAMES), "ids": np.array(IDS), "costs": costs(),
+        "losses": losses(),
+        "actions": np.array(NAMES),
+        "ids": np.array(IDS),
+        "costs": costs(),
         "delays": np.arange(60) % 7,
-    }  # fmt: skip
+    }
     return {
         "npy": _into(lambda sink: np.save(sink, losses())),
         "columns.npy": _into(lambda sink: np.save(sink, np.asfortranarray(losses().astype(">f4")))),
@@ -210,9 +243,13 @@ def _bases() -> dict[str, bytes]:
     for kind, columns in (("wide.db", wide()), ("long.sqlite", long())):
         with tempfile.TemporaryDirectory() as folder:
             with contextlib.closing(sqlite3.connect(f"{folder}/t.db")) as base, base:
-                base.execute("CREATE TABLE t ({})".format(", ".join(f'"{name}"' for name in columns)))
+                base.execute(
+                    "CREATE TABLE t ({})".format(", ".join(f'"{name}"' for name in columns))
+                )
                 marks = ", ".join("?" * len(columns))
-                base.executemany(f"INSERT INTO t VALUES ({marks})", zip(*columns.values(), strict=True))
+                base.executemany(
+                    f"INSERT INTO t VALUES ({marks})", zip(*columns.values(), strict=True)
+                )
             found[kind] = Path(folder, "t.db").read_bytes()
     book = import_module("openpyxl").Workbook()
     for row in [list(wide()), *zip(*wide().values(), strict=True)]:
@@ -223,8 +260,15 @@ def _bases() -> dict[str, bytes]:
 def _logs() -> dict[str, bytes]:
     table = long()
     answers = list(zip(table["id"], table["action"], table["loss"], strict=True))
-    results = [{"provider": {"id": name}, "testIdx": IDS.index(row), "score": 1 - loss} for row, name, loss in answers]
-    samples = [{"doc_id": row, "acc": 1 - loss, "metrics": ["acc"]} for row, name, loss in answers if name == "a"]
+    results = [
+        {"provider": {"id": name}, "testIdx": IDS.index(row), "score": 1 - loss}
+        for row, name, loss in answers
+    ]
+    samples = [
+        {"doc_id": row, "acc": 1 - loss, "metrics": ["acc"]}
+        for row, name, loss in answers
+        if name == "a"
+    ]
     return {
         "log.csv": _text({"candidate": table["action"], "row": table["id"], "loss": table["loss"]}),
         "log.json": json.dumps({"results": {"results": results}}).encode(),

@@ -1,7 +1,8 @@
-"""Fuzz driver: damages files at random and reads them in child processes, so that crashes and hangs are counted.
+"""Fuzz driver: damages files at random and reads them in child processes, so that crashes and hangs
+are counted.
 
-Results of a try: same (content as written), other (another valid content), refused (one sentence), wrong (another
-content although a digest should detect it), traceback, crash, hang.
+Results of a try: same (content as written), other (another valid content), refused (one sentence),
+wrong (another content although a digest should detect it), traceback, crash, hang.
 """
 
 import contextlib
@@ -47,7 +48,9 @@ def damage(content: bytes, seed: int) -> bytes:
         case 2:
             changed[place : place + length] = bytes(length)
         case 3:
-            digits = [i for i in range(place, min(place + 400, len(changed))) if 48 <= changed[i] <= 57] or [place]
+            digits = [
+                i for i in range(place, min(place + 400, len(changed))) if 48 <= changed[i] <= 57
+            ] or [place]
             changed[int(rng.choice(digits))] = 48 + int(rng.integers(10))
         case 4:
             piece = changed[place : place + length]
@@ -75,7 +78,12 @@ _step = Runner.compile
 
 def remembered(runner: Runner, function: Any, *arguments: Any) -> Any:
     """Cache compiled steps: the fingerprint of a learner takes longer than most tries."""
-    key = function, repr(runner.learner), type(runner.feedback_model), tuple(np.ndim(part) for part in runner.state)
+    key = (
+        function,
+        repr(runner.learner),
+        type(runner.feedback_model),
+        tuple(np.ndim(part) for part in runner.state),
+    )
     if key not in _steps:
         _steps[key] = _step(runner, function, *arguments)
     return _steps[key]
@@ -100,7 +108,9 @@ def fuzz(program: str, kind: str, begun: int, count: int) -> Counter[str]:
 def _follow(program: str, kind: str, begun: int, count: int, ends: Counter[str]) -> int:
     """Run one child until it ends, crashes or hangs; return the seed to go on with."""
     child = subprocess.Popen(
-        [sys.executable, program, kind, str(begun), str(count)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, program, kind, str(begun), str(count)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     lines: queue.Queue[bytes] = queue.Queue()
     threading.Thread(target=_read, args=(child, lines), daemon=True).start()

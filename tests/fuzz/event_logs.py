@@ -103,20 +103,51 @@ def read(file: SessionFile | RaceFile) -> list[Any]:
     facts: list[Any]
     if isinstance(file, RaceFile):
         race = file.race
-        facts = [race.verdict, race.answer, race.proved, race.pending, race.dropped, race.mean_losses, race.cost]
-        facts += [race.failures, race.failed_call, race.leader, race.rows, file.replay(), file.settings]
+        facts = [
+            race.verdict,
+            race.answer,
+            race.proved,
+            race.pending,
+            race.dropped,
+            race.mean_losses,
+            race.cost,
+        ]
+        facts += [
+            race.failures,
+            race.failed_call,
+            race.leader,
+            race.rows,
+            file.replay(),
+            file.settings,
+        ]
         return [*facts, race.rule.state]
     view = file.view()
-    facts = [file.status().to_json(), file.pending, file.names, file.seed, view.tickets, view.outcomes]
+    facts = [
+        file.status().to_json(),
+        file.pending,
+        file.names,
+        file.seed,
+        view.tickets,
+        view.outcomes,
+    ]
     return [*facts, sorted(view.amended), sorted(view.cancelled), repr(file.state)]
 
 
 def next_steps(file: SessionFile | RaceFile) -> list[Any]:
     if isinstance(file, RaceFile):
-        return [file.calls(4), [file.record(call.ticket, loss=0.5) for call in file.race.pending[:2]]]
-    found: list[Any] = [file.round_of("row 17"), file.ids(), file.next(3) if file.round < file.horizon else []]
+        return [
+            file.calls(4),
+            [file.record(call.ticket, loss=0.5) for call in file.race.pending[:2]],
+        ]
+    found: list[Any] = [
+        file.round_of("row 17"),
+        file.ids(),
+        file.next(3) if file.round < file.horizon else [],
+    ]
     rng = np.random.default_rng(1)
-    found += [file.record(play.round, **outcome(file, play.round, rng)) for play in file.pending[:1]]
+    found += [
+        file.record(play.round, **outcome(file, play.round, rng)) for play in file.pending[:1]
+    ]
     return [*found, repr(file.state)]
 
 
@@ -132,7 +163,9 @@ def started_run(kind: int) -> tuple[bytes, str]:
     learner, actions, budget, rounds, amended, cancelled = RUNS[kind]
     with tempfile.TemporaryDirectory() as folder:
         file, rng = Path(folder) / "calls.run", np.random.default_rng(kind)
-        with SessionFile.start(file, ROWS, NAMES[:actions], learner, budget=budget, seed=kind) as run:
+        with SessionFile.start(
+            file, ROWS, NAMES[:actions], learner, budget=budget, seed=kind
+        ) as run:
             for _ in range(0, rounds, 5):
                 run.next(5)
                 waiting = [play.round for play in run.pending]
@@ -149,11 +182,19 @@ def started_run(kind: int) -> tuple[bytes, str]:
 def outcome(run: SessionFile, ticket: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return something that may be told of a ticket."""
     action = run.names.index(run.assignment(ticket).action)
-    setting, losses = run.feedback_model, rng.integers(0, 5, run.feedback_model.n_listed_actions) / 4
-    arguments: dict[str, Any] = {"loss": losses.tolist() if setting.full_feedback else float(losses[action])}
+    setting, losses = (
+        run.feedback_model,
+        rng.integers(0, 5, run.feedback_model.n_listed_actions) / 4,
+    )
+    arguments: dict[str, Any] = {
+        "loss": losses.tolist() if setting.full_feedback else float(losses[action])
+    }
     if run.budget is not None:
         limits = setting.limits  # type: ignore[attr-defined]
-        prices, worst = limits.prices[: setting.n_listed_actions], limits.worst[: setting.n_listed_actions]
+        prices, worst = (
+            limits.prices[: setting.n_listed_actions],
+            limits.worst[: setting.n_listed_actions],
+        )
         costs = np.where(np.isnan(prices), worst * rng.random(worst.shape), prices)
         arguments["cost"] = (costs if setting.full_feedback else costs[action]).tolist()
     return arguments
@@ -173,12 +214,16 @@ def forge(file: Path, rng: np.random.Generator) -> list[LogEvent]:
         name = choice(rng, list(about))
         about[name] = change_inside(about[name], rng)
     for _ in range(int(rng.choice([0, 1, 1, 1, 2]))):
-        events = change_events(events, LogEvent(1, "ticket", 1, [0, 1.0]), lambda event: change_event(event, rng), rng)
+        events = change_events(
+            events, LogEvent(1, "ticket", 1, [0, 1.0]), lambda event: change_event(event, rng), rng
+        )
     if rng.random() < 0.05:
         ids.remove(choice(rng, ids))
     file.unlink()
     try:
-        with mock.patch("tombola.persistence.event_log._encode_json", json.dumps):  # a forger writes NaN
+        with mock.patch(
+            "tombola.persistence.event_log._encode_json", json.dumps
+        ):  # a forger writes NaN
             kept = EventLog.create(file, "forger", {**about, "kind": kind}, ids, VIEWS)
             with closing(kept), kept.writing():
                 for event in events:
@@ -192,9 +237,21 @@ def change_event(event: LogEvent, rng: np.random.Generator) -> LogEvent:
     """Return an event with another value, key or kind."""
     match int(rng.integers(6)):
         case 4:
-            return event._replace(key=choice(rng, [0, -1, event.key + 1, 41, 10**9, 2**62, -(2**63)]))
+            return event._replace(
+                key=choice(rng, [0, -1, event.key + 1, 41, 10**9, 2**62, -(2**63)])
+            )
         case 5:
-            kinds = ["ticket", "outcome", "amend", "cancel", "lease", "limits", "call", "answer", ""]
+            kinds = [
+                "ticket",
+                "outcome",
+                "amend",
+                "cancel",
+                "lease",
+                "limits",
+                "call",
+                "answer",
+                "",
+            ]
             return event._replace(kind=choice(rng, kinds))
         case _:
             return event._replace(value=change_inside(event.value, rng))
@@ -216,7 +273,9 @@ def run_again(file: Path, events: list[LogEvent]) -> str:
                 elif event.kind == "outcome" and not (
                     run.budget and event.key not in [one.round for one in run.pending]
                 ):
-                    run.record(event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value)))
+                    run.record(
+                        event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value))
+                    )
                 elif event.kind == "amend":
                     run.amend(event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value)))
             return repr([read(run)])
@@ -259,7 +318,9 @@ def change_tables(file: Path, rng: np.random.Generator) -> None:
         closing(sqlite3.connect(file, isolation_level=None)) as tables,
         suppress(sqlite3.Error, OverflowError, UnicodeEncodeError),
     ):
-        names = [row[0] for row in tables.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [
+            row[0] for row in tables.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
         table = choice(rng, names)
         columns = [row[1] for row in tables.execute(f"PRAGMA table_info({table})")]
         ids = [row[0] for row in tables.execute(f"SELECT rowid FROM {table}")]
@@ -267,16 +328,22 @@ def change_tables(file: Path, rng: np.random.Generator) -> None:
         row, two = (choice(rng, ids) if ids else 0 for _ in range(2))
         match int(rng.integers(12)):
             case 0 | 1 | 2 | 3 | 4:
-                tables.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (_cell(rng), row))
+                tables.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (_cell(rng), row)
+                )
             case 5:
                 tables.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
             case 6:
                 taken = f"(SELECT {column} FROM {table} WHERE rowid = {two})"
                 tables.execute(f"UPDATE {table} SET {column} = {taken} WHERE rowid = {row}")
             case 7:
-                tables.execute(f"INSERT INTO {table} SELECT {_moved(columns)} FROM {table} WHERE rowid = {row}")
+                tables.execute(
+                    f"INSERT INTO {table} SELECT {_moved(columns)} FROM {table} WHERE rowid = {row}"
+                )
             case 8:
-                tables.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB) WHERE rowid = {row}")
+                tables.execute(
+                    f"UPDATE {table} SET {column} = CAST({column} AS BLOB) WHERE rowid = {row}"
+                )
             case 9:
                 pragma = choice(rng, ["user_version", "application_id", "schema_version"])
                 tables.execute(f"PRAGMA {pragma} = {choice(rng, [0, 1, 3, -1, 2**31 - 1])}")

@@ -1,6 +1,7 @@
 """Hostile values, and functions that put them into plain data.
 
-Forged files have digests that fit. A reader must reject them, or read something that could have been written.
+Forged files have digests that fit. A reader must reject them, or read something that could have
+been written.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,17 @@ HOSTILE: list[Any] = [
     *(-1, 0, 1, 2, 7, 10**6, 10**9, 10**12, 10**15, 2**62, 2**63, -(2**63), 10**30),
     *(0.5, -0.5, 1e308, 5e-324, -0.0, float("nan"), float("inf"), float("-inf")),
     *("", "x", "add", "inf", "0.5", "\ud800", "\n", "\0", None, True, False),
-    *([], {}, [[]], [0] * 4, [0.5] * 3, [None], ["a", "a"], {"name": "Hedge", "parameters": {}}, DEEP),
+    *(
+        [],
+        {},
+        [[]],
+        [0] * 4,
+        [0.5] * 3,
+        [None],
+        ["a", "a"],
+        {"name": "Hedge", "parameters": {}},
+        DEEP,
+    ),
 ]
 
 
@@ -49,7 +60,9 @@ def change_inside(value: Any, rng: np.random.Generator) -> Any:
     return hostile(rng)
 
 
-def change_events(events: list[Any], first: Any, change: Callable[[Any], Any], rng: np.random.Generator) -> list[Any]:
+def change_events(
+    events: list[Any], first: Any, change: Callable[[Any], Any], rng: np.random.Generator
+) -> list[Any]:
     """Return events with one changed, two swapped, one doubled or lost, or the end cut off.
 
     first: the event of an empty list.

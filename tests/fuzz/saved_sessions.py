@@ -13,13 +13,33 @@ import numpy as np
 from fuzz.driver import damage
 from fuzz.forging import change_events, change_inside, choice, hostile
 from tombola import Budget, Session, classification, learners
-from tombola.classification import ERM, AllLabellings, Experts, FiniteClass, Halving, StandardOptimal, Thresholds
-from tombola.learners import EmpiricalLP, Exp3, FollowTheLeader, Hedge, Simulation, ThompsonSampling, ThriftyLP
+from tombola.classification import (
+    ERM,
+    AllLabellings,
+    Experts,
+    FiniteClass,
+    Halving,
+    StandardOptimal,
+    Thresholds,
+)
+from tombola.learners import (
+    EmpiricalLP,
+    Exp3,
+    FollowTheLeader,
+    Hedge,
+    Simulation,
+    ThompsonSampling,
+    ThriftyLP,
+)
 from tombola.persistence.session_json import _digest, _session_events
 
 POINTS = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
 SPEND = Budget(12.0, worst=[1.0, 2.0], null="add")
-PRICED = Budget([9.0, 4.0], worst=[[0.0, 0.0], [1.0, 0.5], [2.0, 1.0]], prices=[[0.0, 0.0], [None, 0.25], [2.0, None]])
+PRICED = Budget(
+    [9.0, 4.0],
+    worst=[[0.0, 0.0], [1.0, 0.5], [2.0, 1.0]],
+    prices=[[0.0, 0.0], [None, 0.25], [2.0, None]],
+)
 AIMED = Budget(worst=[0.0, 2.0, 1.0], target=0.5)
 
 # Learner, actions and options of a session; the horizon is 60 and the seed the place in this list.
@@ -63,7 +83,10 @@ ENDINGS = ("half-way", "not begun", "all answered")
 
 def sessions(path: Path, seed: int) -> str:
     """Damage a saved session, or (two of three tries) change a part of it and compute the digest again."""
-    kind, far = (seed // 3) % len(SAVED), ("half-way" if seed % 4 else choice(np.random.default_rng(seed), [*ENDINGS]))
+    kind, far = (
+        (seed // 3) % len(SAVED),
+        ("half-way" if seed % 4 else choice(np.random.default_rng(seed), [*ENDINGS])),
+    )
     whole, said = saved_session(kind, far)
     file = path / "session.json"
     sealed = seed % 3 > 0
@@ -73,17 +96,25 @@ def sessions(path: Path, seed: int) -> str:
     if now == said:
         return "same"
     again = replayed(session)
-    return "other" if sealed and now == telling(again) and goes_on(session) == goes_on(again) else "wrong"
+    return (
+        "other"
+        if sealed and now == telling(again) and goes_on(session) == goes_on(again)
+        else "wrong"
+    )
 
 
 @cache
 def saved_session(kind: int, far: str) -> tuple[bytes, str]:
     """Return the bytes of a session that has got so far, and all that it says."""
     learner, actions, *options = SAVED[kind]
-    session = Session(learner, actions, **{"horizon": 60, "seed": kind + 1, **(options[0] if options else {})})
+    session = Session(
+        learner, actions, **{"horizon": 60, "seed": kind + 1, **(options[0] if options else {})}
+    )
     rng = np.random.default_rng(kind)
     waiting = []
-    for _ in range({"half-way": min(30, session.horizon), "not begun": 0, "all answered": session.horizon}[far]):
+    for _ in range(
+        {"half-way": min(30, session.horizon), "not begun": 0, "all answered": session.horizon}[far]
+    ):
         waiting.append(session.act(**shown(session, rng)))
         if far == "all answered" or rng.random() < 0.7:
             observe_ticket(session, waiting.pop(int(rng.integers(len(waiting)))), rng)
@@ -95,7 +126,9 @@ def saved_session(kind: int, far: str) -> tuple[bytes, str]:
 def shown(session: Session, rng: np.random.Generator) -> dict[str, Any]:
     """Return what `act` is shown: features, for a learner of labels."""
     return (
-        {"features": rng.integers(0, 4, session.feedback_model.n_features)} if session.feedback_model.n_features else {}
+        {"features": rng.integers(0, 4, session.feedback_model.n_features)}
+        if session.feedback_model.n_features
+        else {}
     )
 
 
@@ -125,7 +158,9 @@ def telling(session: Session) -> str:
     """Return all that a session knows, to the bit."""
     memory = session._live.runner.memory if session._live.runner else np.zeros(0)
     digest = hashlib.blake2b()
-    for begun in range(0, memory.size, 1 << 20):  # a horizon of a billion may have room for as many rows, never touched
+    for begun in range(
+        0, memory.size, 1 << 20
+    ):  # a horizon of a billion may have room for as many rows, never touched
         digest.update(memory[begun : begun + (1 << 20)].tobytes())
     known = (session.tickets, session.outcomes, session.balance, session.names, session.horizon)
     return repr(known) + digest.hexdigest()
@@ -142,7 +177,13 @@ def replayed(session: Session) -> Session:
     features = session.feedback_model.n_features or None
     names = None if features else session.names[: session.actions]
     again = Session(
-        session.learner, names, session.horizon, budget=session.budget, stop=session.stop, features=features, seed=0
+        session.learner,
+        names,
+        session.horizon,
+        budget=session.budget,
+        stop=session.stop,
+        features=features,
+        seed=0,
     )
     again._start(np.array(session._initial_rng, np.uint64))
     for kind, round_, value in _session_events(session):
@@ -173,9 +214,13 @@ def change(data: dict[str, Any], rng: np.random.Generator) -> None:
             data[choice(rng, list(data))] = hostile(rng)
         case 1 | 2 | 3 if isinstance(data["events"], list):
             first = ["ticket", 1, [0, 1.0]]
-            data["events"] = change_events(data["events"], first, lambda event: change_inside(event, rng), rng)
+            data["events"] = change_events(
+                data["events"], first, lambda event: change_inside(event, rng), rng
+            )
         case 4:
-            data["learner"] = choice(rng, [other_recipe, huge_recipe, deep_recipe])(data["learner"], rng)
+            data["learner"] = choice(rng, [other_recipe, huge_recipe, deep_recipe])(
+                data["learner"], rng
+            )
         case 5 if data["budget"] is not None:
             data["budget"] = change_inside(data["budget"], rng)
         case _:
@@ -187,7 +232,11 @@ def other_recipe(recipe: Any, rng: np.random.Generator) -> Any:
     """Return the recipe of something else, a learner or not."""
     others = ("own Mine", "Session", "Pool", "__import__", "os.system", "Learner")
     names = [*learners.__all__, *classification.__all__, *others]
-    return {**recipe, "name": choice(rng, names), "parameters": choice(rng, [{}, recipe["parameters"]])}
+    return {
+        **recipe,
+        "name": choice(rng, names),
+        "parameters": choice(rng, [{}, recipe["parameters"]]),
+    }
 
 
 def huge_recipe(recipe: Any, rng: np.random.Generator) -> Any:

@@ -14,7 +14,9 @@ from tombola.readers.formats.aslib import RUNS
 
 def test_every_format_is_covered() -> None:
     kinds = damaged_tables.table_files()
-    suffixes = {suffix_of(Path(f"t.{kind}")) for kind in kinds if kind not in ("semicolons.txt", RUNS)}
+    suffixes = {
+        suffix_of(Path(f"t.{kind}")) for kind in kinds if kind not in ("semicolons.txt", RUNS)
+    }
     assert all(suffixes & {*one.suffixes} for one in FORMATS)
     assert {*damaged_tables.CHECKSUMMED} <= {*kinds}
     for kind in kinds:
@@ -26,7 +28,9 @@ def test_ignored_checksum_is_detected(tmp_path: Path, monkeypatch: pytest.Monkey
     content = damaged_tables.table_files()["wide.npz"]
     number = damaged_tables.losses()[:1].tobytes()
     assert any(number)
-    monkeypatch.setattr(damaged_tables, "damage", lambda *_: content.replace(number, bytes(len(number)), 1))
+    monkeypatch.setattr(
+        damaged_tables, "damage", lambda *_: content.replace(number, bytes(len(number)), 1)
+    )
     with pytest.raises(ValueError, match="NumPy archive"):
         damaged_tables.tables(tmp_path, place)
     monkeypatch.setattr(zipfile.ZipExtFile, "_update_crc", lambda *_: None)

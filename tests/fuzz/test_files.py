@@ -20,7 +20,11 @@ def test_fuzz(kind: str) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{tests}"}
     program = str(tests / "fuzz" / "files.py")
     done = subprocess.run(
-        [sys.executable, program, kind, str(TRIES)], capture_output=True, text=True, env=environment, check=True
+        [sys.executable, program, kind, str(TRIES)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
     )
     print(done.stdout)
     for bad in ("wrong", "traceback", "crash", "hang"):

@@ -29,18 +29,36 @@ from tombola.service.tokens import TokenStore
 pytestmark = pytest.mark.full
 # Requests of each of the three tests; nightly runs set more.
 REQUESTS = int(os.environ.get("TOMBOLA_SERVICE_REQUESTS", "150"))
-CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
+CHECKS = [
+    not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
 
 
 PATHS = [
-    "/v1", "/v1/sessions/calls/next", "/s/calls/record", "/login", "/admin/tokens", "/../../etc/passwd", "/r/models",
-    "/v1/sessions/%00/status", "/v1/races/models/record", "/static/..%2fapp.py",
-]  # fmt: skip
+    "/v1",
+    "/v1/sessions/calls/next",
+    "/s/calls/record",
+    "/login",
+    "/admin/tokens",
+    "/../../etc/passwd",
+    "/r/models",
+    "/v1/sessions/%00/status",
+    "/v1/races/models/record",
+    "/static/..%2fapp.py",
+]
 METHODS = ["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "BREW"]
 HEADERS = [
-    "", "Authorization: Bearer x\r\n", f"Cookie: tombola-token={'y' * 300}\r\n", "Idempotency-Key: \x01\r\n",
-    "Transfer-Encoding: chunked\r\n", "X-Forwarded-For: 1.2.3.4\r\n", "Origin: http://evil.example\r\n",
-]  # fmt: skip
+    "",
+    "Authorization: Bearer x\r\n",
+    f"Cookie: tombola-token={'y' * 300}\r\n",
+    "Idempotency-Key: \x01\r\n",
+    "Transfer-Encoding: chunked\r\n",
+    "X-Forwarded-For: 1.2.3.4\r\n",
+    "Origin: http://evil.example\r\n",
+]
 
 
 @pytest.fixture
@@ -63,7 +81,11 @@ def test_generated_requests(served: tuple[Api, str], tmp_path: Path, mode: Any) 
     every: list[Any] = [one.ok() for one in schema.get_all_operations()]
     operations = [one for one in every if not one.path.endswith("/events")]
     for operation in operations:
-        if mode is GenerationMode.NEGATIVE and operation.body.items == [] and operation.path_parameters.items == []:
+        if (
+            mode is GenerationMode.NEGATIVE
+            and operation.body.items == []
+            and operation.path_parameters.items == []
+        ):
             continue
 
         @settings(
@@ -80,16 +102,22 @@ def test_generated_requests(served: tuple[Api, str], tmp_path: Path, mode: Any) 
                 case.path_parameters["name"] = "models" if "races" in case.path else "calls"
             for hosted in api.service.files():
                 hosted.pause(paused=False)
-            others = {name: value for name, value in case.headers.items() if name.lower() != "authorization"}
+            others = {
+                name: value
+                for name, value in case.headers.items()
+                if name.lower() != "authorization"
+            }
             case.headers = {**others, "Authorization": f"Bearer {token}"}
             reply = case.call(timeout=300)
             found[reply.status_code] += 1
             case.validate_response(reply, checks=CHECKS)
             assert reply.status_code < 500, (case.path, case.body, reply.text)
-            # An invalid case is sent with a valid token and often with a valid name; an accepted one must have a
-            # valid body.
+            # An invalid case is sent with a valid token and often with a valid name; an accepted
+            # one must have a valid body.
             if reply.status_code < 300 and case.operation.body.items:
-                jsonschema.validate(case.body, body_schema(api, case.operation.path, case.operation.method))
+                jsonschema.validate(
+                    case.body, body_schema(api, case.operation.path, case.operation.method)
+                )
 
         check()
     print(f"{sum(found.values())} generated requests ({mode.name}): {dict(found)}")
@@ -109,10 +137,19 @@ def body_schema(api: Api, path: str, method: str) -> dict[str, Any]:
 
 def mutated(rng: random.Random, port: int) -> bytes:
     """Return a request that is random, damaged, or valid without a valid token."""
-    body = rng.choice([b"{}", b'{"count": 3}', b'{"outcomes": [{"ticket": 1, "loss": 0}]}', b"\xff\x00", b"[" * 500])
+    body = rng.choice(
+        [
+            b"{}",
+            b'{"count": 3}',
+            b'{"outcomes": [{"ticket": 1, "loss": 0}]}',
+            b"\xff\x00",
+            b"[" * 500,
+        ]
+    )
     path, method, header = rng.choice(PATHS), rng.choice(METHODS), rng.choice(HEADERS)
     request = (
-        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: "
+        "close\r\nContent-Type: application/json\r\n"
         f"{header}Content-Length: {len(body)}\r\n\r\n"
     ).encode("latin-1") + body
     kind = rng.random()

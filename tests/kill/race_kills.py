@@ -2,9 +2,9 @@
 
     PYTHONPATH=src:tests python tests/kill/race_kills.py 300
 
-Prints the number of races, kills, interrupted writes, answers and acknowledged calls. Raises AssertionError if a call
-was issued twice or although its answer is on file, an acknowledged call or answer was lost, or the final race differs
-in any bit from an undisturbed one.
+Prints the number of races, kills, interrupted writes, answers and acknowledged calls. Raises
+AssertionError if a call was issued twice or although its answer is on file, an acknowledged call or
+answer was lost, or the final race differs in any bit from an undisturbed one.
 """
 
 import os
@@ -29,21 +29,35 @@ from tombola.racing.strata import Strata
 KILLS_PER_RACE = 4
 ROWS = [str(row) for row in range(120)]
 NAMES = ("a", "b", "c")
-LOSSES = np.clip(np.random.default_rng(0).integers(0, 9, (len(ROWS), 3)) / 8 + [0.0, 0.05, 0.25], 0, 1).round(4)
+LOSSES = np.clip(
+    np.random.default_rng(0).integers(0, 9, (len(ROWS), 3)) / 8 + [0.0, 0.05, 0.25], 0, 1
+).round(4)
 # Answers on file: all of candidate a, and those of b on every third row.
 KNOWN = np.where([[True, row % 3 == 0, False] for row in range(len(ROWS))], LOSSES, np.nan)
 # Questions of a race, by turns; one is asked with answers on file, one for groups of rows.
 QUESTIONS: tuple[dict[str, Any], ...] = (
-    {}, {"within": 0.1}, {"top": 2}, {"question": "ranks"}, {"baseline": "c"}, {"max_calls": 90}, {"known": True},
+    {},
+    {"within": 0.1},
+    {"top": 2},
+    {"question": "ranks"},
+    {"baseline": "c"},
+    {"max_calls": 90},
+    {"known": True},
     {"strata": True},
-)  # fmt: skip
+)
 
 
-def configuration(question: dict[str, Any], seed: int) -> tuple[RaceSettings, SideInformation | None, Strata | None]:
+def configuration(
+    question: dict[str, Any], seed: int
+) -> tuple[RaceSettings, SideInformation | None, Strata | None]:
     """Return settings, answers on file and groups of a race."""
     options = dict(question)
     side = SideInformation.of(NAMES, ROWS, KNOWN) if options.pop("known", False) else None
-    strata = Strata.of([str(row % 2) for row in range(len(ROWS))], len(ROWS)) if options.pop("strata", False) else None
+    strata = (
+        Strata.of([str(row % 2) for row in range(len(ROWS))], len(ROWS))
+        if options.pop("strata", False)
+        else None
+    )
     return RaceSettings(NAMES, seed=seed, **options), side, strata
 
 
@@ -52,17 +66,25 @@ def loss_of(call: Call) -> float:
 
 
 def work(path: Path, log: Path, seed: int) -> None:
-    """Take calls and record answers, in any order and some twice; log each call of the file that returned.
+    """Take calls and record answers, in any order and some twice; log each call of the file that
+    returned.
 
-    Every answer has its own cost, so that an answer that was lost and recorded again is another one.
+    Every answer has its own cost, so that an answer that was lost and recorded again is another
+    one.
     """
     rng, parent = np.random.default_rng(seed), os.getppid()
     recorded: list[tuple[Call, float]] = []
     with RaceFile.open(path) as file:
         while os.getppid() == parent:  # ends if the driver fails
             if rng.random() < 0.5:
-                log_call(log, "issued", [call.ticket for call in file.calls(int(rng.integers(1, 4)))])
-            answers = recorded if recorded and rng.random() < 0.1 else [(one, rng.random()) for one in file.pending]
+                log_call(
+                    log, "issued", [call.ticket for call in file.calls(int(rng.integers(1, 4)))]
+                )
+            answers = (
+                recorded
+                if recorded and rng.random() < 0.1
+                else [(one, rng.random()) for one in file.pending]
+            )
             if answers:
                 call, cost = answers[int(rng.integers(len(answers)))]
                 # The other process may have recorded another answer meanwhile.
@@ -82,7 +104,11 @@ def drive(path: Path, question: dict[str, Any], seed: int) -> dict[str, int]:
     # A few calls, however slow the machine is.
     life = min(0.5, 0.05 + 0.5 * (time.perf_counter() - began))
     counts = kill_workers(
-        path, lambda log, number: fork(work, path, log, 1000 * seed + number), KILLS_PER_RACE, life, seed
+        path,
+        lambda log, number: fork(work, path, log, 1000 * seed + number),
+        KILLS_PER_RACE,
+        life,
+        seed,
     )
     with RaceFile.open(path) as file:
         while not file.race.done:
@@ -101,7 +127,11 @@ def finish(race: Race) -> Race:
 
 def state(race: Race) -> tuple[Any, ...]:
     """Return the result of a race and all of its evidence."""
-    groups = {name: (one.answer, one.proved) for name, one in race.by_group.items()} if race.strata else {}
+    groups = (
+        {name: (one.answer, one.proved) for name, one in race.by_group.items()}
+        if race.strata
+        else {}
+    )
     return race.answer, race.proved, race.dropped, race.rows_counted, groups
 
 
@@ -109,22 +139,31 @@ def check(path: Path, question: dict[str, Any], seed: int) -> int:
     """Check the guarantees on the file itself; return the number of answers."""
     log = events(path)
     calls = [ticket for _, kind, ticket, _ in log if kind == "call"]
-    answers = {ticket: [value["loss"], value["cost"]] for _, kind, ticket, value in log if kind == "answer"}
+    answers = {
+        ticket: [value["loss"], value["cost"]] for _, kind, ticket, value in log if kind == "answer"
+    }
     issued, recorded = acknowledged(path.parent)
     assert len(calls) == len(set(calls)), "a call was issued twice"
-    assert len(answers) == sum(kind == "answer" for _, kind, _, _ in log), "a call was answered twice"
+    assert len(answers) == sum(kind == "answer" for _, kind, _, _ in log), (
+        "a call was answered twice"
+    )
     assert len(issued) == len(set(issued)), "a call was returned twice"
     assert set(issued) <= set(calls), "an issued call was lost"
-    assert all(answers.get(ticket) == answer for ticket, *answer in recorded), "an acknowledged answer was lost"
+    assert all(answers.get(ticket) == answer for ticket, *answer in recorded), (
+        "an acknowledged answer was lost"
+    )
     settings, side, strata = configuration(question, seed)
     with RaceFile.open(path) as file:
         race, replayed = file.race, Race.restore(settings, ROWS, file.replay(), side, strata)
     assert state(race) == state(replayed), "the race differs from a replay of its events"
     if side is not None:
         asked = [race.call(ticket) for ticket in calls]
-        assert all(np.isnan(KNOWN[one.row_index, NAMES.index(one.candidate)]) for one in asked), "a known answer"
+        assert all(np.isnan(KNOWN[one.row_index, NAMES.index(one.candidate)]) for one in asked), (
+            "a known answer"
+        )
     if settings.max_calls is not None:
-        # The calls that two processes issued ahead decide which rows are counted: there is nothing to compare with.
+        # The calls that two processes issued ahead decide which rows are counted: there is nothing
+        # to compare with.
         assert race.calls_made <= settings.max_calls, "the limit on calls was exceeded"
     else:
         undisturbed = finish(Race.restore(settings, ROWS, (), side, strata))
@@ -143,7 +182,10 @@ def main(races: int) -> None:
             answers += check(path, question, seed=number)
             calls += sum(map(len, acknowledged(Path(folder))))
         kills, torn = kills + done["kills"], torn + done["torn"]
-    print(f"{races} races, {kills} kills, {torn} interrupted writes, {answers} answers, {calls} acknowledged")
+    print(
+        f"{races} races, {kills} kills, {torn} interrupted writes, {answers} answers, {calls} "
+        "acknowledged"
+    )
 
 
 if __name__ == "__main__":

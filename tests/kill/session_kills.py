@@ -1,10 +1,11 @@
-"""Kill two processes (-9) that share a session file, in many sessions; check every guarantee afterwards.
+"""Kill two processes (-9) that share a session file, in many sessions; check every guarantee
+afterwards.
 
     PYTHONPATH=src:tests python tests/kill/session_kills.py 300
 
-Prints the number of sessions, kills, interrupted writes, tickets and acknowledged calls. Raises AssertionError if a
-ticket was issued twice or lost, an acknowledged outcome was lost, a budget was overspent, or the final state differs
-from that of an undisturbed process.
+Prints the number of sessions, kills, interrupted writes, tickets and acknowledged calls. Raises
+AssertionError if a ticket was issued twice or lost, an acknowledged outcome was lost, a budget was
+overspent, or the final state differs from that of an undisturbed process.
 """
 
 import sys
@@ -28,7 +29,10 @@ def main(sessions: int) -> None:
             issued, recorded = acknowledged(Path(folder))
             calls += len(issued) + len(recorded)
         kills, torn = kills + done["kills"], torn + done["torn"]
-    print(f"{sessions} sessions, {kills} kills, {torn} interrupted writes, {tickets} tickets, {calls} acknowledged")
+    print(
+        f"{sessions} sessions, {kills} kills, {torn} interrupted writes, {tickets} tickets, "
+        f"{calls} acknowledged"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""`tombola race run` with two workers, killed (-9) at random moments; as a script, this file is the driver.
+"""`tombola race run` with two workers, killed (-9) at random moments; as a script, this file is the
+driver.
 
-`PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300 [known]` prints the counts. A call is answered when its
-answer is in the file. A call in flight at the time of a kill has no answer and is made again.
+`PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300 [known]` prints the counts. A call is
+answered when its answer is in the file. A call in flight at the time of a kill has no answer and is
+made again.
 """
 
 import json
@@ -38,15 +40,31 @@ with open("asked.log", "a") as log:
 def command(file: str, *options: str) -> list[str]:
     """Return the command line of the race; two nearly equal candidates make it long."""
     candidates = [
-        part for name in NAMES for part in ("--candidate", f"{name}={sys.executable} -I -S call.py {name} {{row}}")
+        part
+        for name in NAMES
+        for part in ("--candidate", f"{name}={sys.executable} -I -S call.py {name} {{row}}")
     ]
-    start = [sys.executable, "-m", "tombola", "race", "run", "rows.txt", "--losses", "--file", file, *candidates]
+    start = [
+        sys.executable,
+        "-m",
+        "tombola",
+        "race",
+        "run",
+        "rows.txt",
+        "--losses",
+        "--file",
+        file,
+        *candidates,
+    ]
     return [*start, "--workers", "2", "--seed", "5", "--json", "--quiet", *options]
 
 
 def write_known(folder: Path) -> tuple[str, ...]:
     """Write answers on file of candidate two, and of one on every third row; return the options of the command."""
-    lines = [f"{row},{loss('two', row)},{loss('one', row) if row % 3 == 0 else ''}" for row in range(ROWS)]
+    lines = [
+        f"{row},{loss('two', row)},{loss('one', row) if row % 3 == 0 else ''}"
+        for row in range(ROWS)
+    ]
     (folder / "known.csv").write_text("\n".join(["id,two,one", *lines]))
     return ("--known", "known.csv")
 
@@ -67,7 +85,9 @@ def answers(path: Path) -> dict[int, Any]:
         return {}
     connection = sqlite3.connect(path, timeout=60)
     try:
-        return dict(connection.execute("SELECT key, value FROM events WHERE kind = 'answer'").fetchall())
+        return dict(
+            connection.execute("SELECT key, value FROM events WHERE kind = 'answer'").fetchall()
+        )
     except sqlite3.OperationalError:  # the tables are not there yet
         return {}
     finally:
@@ -92,11 +112,20 @@ def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> di
     names: dict[int, str] = {}
     while done < kills:
         marks = len(asked(folder))
-        options_: Any = {"cwd": folder, "env": environment(), "stdout": subprocess.PIPE, "start_new_session": True}
+        options_: Any = {
+            "cwd": folder,
+            "env": environment(),
+            "stdout": subprocess.PIPE,
+            "start_new_session": True,
+        }
         process = subprocess.Popen(command(path.name, *options), **options_)
         start = time.monotonic()
         # Wait until this process has written an answer.
-        while process.poll() is None and len(answers(path)) == len(before) and time.monotonic() - start < 60:
+        while (
+            process.poll() is None
+            and len(answers(path)) == len(before)
+            and time.monotonic() - start < 60
+        ):
             time.sleep(0.01)
         time.sleep(0.12 * rng.random())
         over = process.poll() is not None
@@ -118,22 +147,40 @@ def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> di
             counts = f"{done} kills, {len(now)} answers, {repeated} repeated, {lost} lost"
             print(counts, file=sys.stderr, flush=True)
     first, second = (
-        json.loads(subprocess.run(command(name, *options), cwd=folder, env=environment(), capture_output=True).stdout)
+        json.loads(
+            subprocess.run(
+                command(name, *options), cwd=folder, env=environment(), capture_output=True
+            ).stdout
+        )
         for name in (path.name, "undisturbed.race")
     )
     for report in (first, second):
-        # The number of calls in flight at the end is random; their answers count in means, but in no decision.
+        # The number of calls in flight at the end is random; their answers count in means, but in
+        # no decision.
         report["verdict"] = report["verdict"].split(";")[0]
         for candidate in report["candidates"]:
             del candidate["mean"], candidate["rows"]
-    same = {name for name in first if first[name] == second[name]} >= {"verdict", "candidates", "answer", "proved"}
+    same = {name for name in first if first[name] == second[name]} >= {
+        "verdict",
+        "candidates",
+        "answer",
+        "proved",
+    }
     left = answers(path)
-    agree = all(answers(folder / "undisturbed.race").get(ticket, value) == value for ticket, value in left.items())
+    agree = all(
+        answers(folder / "undisturbed.race").get(ticket, value) == value
+        for ticket, value in left.items()
+    )
     return {
-        "kills": done, "answers": len(left), "repeated": repeated, "lost": lost, "same_verdict": same,
-        "same_answers": agree, "verdict": first["verdict"],
+        "kills": done,
+        "answers": len(left),
+        "repeated": repeated,
+        "lost": lost,
+        "same_verdict": same,
+        "same_answers": agree,
+        "verdict": first["verdict"],
         "on_file_asked": known and sum(_is_on_file(line) for line in asked(folder)),
-    }  # fmt: skip
+    }
 
 
 def _is_on_file(line: str) -> bool:

@@ -14,7 +14,15 @@ import pytest
 
 from kill.test_service_kill import check_result, wait_for, working
 from lossy_proxy import LossyProxy
-from service_cases import KeylessClient, Server, api_of, check_answers, play_to_end, row_loss, start_session
+from service_cases import (
+    KeylessClient,
+    Server,
+    api_of,
+    check_answers,
+    play_to_end,
+    row_loss,
+    start_session,
+)
 from tombola import Budget, Client, Race, RaceClient, RaceFile, SessionFile
 from tombola.errors import ExhaustedError
 from tombola.learners.spec import parse_learner
@@ -67,7 +75,9 @@ def test_killed_clients_lose_and_double_nothing(tmp_path: Path, budget: bool) ->
 
 
 @pytest.mark.parametrize("with_key", [True, False])
-def test_replies_dropped_by_a_proxy(tmp_path: Path, with_key: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_dropped_by_a_proxy(
+    tmp_path: Path, with_key: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tombola.service.client._FIRST_RETRY", 0.01)
     path = start_session(tmp_path / "calls.run", rows=60)
     with Server(path) as server, LossyProxy(server.port, 0.25) as proxy:
@@ -103,12 +113,16 @@ def test_full_disk_issues_nothing_and_ends(tmp_path: Path) -> None:
         unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
         again = http.post(NEXT, json={"count": 20}).json()["tickets"]
-        assert [ticket["ticket"] for ticket in again] == list(range(len(received) + 1, len(received) + 21))
+        assert [ticket["ticket"] for ticket in again] == list(
+            range(len(received) + 1, len(received) + 21)
+        )
     with SessionFile.open(path) as file:
         assert file.round == len(received) + 20
 
 
-def test_clock_set_back_reissues_nothing_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_set_back_reissues_nothing_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, clock = start_session(tmp_path / "calls.run"), [1_000_000.0]
     monkeypatch.setattr("tombola.persistence.leases.time.time", lambda: clock[0])
     with api_of(path) as api:
@@ -129,7 +143,9 @@ def test_backup_under_load_is_a_prefix(tmp_path: Path) -> None:
     with Server(path) as server:
         with working(server, 2) as workers:
             for number in range(4):
-                (tmp_path / f"{number}.run").write_bytes(httpx.get(f"{server.url}/v1/files/calls/backup").content)
+                (tmp_path / f"{number}.run").write_bytes(
+                    httpx.get(f"{server.url}/v1/files/calls/backup").content
+                )
                 with SessionFile.open(tmp_path / f"{number}.run") as copy:
                     rounds.append(copy.round)
         # A graceful stop finishes the requests under way.
@@ -146,14 +162,20 @@ def test_server_killed_during_a_race(tmp_path: Path, monkeypatch: pytest.MonkeyP
     rows, names = [str(number) for number in range(40 * kills)], ("one", "two")
     RaceFile.start(path, RaceSettings(names, seed=3), rows).close()
     # Nearly equal candidates: the race needs most of its calls.
-    losses = {(name, row): row_loss(row, "x") * 0.9 + 0.01 * (name == "two") for name in names for row in rows}
+    losses = {
+        (name, row): row_loss(row, "x") * 0.9 + 0.01 * (name == "two")
+        for name in names
+        for row in rows
+    }
     received: list[Call] = []
 
     def work_on_race(url: str) -> None:
         with RaceClient(url, name="models", patience=300) as client:
             while not (found := client.next(2)).done:
                 received.extend(found.calls)
-                client.record_all([Event("answer", c.ticket, losses[c.candidate, c.row]) for c in found.calls])
+                client.record_all(
+                    [Event("answer", c.ticket, losses[c.candidate, c.row]) for c in found.calls]
+                )
 
     with Server(path) as server:
         workers = [threading.Thread(target=work_on_race, args=(server.url,)) for _ in range(2)]

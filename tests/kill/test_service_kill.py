@@ -63,7 +63,9 @@ def serve_with_kills(path: Path, kills: int) -> list[Worker]:
     with Server(path) as server, working(server, WORKERS) as workers:
         for _ in range(kills):
             # Kill amid requests, not while the workers wait for the server.
-            wait_for(lambda: sum(len(worker.received) for worker in workers), rng.randint(1, 12), workers)
+            wait_for(
+                lambda: sum(len(worker.received) for worker in workers), rng.randint(1, 12), workers
+            )
             time.sleep(rng.uniform(0.0, 0.02))
             server.stop(signal.SIGKILL)
             server.start()
@@ -73,7 +75,11 @@ def serve_with_kills(path: Path, kills: int) -> list[Worker]:
 def wait_for(count: Callable[[], int], more: int, workers: Sequence[threading.Thread]) -> None:
     """Wait until a count has grown, for a minute at most, or until the workers have ended."""
     target, deadline = count() + more, time.monotonic() + 60
-    while count() < target and time.monotonic() < deadline and any(worker.is_alive() for worker in workers):
+    while (
+        count() < target
+        and time.monotonic() < deadline
+        and any(worker.is_alive() for worker in workers)
+    ):
         time.sleep(0.001)
 
 

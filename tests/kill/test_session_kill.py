@@ -25,14 +25,20 @@ from tombola.errors import ConflictError, SessionError
 from tombola.learners import ThriftyLP
 from tombola.persistence import Assignment, Outcome, SessionFile
 
-LEARNERS: dict[str, Any] = {"bandit": Exp3(), "full": Simulation(FollowTheLeader()), "budget": ThriftyLP()}
+LEARNERS: dict[str, Any] = {
+    "bandit": Exp3(),
+    "full": Simulation(FollowTheLeader()),
+    "budget": ThriftyLP(),
+}
 WORST = [0.01, 0.03, 0.002]
 BUDGETS = {"budget": Budget(0.7, worst=WORST, null="add")}
 NAMES = ["a", "b", "c"]
 ROWS = 20_000
 
 
-def random_answer(assignment: Assignment, feedback: str, rng: np.random.Generator) -> dict[str, Any]:
+def random_answer(
+    assignment: Assignment, feedback: str, rng: np.random.Generator
+) -> dict[str, Any]:
     """Return random feedback of a ticket; the cost is the loss times the worst cost.
 
     No two are equal, so that an outcome that was lost and recorded again is another one.
@@ -50,7 +56,9 @@ def work(path: Path, log: Path, feedback: str, seed: int) -> None:
     recorded: list[tuple[int, dict[str, Any]]] = []
     with SessionFile.open(path) as run:
         while os.getppid() == parent:  # ends if the driver fails
-            if rng.random() < 0.4 and run.round < ROWS - 10:  # two processes take less than ten at once
+            if (
+                rng.random() < 0.4 and run.round < ROWS - 10
+            ):  # two processes take less than ten at once
                 log_call(log, "issued", run.next(int(rng.integers(1, 4))))
             if recorded and rng.random() < 0.1:
                 round_, answer = recorded[int(rng.integers(len(recorded)))]
@@ -95,23 +103,34 @@ def drive(folder: Path, feedback: str, kills: int, seed: int = 0) -> dict[str, i
     """Let two processes work on one session that are killed again and again, then record all pending tickets."""
     path = folder / "live.run"
     budget = BUDGETS.get(feedback)
-    with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
+    with SessionFile.start(
+        path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5
+    ) as run:
         run.next()  # the first call also prepares the learner
         began = time.perf_counter()
         run.next()
-        life = min(0.5, 0.05 + 10 * (time.perf_counter() - began))  # a few calls, however slow the disk is
-    counts = kill_workers(path, lambda log, number: fork(work, path, log, feedback, number), kills, life, seed)
+        life = min(
+            0.5, 0.05 + 10 * (time.perf_counter() - began)
+        )  # a few calls, however slow the disk is
+    counts = kill_workers(
+        path, lambda log, number: fork(work, path, log, feedback, number), kills, life, seed
+    )
     with SessionFile.open(path) as run:
         for assignment in run.pending:
-            assert run.record(assignment.round, **random_answer(assignment, feedback, np.random.default_rng()))
+            assert run.record(
+                assignment.round, **random_answer(assignment, feedback, np.random.default_rng())
+            )
         assert run.pending == []
     return counts
 
 
-def kill_workers(path: Path, start: Callable[[Path, int], int], kills: int, life: float, seed: int) -> dict[str, int]:
+def kill_workers(
+    path: Path, start: Callable[[Path, int], int], kills: int, life: float, seed: int
+) -> dict[str, int]:
     """Kill one or both of two processes that share a file, again and again; return the counts.
 
-    start: forks a process that writes to a log; called with the log and a different number each time.
+    start: forks a process that writes to a log; called with the log and a different number each
+        time.
     life: largest time between kills, in seconds.
     """
     folder, rng = path.parent, np.random.default_rng([kills, seed])
@@ -136,7 +155,10 @@ def kill_workers(path: Path, start: Callable[[Path, int], int], kills: int, life
 def acknowledged(folder: Path) -> tuple[list[Any], list[list[Any]]]:
     """Return issued tickets and recorded outcomes of all calls that returned; a truncated line does not count."""
     lines = [
-        json.loads(line) for log in folder.glob("*.log") for line in log.read_text().splitlines(True) if "\n" in line
+        json.loads(line)
+        for log in folder.glob("*.log")
+        for line in log.read_text().splitlines(True)
+        if "\n" in line
     ]
     issued = [ticket for kind, *rest in lines if kind == "issued" for ticket in rest[0]]
     return issued, [rest for kind, *rest in lines if kind == "recorded"]
@@ -145,7 +167,9 @@ def acknowledged(folder: Path) -> tuple[list[Any], list[list[Any]]]:
 def events(path: Path) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        rows = connection.execute("SELECT number, kind, key, value FROM events ORDER BY number").fetchall()
+        rows = connection.execute(
+            "SELECT number, kind, key, value FROM events ORDER BY number"
+        ).fetchall()
     return [(*row[:3], json.loads(row[3])) for row in rows]
 
 
@@ -153,7 +177,9 @@ def as_given(encoded: list[float], feedback: str) -> dict[str, Any]:
     """Return the feedback that was encoded as these numbers."""
     if feedback == "full":
         return {"loss": encoded}
-    return {"loss": encoded[0]} if feedback == "bandit" else {"loss": encoded[0], "cost": encoded[1]}
+    return (
+        {"loss": encoded[0]} if feedback == "bandit" else {"loss": encoded[0], "cost": encoded[1]}
+    )
 
 
 def bits(session: Session) -> tuple[Any, ...]:
@@ -164,7 +190,9 @@ def bits(session: Session) -> tuple[Any, ...]:
 def undisturbed(folder: Path, feedback: str, happened: list[tuple[Any, ...]]) -> Path:
     """Make the same calls in one process that is not killed."""
     path, budget = folder / "undisturbed.run", BUDGETS.get(feedback)
-    with SessionFile.start(path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5) as run:
+    with SessionFile.start(
+        path, map(str, range(ROWS)), NAMES, LEARNERS[feedback], budget=budget, seed=5
+    ) as run:
         for kind, group in groupby(happened, key=lambda event: event[1]):
             if kind == "ticket":
                 run.next(len(list(group)))
@@ -222,7 +250,9 @@ def run_script(file: str, timeout: float, *arguments: str) -> str:
     path = os.pathsep.join([str(SOURCE), str(Path(file).parent.parent)])
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, file, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=timeout, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -248,7 +278,10 @@ def test_two_processes_killed_often(feedback: str, tmp_path: Path) -> None:
     tickets = check(tmp_path, feedback)
     issued, recorded = acknowledged(tmp_path)
     print(
-        feedback, done, f"{tickets} tickets, {len(issued)} issued and {len(recorded)} recorded by calls that returned"
+        feedback,
+        done,
+        f"{tickets} tickets, {len(issued)} issued and {len(recorded)} recorded by calls that "
+        "returned",
     )
     assert done["torn"] >= 10, "too few kills fell into the middle of a write"
     assert len(recorded) > 500
@@ -288,6 +321,11 @@ def test_start_killed(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     folder_, feedback_, kills_ = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    # The forked processes live too briefly to compile. For many kills compile in the parent; a few need no compiler.
+    # The forked processes live too briefly to compile. For many kills compile in the parent; a few
+    # need no compiler.
     with compiled() if kills_ > 100 else interpreted():
-        print(json.dumps(drive_start(folder_) if feedback_ == "start" else drive(folder_, feedback_, kills_)))
+        print(
+            json.dumps(
+                drive_start(folder_) if feedback_ == "start" else drive(folder_, feedback_, kills_)
+            )
+        )

@@ -7,13 +7,21 @@ import pytest
 
 from naive import bandit as naive
 from tombola import Pool, play
-from tombola.learners import Exp3, ExploreThenCommit, RandomFixedAction, ThompsonSampling, TsallisInf
+from tombola.learners import (
+    Exp3,
+    ExploreThenCommit,
+    RandomFixedAction,
+    ThompsonSampling,
+    TsallisInf,
+)
 from tombola.learners.bandit.counts import kl_lower_bound
 from tombola.learners.base import Learner
 from twin_cases import Case, after, follow, new_live, steps
 
 
-@pytest.mark.parametrize("learner", [Exp3(), Exp3(rate=0.2), TsallisInf(), ExploreThenCommit(), ExploreThenCommit(5)])
+@pytest.mark.parametrize(
+    "learner", [Exp3(), Exp3(rate=0.2), TsallisInf(), ExploreThenCommit(), ExploreThenCommit(5)]
+)
 def test_regret_in_random_order_stays_below_bound(learner: Learner) -> None:
     """Mean regret over 60 orders of a pool with a small and a large gap, plus four standard errors."""
     generator = np.random.default_rng(5)
@@ -21,21 +29,28 @@ def test_regret_in_random_order_stays_below_bound(learner: Learner) -> None:
     regrets = []
     for seed in range(60):
         losses = generator.permutation(pool)
-        loss = sum(losses[t, a] for t, (a, _) in enumerate(steps(new_live(learner, losses, seed), losses, after(200))))
+        loss = sum(
+            losses[t, a]
+            for t, (a, _) in enumerate(steps(new_live(learner, losses, seed), losses, after(200)))
+        )
         regrets.append(loss - pool.sum(axis=0).min())
     bound = learner.bound(3, 200)
     assert bound is not None
     assert np.mean(regrets) + 4 * np.std(regrets) / math.sqrt(60) < bound
 
 
-@pytest.mark.parametrize("mean", [0.0, 1e-300, 1e-13, 1e-9, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9, 1 - 1e-16, 1.0])
+@pytest.mark.parametrize(
+    "mean", [0.0, 1e-300, 1e-13, 1e-9, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9, 1 - 1e-16, 1.0]
+)
 @pytest.mark.parametrize("far", [0.0, 1e-12, 1e-6, 0.01, 0.5, 3.0, 40.0])
 def test_kl_lower_bound_solves_its_equation(mean: float, far: float) -> None:
     low, high = 0.0, mean
     for _ in range(200):
         q = (low + high) / 2
         low, high = (q, high) if 0 < q < mean and naive.kl(mean, q) > far else (low, q)
-    slack = 2e-12 if far >= 1e-6 else 1e-6  # for a tiny distance the equation itself is only known to rounding
+    slack = (
+        2e-12 if far >= 1e-6 else 1e-6
+    )  # for a tiny distance the equation itself is only known to rounding
     assert 0.0 <= kl_lower_bound(mean, far) <= mean
     assert kl_lower_bound(mean, far) == pytest.approx(high, abs=slack)
 
@@ -50,7 +65,9 @@ def test_exp3_survives_weights_that_vanish() -> None:
 def test_blind_action_is_any_action_and_stays() -> None:
     """800 draws of 4 actions: five standard deviations, false alarm below 1e-5."""
     pool = Pool(np.tile([0.0, 0.2, 0.5, 1.0], (6, 1)))
-    traces = [play(RandomFixedAction(), pool, switching_price=100.0, seed=seed) for seed in range(800)]
+    traces = [
+        play(RandomFixedAction(), pool, switching_price=100.0, seed=seed) for seed in range(800)
+    ]
     assert all(trace.switches == 0 and len(set(trace.actions)) == 1 for trace in traces)
     assert all(trace.probabilities.tolist() == [0.25] + [1.0] * 5 for trace in traces)
     counts = np.bincount([trace.actions[0] for trace in traces], minlength=4)

@@ -12,7 +12,13 @@ from tombola import Budget, Learner, MixedLearner, Pool, Session, instances, pla
 from tombola._types import Floats, RngState
 from tombola.engine.compiler import interpreted
 from tombola.errors import LearnerError
-from tombola.learners import BudgetedBanditLearner, FollowTheLeader, Interleaved, OptimisticSimulation, Simulation
+from tombola.learners import (
+    BudgetedBanditLearner,
+    FollowTheLeader,
+    Interleaved,
+    OptimisticSimulation,
+    Simulation,
+)
 from tombola.learners.base import Feedback, bound_of
 from tombola.rng import uniform
 
@@ -54,7 +60,9 @@ class Standard(Learner):
 def backwards(kernel: Any) -> Any:
     """Return a kernel with its parameters in the reverse order."""
     names = list(inspect.signature(kernel).parameters)
-    return staticmethod(eval(f"lambda kernel: lambda {', '.join(names[::-1])}: kernel({', '.join(names)})")(kernel))
+    return staticmethod(
+        eval(f"lambda kernel: lambda {', '.join(names[::-1])}: kernel({', '.join(names)})")(kernel)
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +121,9 @@ class Spender(BudgetedBanditLearner):
         mix[np.argmin(state.means)] = 1.0
 
     @staticmethod
-    def observe(state: Means, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: Means, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         update(state, action, 1.0, loss + costs[0])
 
 
@@ -159,11 +169,15 @@ def test_budgeted_kernels_in_any_order() -> None:
     losses = np.random.default_rng(1).random((100, 3))
     pool = Pool(losses, costs=losses / 2)
     budget = Budget(10.0, worst=0.5, null="add")
-    _equal(*(play(learner, pool, budget=budget, seed=2) for learner in (Spender(), ReorderedSpender())))
+    _equal(
+        *(play(learner, pool, budget=budget, seed=2) for learner in (Spender(), ReorderedSpender()))
+    )
 
 
 def test_session_kernels_in_any_order() -> None:
-    sessions = [Session(learner, actions=2, horizon=50, seed=3) for learner in (Standard(), Reordered())]
+    sessions = [
+        Session(learner, actions=2, horizon=50, seed=3) for learner in (Standard(), Reordered())
+    ]
     for t in range(50):
         one, two = (session.act() for session in sessions)
         assert one == two
@@ -180,7 +194,8 @@ class Misspelt(Standard):
 
 def test_unknown_parameter_names_are_rejected() -> None:
     with pytest.raises(
-        LearnerError, match=r"Misspelt\.observe: expected parameters among state, action, probability, loss"
+        LearnerError,
+        match=r"Misspelt\.observe: expected parameters among state, action, probability, loss",
     ) as error:
         play(Misspelt(), instances.split(10), seed=1)
     assert "got likelihood;" in str(error.value)
@@ -199,5 +214,7 @@ def test_bound_gets_its_arguments_by_name() -> None:
 
     assert bound_of(Swapped(), actions=2, horizon=1000) == 1000.2
     assert bound_of(Swapped(), actions=2, horizon=1000, delay=1) is None
-    with pytest.raises(LearnerError, match=r"Unknown\.bound: expected parameters among .*, got T, k"):
+    with pytest.raises(
+        LearnerError, match=r"Unknown\.bound: expected parameters among .*, got T, k"
+    ):
         bound_of(Unknown(), actions=2, horizon=1000)

@@ -17,7 +17,14 @@ SIZES = ((1, 1, 1), (1, 3, 2), (2, 2, 1), (23, 3, 1), (37, 4, 2), (64, 3, 3))
 def test_learner_agrees_with_its_twin(name: str, mixed: bool, stop: Any, delay: int) -> None:
     for T, k, m in SIZES:
         for share in (0.0, 0.2, 0.6):
-            check_budget_twin(BUDGETED[name], pool_with_costs(T, k, m, 1), share, mixed=mixed, stop=stop, delay=delay)
+            check_budget_twin(
+                BUDGETED[name],
+                pool_with_costs(T, k, m, 1),
+                share,
+                mixed=mixed,
+                stop=stop,
+                delay=delay,
+            )
 
 
 @pytest.mark.parametrize("delay", [0, 3, 100])
@@ -29,4 +36,6 @@ def test_simulation_agrees_with_its_twin(name: str, stop: Any, delay: int) -> No
     for T, k, m in SIZES:
         for share in (0.3, 0.9):
             pool = pool_with_costs(T, k, m, 1)
-            check_budget_twin(BUDGET_SIMULATIONS[name], pool, share, mixed=True, stop=stop, delay=delay)
+            check_budget_twin(
+                BUDGET_SIMULATIONS[name], pool, share, mixed=True, stop=stop, delay=delay
+            )

@@ -44,7 +44,9 @@ class Scribe(BudgetedBanditLearner):
             mix[action] = 1.0 / mix.size
 
     @staticmethod
-    def observe(state: Log, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: Log, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         observed = state.observed[round - 1]
         observed[0], observed[1], observed[2], observed[3] = round, action, probability, loss
         for j in range(costs.size):
@@ -69,7 +71,9 @@ def test_action_played_is_observed_and_no_other() -> None:
             if not delay:
                 answer(session, tickets[-1])
         assert [ticket.action for ticket in tickets] == trace.actions.tolist()
-        scale = min(9.0 / COSTS[:, :, 0].max(), 600.0 / COSTS[:, :, 1].max(), T) / np.array([9.0, 600.0])
+        scale = min(9.0 / COSTS[:, :, 0].max(), 600.0 / COSTS[:, :, 1].max(), T) / np.array(
+            [9.0, 600.0]
+        )
         for row in session.state.observed:
             if row[0] > 0 and row[1] < K:
                 t, action = int(row[0]) - 1, int(row[1])
@@ -77,14 +81,18 @@ def test_action_played_is_observed_and_no_other() -> None:
                 assert row[3] == POOL.losses[t, action]
                 assert row[4:].tolist() == (COSTS[t, action] * scale).tolist()
             elif row[0] > 0:
-                assert row[3:].tolist() == [1.0, 0.0, 0.0], "what an added null action loses and costs"
+                assert row[3:].tolist() == [1.0, 0.0, 0.0], (
+                    "what an added null action loses and costs"
+                )
 
 
 def answer(session: Session, ticket: Ticket) -> bool:
     if session.names[ticket.action] == "null":
         return session.observe(ticket)
     row = ticket.round - 1
-    return session.observe(ticket, loss=POOL.losses[row, ticket.action], cost=COSTS[row, ticket.action])
+    return session.observe(
+        ticket, loss=POOL.losses[row, ticket.action], cost=COSTS[row, ticket.action]
+    )
 
 
 @pytest.mark.usefixtures("plainly")
@@ -204,7 +212,9 @@ def test_whole_rows_know_price_lists_too() -> None:
         lambda: Budget(1.0, prices=[0.0, None]).resolve(2, 1),
         lambda: Budget(1.0, prices=[[0.0, 1.0]]).resolve(2, 1),
         lambda: Budget(1.0, prices=[1.0, 1.0]).resolve(2, 1),
-        lambda: play(ThriftyLP(), POOL, budget=Budget([1.0, 1.0], null="add", prices=COSTS[0]), seed=0),
+        lambda: play(
+            ThriftyLP(), POOL, budget=Budget([1.0, 1.0], null="add", prices=COSTS[0]), seed=0
+        ),
     ],
 )
 def test_bad_prices_are_rejected(wrong: Any, one_sentence: Any) -> None:
@@ -232,8 +242,12 @@ def test_late_rows_and_switching_prices_under_budget() -> None:
     for learner in (OptimisticLP(), ThriftyLP()):
         trace = play(learner, POOL, delay=delays, switching_price=0.5, budget=BUDGET, seed=0)
         assert not any(trace.overspent)
-        assert trace.regret == pytest.approx(trace.loss + 0.5 * trace.switches - trace.comparator_loss)
-    runs = compare(POOL, [ThriftyLP()], delay=delays, switching_price=0.5, budget=BUDGET, repetitions=2, seed=0)
+        assert trace.regret == pytest.approx(
+            trace.loss + 0.5 * trace.switches - trace.comparator_loss
+        )
+    runs = compare(
+        POOL, [ThriftyLP()], delay=delays, switching_price=0.5, budget=BUDGET, repetitions=2, seed=0
+    )
     plain = compare(POOL, [ThriftyLP()], delay=delays, budget=BUDGET, repetitions=2, seed=0)
     assert (runs.regrets("ThriftyLP") > plain.regrets("ThriftyLP")).all()
 
@@ -277,7 +291,9 @@ def test_every_plan_is_a_best_mix_of_the_twin(name: str, delay: int) -> None:
             twin.check(session.mix.tolist(), list(session.balance.spent))
             for ticket in tickets[-1 - delay :][:1] if len(tickets) > delay else []:
                 t, a = ticket.round - 1, ticket.action
-                loss, cost = (float(losses[t, a]), costs[t, a].tolist()) if a < 3 else (1.0, [0.0, 0.0])
+                loss, cost = (
+                    (float(losses[t, a]), costs[t, a].tolist()) if a < 3 else (1.0, [0.0, 0.0])
+                )
                 session.observe(ticket, **({"loss": loss, "cost": cost} if a < 3 else {}))
                 twin.observe(a, loss, cost)
         assert twin.checked > 20
@@ -313,7 +329,9 @@ def state_after_trials(tried: Any, rate: float, price: float, target: float = np
         pytest.param(ALIKE, 400, 0.3, 0.75, False, id="alike and dearer"),
     ],
 )
-def test_thrifty_lp_prices_a_trial(tried: Any, rest: int, rate: float, price: float, pays: bool) -> None:
+def test_thrifty_lp_prices_a_trial(
+    tried: Any, rest: int, rate: float, price: float, pays: bool
+) -> None:
     """A trial must pay in the rounds left, at the dual price of money, for a spread of .15 c (1 - c) at least."""
     state = state_after_trials(tried, rate, price)
     costs, _ = _expected_costs(state)
@@ -323,8 +341,12 @@ def test_thrifty_lp_prices_a_trial(tried: Any, rest: int, rate: float, price: fl
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize(("rate", "target", "at_once"), [(0.9, np.inf, True), (0.3, np.inf, False), (0.9, 0.5, False)])
-def test_thrifty_lp_makes_a_trial_at_once_if_money_has_no_price(rate: float, target: float, at_once: bool) -> None:
+@pytest.mark.parametrize(
+    ("rate", "target", "at_once"), [(0.9, np.inf, True), (0.3, np.inf, False), (0.9, 0.5, False)]
+)
+def test_thrifty_lp_makes_a_trial_at_once_if_money_has_no_price(
+    rate: float, target: float, at_once: bool
+) -> None:
     """A trial at a price is the whole plan if money is not scarce, and not if it is or there is a target."""
     state = state_after_trials(UNLIKE, rate, 0.85, target)
     state.chosen[1:3] = 40.0
@@ -336,7 +358,12 @@ def test_money_prices_of_one_resource_are_the_dual_prices() -> None:
     """The direct formula equals that of the linear program, and no limit has price 0."""
     rng = np.random.default_rng(5)
     for _ in range(20):
-        rewards, costs = np.append(rng.random(4), 0.0), np.append(rng.random((4, 1)), [[0.0]], axis=0)
+        rewards, costs = (
+            np.append(rng.random(4), 0.0),
+            np.append(rng.random((4, 1)), [[0.0]], axis=0),
+        )
         rate = rng.random(1)
-        assert _money_prices(rewards, costs, rate) == pytest.approx(dual_prices(rewards, costs, rate), abs=1e-7)
+        assert _money_prices(rewards, costs, rate) == pytest.approx(
+            dual_prices(rewards, costs, rate), abs=1e-7
+        )
     assert _money_prices(rewards, costs, np.array([np.inf])).tolist() == [0.0]

@@ -20,7 +20,11 @@ from tombola.rng import new_rng
 from twin_cases import FULL, REDUCTIONS, Case, each_case, new_live
 
 TWINS = [*FULL, *REDUCTIONS]
-BOUNDED = [case.learner for case in FULL if isinstance(case.learner, Hedge | HedgeAnytime | AdaHedge | FlipFlop)]
+BOUNDED = [
+    case.learner
+    for case in FULL
+    if isinstance(case.learner, Hedge | HedgeAnytime | AdaHedge | FlipFlop)
+]
 
 
 class Played(NamedTuple):
@@ -69,7 +73,11 @@ SIZES = {
 def arrivals(T: int, delay: str) -> list[list[int]]:
     """Return the rounds whose rows are seen at the start of every round."""
     generator = np.random.default_rng(T)
-    lags = {"none": np.zeros(T, int), "fixed": np.full(T, 3), "random": generator.integers(0, 8, T)}[delay]
+    lags = {
+        "none": np.zeros(T, int),
+        "fixed": np.full(T, 3),
+        "random": generator.integers(0, 8, T),
+    }[delay]
     lost = generator.random(T) < (0.2 if delay == "random" else 0)
     coming: list[list[int]] = [[] for _ in range(T)]
     for s in reversed(range(T)):
@@ -78,7 +86,9 @@ def arrivals(T: int, delay: str) -> list[list[int]]:
     return coming
 
 
-def drive(learner: Learner, rows: Floats, coming: list[list[int]], case: Case | None = None) -> Played:
+def drive(
+    learner: Learner, rows: Floats, coming: list[list[int]], case: Case | None = None
+) -> Played:
     """Play round by round, and compare with the twin before every round is answered."""
     T, k = rows.shape
     live = new_live(learner, rows)
@@ -129,7 +139,12 @@ def test_learner_agrees_with_its_twin_on_anything(case: Case, data: st.DataObjec
     T, k = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 4))
     loss = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
     rows = data.draw(st.lists(st.lists(loss, min_size=k, max_size=k), min_size=T, max_size=T))
-    drive(case.learner, np.array(rows), arrivals(T, data.draw(st.sampled_from(["none", "fixed", "random"]))), case)
+    drive(
+        case.learner,
+        np.array(rows),
+        arrivals(T, data.draw(st.sampled_from(["none", "fixed", "random"]))),
+        case,
+    )
 
 
 @pytest.mark.parametrize("learner", BOUNDED, ids=repr)
@@ -175,13 +190,17 @@ def regret_of_actions(learner: Learner, rows: Floats) -> float:
 def test_mix_does_not_change_when_losses_are_shifted_and_scaled(learner: Learner) -> None:
     rows = rows_of("eighths", 100, 3)
     shift = np.random.default_rng(1).integers(0, 5, (100, 1)) / 8
-    plain, changed = (drive(learner, table, arrivals(100, "none")) for table in (rows, rows / 2 + shift))
+    plain, changed = (
+        drive(learner, table, arrivals(100, "none")) for table in (rows, rows / 2 + shift)
+    )
     assert np.array(changed.mixes) == pytest.approx(np.array(plain.mixes), abs=1e-9)
 
 
 def test_random_ties_are_shared_equally() -> None:
     learner = FollowTheLeader(ties="random")
-    live = make_feedback_model(learner, 3000, actions=4).step_runner(learner, new_rng(np.random.SeedSequence(1)))
+    live = make_feedback_model(learner, 3000, actions=4).step_runner(
+        learner, new_rng(np.random.SeedSequence(1))
+    )
     live.runner.state.totals[2] = 1.0
     plays = np.bincount([live.act(t)[0] for t in range(3000)], minlength=4)
     # A fair coin leaves 5 standard deviations in one seed out of a million.
@@ -199,7 +218,9 @@ def test_random_ties_are_shared_equally() -> None:
         ([1.0, 0.9, 0.8, 0.7, 1.0], 5),
     ],
 )
-def test_birthday_test_fires_on_repeated_losses_and_off_the_grid(losses: list[float], fired: int) -> None:
+def test_birthday_test_fires_on_repeated_losses_and_off_the_grid(
+    losses: list[float], fired: int
+) -> None:
     rows = np.array([[loss, 0.0] for loss in [*losses, 0.6, 0.6, 0.6]])
     actions = drive(BirthdayTest(grid=10), rows, arrivals(8, "none")).actions
     assert actions == [0] * (fired + 1) + [1] * (7 - fired)
@@ -208,7 +229,12 @@ def test_birthday_test_fires_on_repeated_losses_and_off_the_grid(losses: list[fl
 def test_bound_of_follow_the_leader_is_the_smaller_one_of_its_two_sums() -> None:
     for T, k, d in ((50, 10, 0), (50, 2, 7), (300, 3, 0), (300, 4, 20), (300, 5, 2)):
         seen = range(1, T - d)
-        many = d + 1 + math.sqrt(2 * math.log(k)) * sum(T / (T - n) * math.sqrt((T - n + 1) / (T * n)) for n in seen)
+        many = (
+            d
+            + 1
+            + math.sqrt(2 * math.log(k))
+            * sum(T / (T - n) * math.sqrt((T - n + 1) / (T * n)) for n in seen)
+        )
         half = T / (2 * math.sqrt(T - 1)) * sum(1 / math.sqrt(n * (T - n)) for n in seen)
         few = math.sqrt((1 + d) ** 2 + half**2) + (k - 2) * half
         assert bounds.follow_the_leader(T, k, d) == pytest.approx(min(T, many, few))
@@ -217,18 +243,27 @@ def test_bound_of_follow_the_leader_is_the_smaller_one_of_its_two_sums() -> None
     assert bounds.follow_the_leader(10, 1) == 0
     assert bounds.follow_the_leader(10, 3, 9) == bounds.follow_the_leader(10, 3, 100) == 10
     assert bounds.follow_the_leader(10**6, 2) == pytest.approx(math.pi / 2 * 1e3, rel=0.01)
-    assert bounds.follow_the_leader(10**6, 10) == pytest.approx(math.pi * math.sqrt(2e6 * math.log(10)), rel=0.01)
+    assert bounds.follow_the_leader(10**6, 10) == pytest.approx(
+        math.pi * math.sqrt(2e6 * math.log(10)), rel=0.01
+    )
 
 
 def test_birthday_mean_is_exact_and_below_its_bound() -> None:
     for T in (1, 2, 3, 10, 60):
-        exact = sum(math.prod((Fraction(T - s, T) for s in range(t)), start=Fraction(1)) for t in range(T + 1))
+        exact = sum(
+            math.prod((Fraction(T - s, T) for s in range(t)), start=Fraction(1))
+            for t in range(T + 1)
+        )
         assert bounds.birthday_mean(T) == pytest.approx(float(exact), rel=1e-13)
     assert all(bounds.birthday_mean(T) <= bounds.birthday(T) for T in range(1, 300))
-    assert bounds.birthday_mean(10**6) == pytest.approx(math.sqrt(math.pi * 1e6 / 2) + 2 / 3, abs=1e-3)
+    assert bounds.birthday_mean(10**6) == pytest.approx(
+        math.sqrt(math.pi * 1e6 / 2) + 2 / 3, abs=1e-3
+    )
 
 
 def test_flip_flop_bound_is_below_that_of_its_paper() -> None:
     for T in (10**4, 10**12):
-        published = 5.64 / 2 * math.sqrt(T) + 35.53 + 5.64 + 6.64  # k = e, Theorem 15 and Corollary 16
+        published = (
+            5.64 / 2 * math.sqrt(T) + 35.53 + 5.64 + 6.64
+        )  # k = e, Theorem 15 and Corollary 16
         assert 0.7 * published < bounds.flip_flop(T, math.e) < published  # type: ignore[arg-type]

@@ -58,12 +58,16 @@ def breaks(trace: Trace, pool: Pool, log: float, low: Low) -> bool:
 
 
 def test_promises_hold_over_whole_plays() -> None:
-    """At delta = 1/2 the event fails in at most half of the plays; 60 plays, fewer than 50 with luck below 1e-6.
+    """At delta = 1/2 the event fails in at most half of the plays; 60 plays, fewer than 50 with
+    luck below 1e-6.
 
-    (The union is so generous that it never fails here. With a quarter of the radius most plays break it.)
+    (The union is so generous that it never fails here. With a quarter of the radius most plays
+    break it.)
     """
     rng = np.random.default_rng(3)
-    pool = Pool(rng.integers(0, 2, (120, 3)).astype(float), costs=rng.integers(0, 2, (120, 3)).astype(float))
+    pool = Pool(
+        rng.integers(0, 2, (120, 3)).astype(float), costs=rng.integers(0, 2, (120, 3)).astype(float)
+    )
     learner, log = OptimisticLP(delta=0.5), optimistic_log(120, 4, 1, 0.5)
     traces = [play(learner, pool, budget=Budget(40.0, null="add"), seed=seed) for seed in range(60)]
     assert sum(breaks(trace, pool, log, lower_confidence_bounds) for trace in traces) <= 1

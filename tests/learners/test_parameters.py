@@ -11,7 +11,11 @@ from tombola.errors import ParameterError, SessionError
 from tombola.learners.bandit.ucb2 import _next_block
 from tombola.learners.spec import from_spec
 
-NAMES = {"inf": math.inf, "nan": math.nan, **{name: getattr(learners, name) for name in learners.__all__}}
+NAMES = {
+    "inf": math.inf,
+    "nan": math.nan,
+    **{name: getattr(learners, name) for name in learners.__all__},
+}
 # With 1 + alpha = 1 a play never ended; other extreme values ended a command in a traceback.
 WRONG = """
 Hedge(rate=0)  Hedge(rate=inf)  Hedge(delay=3)  Hedge(order="iid")  AdaHedge(kappa=0)  FollowTheLeader(ties="first")
@@ -43,7 +47,9 @@ def test_wrong_parameters_are_rejected(text: str, one_sentence: Callable[[object
     assert any(name in message for name in re.findall(r"(\w+)=", text))
 
 
-def test_parameters_that_do_not_fit_the_actions_are_rejected(one_sentence: Callable[[object], str]) -> None:
+def test_parameters_that_do_not_fit_the_actions_are_rejected(
+    one_sentence: Callable[[object], str],
+) -> None:
     with pytest.raises(ParameterError) as rejected:
         learners.FixedAction(3).init(3, 10)
     one_sentence(rejected.value)

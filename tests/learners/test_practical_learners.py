@@ -13,7 +13,12 @@ from tombola.learners.switching.prior import UNIFORM_VARIANCE, add_loss, update_
 # Thrift: a table of many actions has the first few tried, and what they show decides on the others
 
 
-def total(pool: Pool, learner: FrugalUCB | Thrifty | RandomFixedAction, price: float, repetitions: int = 40) -> float:
+def total(
+    pool: Pool,
+    learner: FrugalUCB | Thrifty | RandomFixedAction,
+    price: float,
+    repetitions: int = 40,
+) -> float:
     """Return the mean regret with switches."""
     runs = compare(pool, {"one": learner}, repetitions=repetitions, switching_price=price, seed=0)
     return float(runs.regret("one").value)
@@ -22,8 +27,13 @@ def total(pool: Pool, learner: FrugalUCB | Thrifty | RandomFixedAction, price: f
 @pytest.mark.parametrize("price", [1.0, pytest.param(10.0, marks=pytest.mark.full)])
 def test_many_actions_few_rows(price: float) -> None:
     """600 rows, 60 actions: at most .7 of FrugalUCB's total; a fifth of it is missing at both prices."""
-    pool = Pool((np.random.default_rng(1).random((600, 60)) < np.random.default_rng(2).random(60)).astype(float))
-    # The ratio is .4 with a standard error of .08: 8 repetitions suffice, and take less time than compiling.
+    pool = Pool(
+        (np.random.default_rng(1).random((600, 60)) < np.random.default_rng(2).random(60)).astype(
+            float
+        )
+    )
+    # The ratio is .4 with a standard error of .08: 8 repetitions suffice, and take less time than
+    # compiling.
     assert total(pool, Thrifty(price), price, 8) < 0.7 * total(pool, FrugalUCB(price), price, 8)
 
 
@@ -66,7 +76,9 @@ def test_the_prior_learns_centre_and_spread() -> None:
 def test_thrifty_rarely_stays_with_the_worse_of_two_close_actions() -> None:
     """Losses .5 and .45, 3,000 rows: at most 1 of 200 plays above five times the mean; 3 without the index of two."""
     losses = (np.random.default_rng(11).random((3000, 2)) < [0.5, 0.45]).astype(float)
-    regrets = compare(Pool(losses), [Thrifty(price=0.0)], repetitions=200, seed=5).regrets("Thrifty")
+    regrets = compare(Pool(losses), [Thrifty(price=0.0)], repetitions=200, seed=5).regrets(
+        "Thrifty"
+    )
     assert (regrets > 5 * regrets.mean()).sum() <= 1
 
 

@@ -16,7 +16,13 @@ from tombola.engine.tickets import TicketTable, has_capacity
 from tombola.errors import LearnerError
 from tombola.feedback import make_feedback_model
 from tombola.feedback.base import NEEDS_PLAN
-from tombola.learners import GrowingSchedule, Interleaved, LemmaSchedule, PaperSchedule, PythonLearner
+from tombola.learners import (
+    GrowingSchedule,
+    Interleaved,
+    LemmaSchedule,
+    PaperSchedule,
+    PythonLearner,
+)
 from tombola.learners.reductions.simulation import _N_KEPT, _play_counts
 from tombola.rng import new_rng
 
@@ -25,7 +31,9 @@ def watch(learner: Simulation, rows: Any, d: int) -> list[dict[str, Any]]:
     """Drive a Simulation round by round with delay d, and note every round: its mix, and the training before it."""
     T, k = rows.shape
     book = TicketTable(T, k)
-    live = make_feedback_model(learner, T, actions=k).live_kernels(learner, new_rng(np.random.SeedSequence(3)))
+    live = make_feedback_model(learner, T, actions=k).live_kernels(
+        learner, new_rng(np.random.SeedSequence(3))
+    )
     runner = live.runner
     notes: list[dict[str, Any]] = []
     for t in range(1, T + 1):
@@ -62,7 +70,9 @@ def test_faithful_simulation_follows_pseudo_code(reading: str, d: int, T: int) -
             assert len(known) == (2**i if reading == "lemma" else 2**i - 1)
             assert sorted(note["past"].tolist()) == sorted(rows[known].tolist())
             assert note["past"].mean(axis=0) == pytest.approx(rows[known].mean(axis=0), abs=1e-15)
-            mix = frequencies(naive.FollowTheLeader(3, 2**i), note["past"], 2**i, note["rng"].copy())
+            mix = frequencies(
+                naive.FollowTheLeader(3, 2**i), note["past"], 2**i, note["rng"].copy()
+            )
         if kind == "block":
             assert note["mix"].tolist() == mix
             known.append(t)
@@ -73,14 +83,22 @@ def test_faithful_simulation_follows_pseudo_code(reading: str, d: int, T: int) -
 def test_lemma_schedule_without_delay() -> None:
     rows = np.array(instances.gap(1000, 3, 0.1, seed=1).losses[:200])
     assert LemmaSchedule().blocks(1000).starts.tolist() == [2**i + 1 for i in range(10)]
-    mixes = [watch(Simulation(FollowTheLeader(), s), rows, 0) for s in (LemmaSchedule(), GrowingSchedule())]
+    mixes = [
+        watch(Simulation(FollowTheLeader(), s), rows, 0)
+        for s in (LemmaSchedule(), GrowingSchedule())
+    ]
     assert all((a["mix"] == b["mix"]).all() for a, b in zip(*mixes, strict=True))
 
 
 def test_several_trainings_reduce_noise() -> None:
     pool = instances.balanced(1024, 2, seed=2)
     one, many = (
-        np.array([play(Simulation(FollowTheLeader(), trainings=n), pool, seed=s).expected_regret for s in range(60)])
+        np.array(
+            [
+                play(Simulation(FollowTheLeader(), trainings=n), pool, seed=s).expected_regret
+                for s in range(60)
+            ]
+        )
         for n in (1, 16)
     )
     assert abs(one.mean() - many.mean()) < 5 * math.hypot(one.std(), many.std()) / math.sqrt(60)
@@ -160,17 +178,25 @@ def test_python_learner_trains_like_ours() -> None:
         with np.errstate(over="ignore"):
             rng = new_rng(np.random.SeedSequence((1, r)))
             theirs[r] = PythonLearner(lambda k, n: Counter(k)).train(past, 64, rng) / 64
-        ours[r] = _play_counts(FollowTheLeader(), past, 64, new_rng(np.random.SeedSequence((2, r)))) / 64
+        ours[r] = (
+            _play_counts(FollowTheLeader(), past, 64, new_rng(np.random.SeedSequence((2, r)))) / 64
+        )
     error = math.hypot(theirs[:, 0].std(), ours[:, 0].std()) / math.sqrt(200)
     assert abs(theirs[:, 0].mean() - ours[:, 0].mean()) < 5 * error
-    mixing = PythonLearner(lambda k, n: None, predict=lambda s: [0.25, 0.75], update=lambda s, losses: None)
+    mixing = PythonLearner(
+        lambda k, n: None, predict=lambda s: [0.25, 0.75], update=lambda s, losses: None
+    )
     trace = play(Simulation(mixing), instances.split(400), seed=1)
     assert 0.6 < trace.actions[1:].mean() < 0.9
 
 
 def test_python_learner_rejects_other_answers() -> None:
     for answer in (7, -1, 0.5, [0.5, 0.2], [1.0], [2.0, -1.0]):
-        base = PythonLearner(lambda k, n: None, predict=lambda s, a=answer: a, update=lambda s, losses: None)  # type: ignore[misc]
+        base = PythonLearner(
+            lambda k, n: None,
+            predict=lambda s, a=answer: a,  # type: ignore[misc]
+            update=lambda s, losses: None,
+        )
         with pytest.raises(LearnerError, match="write PythonLearner"):
             play(Simulation(base), instances.split(10), seed=0)
 
@@ -179,7 +205,9 @@ def test_interleaved_copies_are_separate_learners() -> None:
     """Copy j sees rounds j, j+d+1, ... only: the same as playing those rows alone (follow the leader, no rng)."""
     d, T = 3, 50
     losses = np.random.default_rng(0).random((T, 3))
-    together = play(Interleaved(FollowTheLeader(), delay=d), Pool(losses), order="given", delay=d, seed=0).actions
+    together = play(
+        Interleaved(FollowTheLeader(), delay=d), Pool(losses), order="given", delay=d, seed=0
+    ).actions
     for j in range(d + 1):
         alone = play(FollowTheLeader(), Pool(losses[j :: d + 1]), order="given", seed=0).actions
         assert together[j :: d + 1].tolist() == alone.tolist()

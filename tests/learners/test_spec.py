@@ -27,7 +27,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Register entry points of another package."""
 
     def register(**values: str) -> None:
-        entries = [EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in values.items()]
+        entries = [
+            EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in values.items()
+        ]
         monkeypatch.setattr(specs, "entry_points", lambda group: EntryPoints(entries))
         specs.installed_learners.cache_clear()
 
@@ -35,7 +37,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
     specs.installed_learners.cache_clear()
 
 
-def test_entry_points_are_listed_and_parsed(installed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entry_points_are_listed_and_parsed(
+    installed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(learners, "Foreign", Foreign, raising=False)
     installed(Foreign="tombola.learners:Foreign")
     assert specs.parse_learner("Foreign(scale=1.0)") == Foreign(scale=1.0)
@@ -51,12 +55,32 @@ def test_broken_entry_points_are_ignored_with_warning(installed: Any, value: str
 
 def test_proved_learners_return_bound() -> None:
     proved = {one.name for one in list_learners() if one.proved}
-    assert {"Simulation", "OptimisticSimulation", "Hedge", "UCB2", "SerflingElimination", "EmpiricalLP"} <= proved
-    assert not {"LazyOptimisticSimulation", "ThompsonSampling", "KLUCB", "BudgetSimulation", "Uniform"} & proved
+    assert {
+        "Simulation",
+        "OptimisticSimulation",
+        "Hedge",
+        "UCB2",
+        "SerflingElimination",
+        "EmpiricalLP",
+    } <= proved
+    assert (
+        not {"LazyOptimisticSimulation", "ThompsonSampling", "KLUCB", "BudgetSimulation", "Uniform"}
+        & proved
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["Unknown", "UCB2(3)", "UCB2(beta=1)", "UCB2(alpha=7)", "1", "", "UCB2(alpha=open('x'))", "a.b()"]
+    "text",
+    [
+        "Unknown",
+        "UCB2(3)",
+        "UCB2(beta=1)",
+        "UCB2(alpha=7)",
+        "1",
+        "",
+        "UCB2(alpha=open('x'))",
+        "a.b()",
+    ],
 )
 def test_parse_learner_rejects(text: str, one_sentence: Callable[[object], str]) -> None:
     with pytest.raises(ParameterError) as refused:
@@ -65,5 +89,9 @@ def test_parse_learner_rejects(text: str, one_sentence: Callable[[object], str])
 
 
 def test_parse_learner_reads_repr() -> None:
-    for learner in (UCB2(alpha=0.25), Hedge(rate=0.5), parse_learner("Simulation(base=FollowTheLeader())")):
+    for learner in (
+        UCB2(alpha=0.25),
+        Hedge(rate=0.5),
+        parse_learner("Simulation(base=FollowTheLeader())"),
+    ):
         assert parse_learner(repr(learner)) == learner

@@ -27,7 +27,8 @@ from twin_cases import Case, after, follow, new_live, steps
 
 
 @pytest.mark.parametrize(
-    ("rows", "actions", "price"), [pytest.param(6000, 2, 1.0, marks=pytest.mark.full), (2500, 3, 10.0)]
+    ("rows", "actions", "price"),
+    [pytest.param(6000, 2, 1.0, marks=pytest.mark.full), (2500, 3, 10.0)],
 )
 def test_exploration_budget_of_thrifty_runs_out(rows: int, actions: int, price: float) -> None:
     """Without noise a few losses suffice, but not for the index: it decides once the exploration budget is spent."""
@@ -38,7 +39,9 @@ def test_exploration_budget_of_thrifty_runs_out(rows: int, actions: int, price: 
     actions_played = [action for action, _ in steps(live, losses, after(rows, 0))]
     assert set(actions_played[200:900]) == {0}
     assert set(actions_played[900:]) == set(range(actions))
-    assert 0 <= live.runner.state.exploration_budget[0] < thrifty_exploration_budget(rows, actions) / 5
+    assert (
+        0 <= live.runner.state.exploration_budget[0] < thrifty_exploration_budget(rows, actions) / 5
+    )
 
 
 # Switches, and what elimination can do
@@ -62,7 +65,9 @@ def test_switches_of_eliminations_stay_below_their_bound(k: int, T: int) -> None
 def test_switches_of_the_faithful_learner_are_exact_when_nothing_is_dropped(k: int, T: int) -> None:
     pool = instances.balanced(T, k, seed=0)
     i0 = math.ceil(math.log2(k))
-    wraps = (2**i0 - 1) % k == 0  # the rounds in turn end with the action that begins the first block
+    wraps = (
+        2**i0 - 1
+    ) % k == 0  # the rounds in turn end with the action that begins the first block
     switches = play(SimulationSuccessiveElimination(), pool, seed=0).switches
     assert switches == bounds.simulation_elimination_switches(T, k) - (1 if wraps else 0)
 
@@ -87,7 +92,9 @@ def test_every_active_action_has_the_count_at_which_actions_may_be_dropped() -> 
     [
         SerflingElimination(delta=0.2),
         BernsteinElimination(delta=0.2),
-        pytest.param(BettingElimination(delta=0.2), marks=pytest.mark.full),  # 28 s of processor time
+        pytest.param(
+            BettingElimination(delta=0.2), marks=pytest.mark.full
+        ),  # 28 s of processor time
     ],
 )
 def test_the_best_action_is_dropped_seldom(radius: Learner) -> None:
@@ -139,17 +146,24 @@ def test_drift_is_just_above_its_sum(T: int) -> None:
 
 
 def test_the_tight_bound_grows_like_the_root_of_t_log_t() -> None:
-    ratios = [bounds.elimination(2**i, 2, price=0.0) / math.sqrt(2 * 2**i * math.log(2**i)) for i in (24, 32, 40)]
+    ratios = [
+        bounds.elimination(2**i, 2, price=0.0) / math.sqrt(2 * 2**i * math.log(2**i))
+        for i in (24, 32, 40)
+    ]
     assert ratios == sorted(ratios, reverse=True)
     assert ratios[-1] < 6
-    printed = [bounds.simulation_elimination(2**i, 2) / bounds.elimination(2**i, 2) for i in (24, 32, 40)]
+    printed = [
+        bounds.simulation_elimination(2**i, 2) / bounds.elimination(2**i, 2) for i in (24, 32, 40)
+    ]
     assert printed == sorted(printed)
 
 
 @pytest.mark.parametrize("price", [0.0, 0.3, 1.0, 10.0])
 def test_the_block_of_batched_exp3_is_the_best_for_its_bound(price: float) -> None:
     tuned = bounds.batched_exp3(5000, 3, price)
-    assert tuned <= 1.02 * min(bounds.batched_exp3(5000, 3, price, block) for block in range(1, 300))
+    assert tuned <= 1.02 * min(
+        bounds.batched_exp3(5000, 3, price, block) for block in range(1, 300)
+    )
 
 
 @pytest.mark.parametrize("order", ["random", "given"])
@@ -170,7 +184,9 @@ def test_regret_stays_below_the_bounds_that_hold_in_every_order(order: str, pric
 @pytest.mark.parametrize("learner", [SerflingElimination(), BernsteinElimination()])
 def test_regret_in_random_order_stays_below_bound(learner: Learner) -> None:
     pool = instances.gap(2**12, 2, 0.3, seed=0)
-    regrets = compare(pool, [learner], repetitions=10, switching_price=1.0, seed=0).regrets(type(learner).__name__)
+    regrets = compare(pool, [learner], repetitions=10, switching_price=1.0, seed=0).regrets(
+        type(learner).__name__
+    )
     bound = learner.bound(2, 2**12)
     assert bound is not None
     assert float(regrets.max()) < bound < 2**12
@@ -187,7 +203,10 @@ def gap_pool() -> Pool:
 def test_betting_drops_sooner_where_losses_are_small() -> None:
     """Means .05 against .02: the paired 95 % interval of 10 plays is below 0 by far (false alarm below 1e-6)."""
     pool = instances.gap(2**14, 5, 0.03, mean=0.05, seed=3)
-    learners = {"betting": BettingElimination(delta=0.1), "Serfling": SerflingElimination(delta=0.1)}
+    learners = {
+        "betting": BettingElimination(delta=0.1),
+        "Serfling": SerflingElimination(delta=0.1),
+    }
     runs = compare(pool, learners, repetitions=10, switching_price=1.0, seed=0)
     assert runs.difference("betting", "Serfling").high < -50
 
@@ -202,7 +221,10 @@ def test_frugal_ucb_does_not_switch_at_the_end(gap_pool: Pool) -> None:
 def test_frugal_ucb_switches_less_when_it_costs_more(price: float) -> None:
     pool = instances.gap(2**12, 4, 0.2, seed=0)
     few, many = (
-        compare(pool, [FrugalUCB(price=p)], repetitions=10, seed=0).cell("FrugalUCB").sums[:, -1, 3].mean()
+        compare(pool, [FrugalUCB(price=p)], repetitions=10, seed=0)
+        .cell("FrugalUCB")
+        .sums[:, -1, 3]
+        .mean()
         for p in (2 * price + 1, price)
     )
     assert few <= many
@@ -235,6 +257,8 @@ def test_frugal_ucb_beats_all_others(pool: Pool | str) -> None:
         "BatchedExp3": BatchedExp3(),
         "TsallisSwitching": TsallisSwitching(),
     }
-    runs = compare(table, {"best": FrugalUCB(), **others}, repetitions=40, switching_price=1.0, seed=0)
+    runs = compare(
+        table, {"best": FrugalUCB(), **others}, repetitions=40, switching_price=1.0, seed=0
+    )
     for name in others:
         assert runs.difference("best", name).high < 0

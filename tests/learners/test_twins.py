@@ -1,6 +1,7 @@
 """Learners and naive twins agree, also with late and lost feedback; the list of twins is complete.
 
-Twins of learners with full information are played in `test_full_information`, those under budgets in `test_budgeted`.
+Twins of learners with full information are played in `test_full_information`, those under budgets
+in `test_budgeted`.
 """
 
 import numpy as np
@@ -9,7 +10,19 @@ import pytest
 from tombola.advice.learner_list import list_learners
 from tombola.engine.compiler import compiled, interpreted
 from tombola.learners.spec import installed_learners
-from twin_cases import ALL, BANDIT, SWITCHING, Case, after, anyhow, each_case, follow, new_live, steps, ugly_tables
+from twin_cases import (
+    ALL,
+    BANDIT,
+    SWITCHING,
+    Case,
+    after,
+    anyhow,
+    each_case,
+    follow,
+    new_live,
+    steps,
+    ugly_tables,
+)
 
 
 def test_every_learner_has_a_naive_twin() -> None:

@@ -14,7 +14,8 @@ CLOSE = 1e-9
 
 
 class Twin:
-    """The history of a bandit, and plain statistics of it; `probability` is that of the last action.
+    """The history of a bandit, and plain statistics of it; `probability` is that of the last
+    action.
 
     Class attributes are the defaults of the parameters.
     """
@@ -46,7 +47,10 @@ class Twin:
 
     def estimates(self) -> list[float]:
         """Return the importance-weighted total of each action."""
-        return [math.fsum(loss / p for action, p, loss in self.answers if action == a) for a in range(self.k)]
+        return [
+            math.fsum(loss / p for action, p, loss in self.answers if action == a)
+            for a in range(self.k)
+        ]
 
     def untried(self) -> set[int]:
         """Return the first of the unanswered actions that was played least."""
@@ -313,7 +317,9 @@ class BanditBirthdayTest(Twin):
         if self.ucb1 is not None:
             self.ucb1.observe(action, probability, loss)
             return
-        point = [p for p in self.grid if abs(p - Fraction(loss)) * len(self.grid) <= Fraction(1, 10**6)]
+        point = [
+            p for p in self.grid if abs(p - Fraction(loss)) * len(self.grid) <= Fraction(1, 10**6)
+        ]
         if not point or point[0] in self.points:
             self.ucb1 = UCB1(self.k, self.T)
         self.points += point
@@ -337,7 +343,9 @@ class OptimisticSimulation(Twin):
         """Return the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), by bisection."""
         n, left = len(self.looked(a)), self.T - len(self.plays)
         m = math.fsum(self.looked(a)) / n
-        return lowest_mean(m, max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n)
+        return lowest_mean(
+            m, max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
+        )
 
     def best(self) -> set[int]:
         """Return an action never answered, or the action of a fresh base in a random round of a simulation."""
@@ -360,7 +368,9 @@ class OptimisticSimulation(Twin):
         for _ in range(rounds):
             action, probability = self.base.act(state, self.rng)
             kept = uniform(self.rng) < shares[action]
-            loss = self.looked(action)[integers(self.rng, len(self.looked(action)))] if kept else 0.0
+            loss = (
+                self.looked(action)[integers(self.rng, len(self.looked(action)))] if kept else 0.0
+            )
             self.base.observe(state, action, probability, loss)
             actions.append(action)
         return actions
@@ -383,7 +393,9 @@ class LazyOptimisticSimulation(OptimisticSimulation):
         with np.errstate(over="ignore"):
             if grown or t >= 2 * self.last_round:
                 actions = self.simulated(self.length(), self.length())
-                self.frequencies = np.array([actions.count(a) / len(actions) for a in range(self.k)])
+                self.frequencies = np.array(
+                    [actions.count(a) / len(actions) for a in range(self.k)]
+                )
                 self.last_round, self.counts = t, counts
             action = choice(self.frequencies, self.rng)
         self.probability = float(self.frequencies[action])

@@ -24,7 +24,9 @@ class Twin:
         self.k, self.m, self.T, self.rate, self.null = k, m, T, rate, null
         self.seen: list[tuple[Mix, list[float], list[list[float]]]] = []
 
-    def observe(self, played: Mix, losses: Sequence[float], costs: Sequence[Sequence[float]]) -> None:
+    def observe(
+        self, played: Mix, losses: Sequence[float], costs: Sequence[Sequence[float]]
+    ) -> None:
         self.seen.append((played, list(losses), [list(row) for row in costs]))
 
     def nothing(self) -> Mix:
@@ -34,7 +36,10 @@ class Twin:
         """Mean rewards and mean costs."""
         n = len(self.seen)
         rewards = [sum(1 - losses[a] for _, losses, _ in self.seen) / n for a in range(self.k)]
-        costs = [[sum(c[a][j] for _, _, c in self.seen) / n for j in range(self.m)] for a in range(self.k)]
+        costs = [
+            [sum(c[a][j] for _, _, c in self.seen) / n for j in range(self.m)]
+            for a in range(self.k)
+        ]
         return rewards, costs
 
     def used(self, played: Mix, costs: list[list[float]], j: int) -> float:
@@ -72,7 +77,10 @@ class DualDescent(Twin):
                 move = (self.used(played, costs, j) - self.rate) / (self.rate * math.sqrt(self.T))
                 prices[j] = max(0.0, prices[j] + move)
         rewards, mean_costs = self.means()
-        scores = [rewards[a] - sum(p * c for p, c in zip(prices, mean_costs[a], strict=True)) for a in range(self.k)]
+        scores = [
+            rewards[a] - sum(p * c for p, c in zip(prices, mean_costs[a], strict=True))
+            for a in range(self.k)
+        ]
         best = max(range(self.k), key=lambda a: (scores[a], -a))
         return [float(a == best) for a in range(self.k)]
 
@@ -92,7 +100,9 @@ class EmpiricalLP(Twin):
         gone = any(self.last[a] > 0 and self.fitted[a] and not fits[a] for a in range(self.k))
         if n >= self.following or gone:
             self.fitted = list(fits)
-            self.following = max(n + 1, math.floor(min(n * self.growth, self.T - (self.T - n) / self.growth**2)))
+            self.following = max(
+                n + 1, math.floor(min(n * self.growth, self.T - (self.T - n) / self.growth**2))
+            )
             if n:
                 rewards, costs = self.means()
                 rates = [amount / max(1, self.T - n) for amount in left]
@@ -110,7 +120,11 @@ class TargetLP(EmpiricalLP):
 
     def solve(self, rewards: Any, costs: Any, rates: Any, actions: list[int]) -> Mix:
         """The least cost subject to the loss, and to what is left."""
-        lost = sum(x * loss for played, losses, _ in self.seen for x, loss in zip(played, losses, strict=True))
+        lost = sum(
+            x * loss
+            for played, losses, _ in self.seen
+            for x, loss in zip(played, losses, strict=True)
+        )
         enough = (self.target * self.T - lost) / max(1, self.T - len(self.seen))
         both = [[1 - reward, *row] for reward, row in zip(rewards, costs, strict=True)]
         cheap = best_mix([-row[0] for row in costs], both, [enough, *rates], actions)
@@ -146,7 +160,13 @@ class BudgetSimulation(Twin):
     """L427-L581: train a base at the rate rho - margin epsilon_i on i.i.d. draws, play its average mix in block i."""
 
     def __init__(
-        self, *sizes: Any, rng: RngState, base: Callable[..., Any], delta: float, margin: float, delay: int = 0
+        self,
+        *sizes: Any,
+        rng: RngState,
+        base: Callable[..., Any],
+        delta: float,
+        margin: float,
+        delay: int = 0,
     ) -> None:
         super().__init__(*sizes)
         self.rng, self.base, self.delta, self.margin = rng.copy(), base, delta, margin
@@ -165,7 +185,9 @@ class BudgetSimulation(Twin):
         """Return the average mix of the base in 2^i rounds with the budget of rho_i for each, and its strict stop."""
         log = math.log(self.m * self.k * max(1.0, math.log2(self.T)) / self.delta)
         rate, n = self.rate - self.margin * math.sqrt(6 * 2.0**-i * log), 2**i
-        past = [self.seen[t] for t in range(len(self.seen)) if t == 0 or self.kinds[t][0] == "block"]
+        past = [
+            self.seen[t] for t in range(len(self.seen)) if t == 0 or self.kinds[t][0] == "block"
+        ]
         if rate < self.rate / 2 or not past:
             return self.nothing()
         with np.errstate(over="ignore"):
@@ -235,7 +257,10 @@ class PlannedBandit:
         rewards, costs = self.program(left)
         rates = [amount / (self.T - n) for amount in left]
         best = best_mix(rewards, costs, rates, list(range(self.k)))
-        assert all(sum(x * costs[a][j] for a, x in enumerate(mix)) <= rates[j] + 1e-7 for j in range(self.m))
+        assert all(
+            sum(x * costs[a][j] for a, x in enumerate(mix)) <= rates[j] + 1e-7
+            for j in range(self.m)
+        )
         value, top = (sum(x * r for x, r in zip(m_, rewards, strict=True)) for m_ in (mix, best))
         assert abs(value - top) <= 1e-6, (value, top)
         self.checked += 1
@@ -259,7 +284,9 @@ class OptimisticLP(PlannedBandit):
     def program(self, left: list[float]) -> tuple[list[float], list[list[float]]]:
         """Return one minus the lowest losses, and the lowest costs."""
         rewards = [1 - self.low(self.losses(a)) for a in range(self.k)]
-        costs = [[self.low([c[j] for _, c in plays]) for j in range(self.m)] for plays in self.plays]
+        costs = [
+            [self.low([c[j] for _, c in plays]) for j in range(self.m)] for plays in self.plays
+        ]
         costs[self.null] = [0.0] * self.m
         rewards[self.null] = 0.0 if self.added else rewards[self.null]
         return rewards, costs
@@ -274,7 +301,9 @@ class ThriftyLP(PlannedBandit):
 
     def due(self) -> bool:
         """Whether answers have grown, or an action was chosen much more often than answered."""
-        return super().due() or any(now >= most for now, most in zip(self.chosen, self.limits, strict=True))
+        return super().due() or any(
+            now >= most for now, most in zip(self.chosen, self.limits, strict=True)
+        )
 
     def check(self, mix: Mix, spent: list[float]) -> None:
         """Count the plays of the mix, and how many are enough for a new one."""
@@ -292,7 +321,9 @@ class ThriftyLP(PlannedBandit):
             scatter += sum((x - sum(logs) / len(logs)) ** 2 for x in logs)
             degrees += max(0, len(logs) - 1)
         noise = scatter / degrees
-        means = {a: math.log(sum(costs) / len(costs)) for a, costs in enumerate(plays) if sum(costs) > 0}
+        means = {
+            a: math.log(sum(costs) / len(costs)) for a, costs in enumerate(plays) if sum(costs) > 0
+        }
         tried = [sum(c[j] for _, c in p) / len(p) for p in self.plays if p]
         usual = sum(tried) / len(tried) if tried else 0.0
         found = [0.0 if self.plays[a] or a == self.null else usual for a in range(self.k)]
@@ -313,11 +344,17 @@ class ThriftyLP(PlannedBandit):
         expected = [self.costs_in(j) for j in range(self.m)]
         usual = [one for _, one in expected]
         rest = self.T - sum(len(plays) for plays in self.plays)
-        R = min([float(rest), *[amount / u for amount, u in zip(left, usual, strict=True) if u > 0]])
+        R = min(
+            [float(rest), *[amount / u for amount, u in zip(left, usual, strict=True) if u > 0]]
+        )
         rewards, costs = [], []
         for a in range(self.k):
             seen, n = len(self.plays[a]), max(1.0, len(self.plays[a]), self.chosen[a])
-            doubt = prior.doubt[a] if seen else max(prior.doubt[a], prior.centre * (1 - prior.centre) / 3)
+            doubt = (
+                prior.doubt[a]
+                if seen
+                else max(prior.doubt[a], prior.centre * (1 - prior.centre) / 3)
+            )
             bonus = 0.4 * math.sqrt(doubt * max(1, seen) / n) * math.log(max(1.0, R / (self.k * n)))
             rewards.append(min(1.0, 1 - float(prior.guess[a]) + bonus))
             costs.append([found[a] for found, _ in expected])
@@ -328,7 +365,10 @@ class ThriftyLP(PlannedBandit):
             return rewards, costs
         tried = [a for a in range(self.k) if a not in new]
         rates = [amount / rest for amount in left]
-        earned = [0.0 if self.added and a == self.null else min(1.0, 1 - float(prior.guess[a])) for a in tried]
+        earned = [
+            0.0 if self.added and a == self.null else min(1.0, 1 - float(prior.guess[a]))
+            for a in tried
+        ]
         prices, best = duals([*earned, 0.0], [*[costs[a] for a in tried], [0.0] * self.m], rates)
         for a in new:
             if prior.tried < 2 or self.value(a, prior, costs[a], prices, best, rest) > 0:
@@ -339,7 +379,9 @@ class ThriftyLP(PlannedBandit):
                 rewards[a] = 0.0
         return rewards, costs
 
-    def value(self, a: int, prior: Any, cost: list[float], prices: list[float], best: float, rest: int) -> float:
+    def value(
+        self, a: int, prior: Any, cost: list[float], prices: list[float], best: float, rest: int
+    ) -> float:
         """Return the largest knowledge gradient of 1, 2, 4, .. plays of a new action, net of the prices."""
         priced = [p * c for p, c in zip(prices, cost, strict=True)]
         unsure = 0.0 if a == self.null else sum(x * x for x in priced)
@@ -347,17 +389,24 @@ class ThriftyLP(PlannedBandit):
         short, values = best - (1 - prior.centre - sum(priced)), [-math.inf]
         for n in (2**i for i in range(40) if 2**i < rest):
             deviation = math.sqrt(spread**2 / (spread + (prior.noise[a] + unsure) / n))
-            gain = float(deviation * stats.norm.pdf(short / deviation) - short * stats.norm.sf(short / deviation))
+            gain = float(
+                deviation * stats.norm.pdf(short / deviation)
+                - short * stats.norm.sf(short / deviation)
+            )
             values.append((rest - n) * gain - n * max(0.0, short))
         return max(values)
 
 
-def duals(rewards: list[float], costs: list[list[float]], rates: list[float]) -> tuple[list[float], float]:
+def duals(
+    rewards: list[float], costs: list[list[float]], rates: list[float]
+) -> tuple[list[float], float]:
     """Return the prices p >= 0 with the least rates . p + max (r - c . p), and that maximum."""
     m = len(rates)
     rows = [[*[-c for c in row], -1.0] for row in costs]
     limits = [(0, None)] * m + [(None, None)]
-    found: Any = optimize.linprog([*rates, 1.0], A_ub=rows, b_ub=[-r for r in rewards], bounds=limits).x
+    found: Any = optimize.linprog(
+        [*rates, 1.0], A_ub=rows, b_ub=[-r for r in rewards], bounds=limits
+    ).x
     return found[:m].tolist(), float(found[m])
 
 
@@ -379,7 +428,9 @@ def best_mix(rewards: Any, costs: Any, rates: Any, actions: list[int]) -> Mix:
                 if abs(np.linalg.det(matrix)) < 1e-12:
                     continue
                 x = np.linalg.solve(matrix, np.array([1.0, *[rates[j] for j in tight]]))
-                uses = [sum(w * costs[a][j] for w, a in zip(x, support, strict=True)) for j in range(m)]
+                uses = [
+                    sum(w * costs[a][j] for w, a in zip(x, support, strict=True)) for j in range(m)
+                ]
                 if x.min() < -1e-12 or any(u > r + 1e-12 for u, r in zip(uses, rates, strict=True)):
                     continue
                 worth = float(sum(w * rewards[a] for w, a in zip(x, support, strict=True)))
@@ -403,7 +454,8 @@ def play(
     check: Callable[[int, Mix], None],
     worst: list[list[Fraction]] | None = None,
 ) -> list[Fraction]:
-    """Play in the order of the rows, fluid or with the actions given; `check` sees every mix; return the total spent.
+    """Play in the order of the rows, fluid or with the actions given; `check` sees every mix;
+    return the total spent.
 
     `worst` are the largest costs of the actions, by default those in the table.
     """
@@ -412,46 +464,92 @@ def play(
     worst = worst or [[max(exact[t][a][j] for t in range(T)) for j in range(m)] for a in range(k)]
     largest = [max(worst[a][j] for a in range(k)) for j in range(m)]
     budget = [Fraction(a) for a in amounts]
-    common = min([Fraction(T), *[budget[j] / largest[j] for j in range(m) if budget[j] and largest[j]]])
+    common = min(
+        [Fraction(T), *[budget[j] / largest[j] for j in range(m) if budget[j] and largest[j]]]
+    )
     scale = [float(common / budget[j]) if budget[j] and largest[j] else 0.0 for j in range(m)]
     out: dict[int, Any] = {}
     spent, stopped = [Fraction(0)] * m, False
     for t in range(T):
         if t - delay - 1 >= 0 and delay > 0:
-            spent = settle(twin, out.pop(t - delay - 1), spent, exact[t - delay - 1], losses[t - delay - 1], scale)
-        room = [budget[j] - spent[j] - sum((r[1][j] for r in out.values()), Fraction(0)) for j in range(m)]
-        stopped = stopped or (stop == "strict" and any(budget[j] - spent[j] < largest[j] for j in range(m)))
+            spent = settle(
+                twin,
+                out.pop(t - delay - 1),
+                spent,
+                exact[t - delay - 1],
+                losses[t - delay - 1],
+                scale,
+            )
+        room = [
+            budget[j] - spent[j] - sum((r[1][j] for r in out.values()), Fraction(0))
+            for j in range(m)
+        ]
+        stopped = stopped or (
+            stop == "strict" and any(budget[j] - spent[j] < largest[j] for j in range(m))
+        )
         closed = stop == "strict" and any(room[j] < largest[j] for j in range(m))
         fits = [stop == "strict" or all(worst[a][j] <= room[j] for j in range(m)) for a in range(k)]
         if actions is None and stop == "fits":
-            fits = [all(worst[a][j] <= room[j] or room[j] > 1e-9 for j in range(m)) for a in range(k)]
+            fits = [
+                all(worst[a][j] <= room[j] or room[j] > 1e-9 for j in range(m)) for a in range(k)
+            ]
         mix = [float(a == null) for a in range(k)]
         if not stopped:
-            left = [float(budget[j] - spent[j]) * scale[j] if scale[j] else math.inf for j in range(m)]
+            left = [
+                float(budget[j] - spent[j]) * scale[j] if scale[j] else math.inf for j in range(m)
+            ]
             proposed = twin.mix(left, fits)
-            mix = cut(proposed, fits, worst, room, null, fluid=actions is None) if not closed else mix
+            mix = (
+                cut(proposed, fits, worst, room, null, fluid=actions is None) if not closed else mix
+            )
         check(t, mix)
         played = mix if actions is None else [float(a == actions[t]) for a in range(k)]
-        out[t] = (played, [sum(Fraction(x) * worst[a][j] for a, x in enumerate(played)) for j in range(m)])
+        out[t] = (
+            played,
+            [sum(Fraction(x) * worst[a][j] for a, x in enumerate(played)) for j in range(m)],
+        )
         if delay == 0:
             spent = settle(twin, out.pop(t), spent, exact[t], losses[t], scale)
     for t in list(out):
-        spent = [s + sum(Fraction(x) * exact[t][a][j] for a, x in enumerate(out[t][0])) for j, s in enumerate(spent)]
+        spent = [
+            s + sum(Fraction(x) * exact[t][a][j] for a, x in enumerate(out[t][0]))
+            for j, s in enumerate(spent)
+        ]
     return spent
 
 
-def settle(twin: Any, play_: Any, spent: list[Fraction], row: Any, losses: Any, scale: list[float]) -> list[Fraction]:
+def settle(
+    twin: Any, play_: Any, spent: list[Fraction], row: Any, losses: Any, scale: list[float]
+) -> list[Fraction]:
     """Let the twin see a row, and return what is spent now."""
-    twin.observe(play_[0], losses, [[float(c) * s for c, s in zip(cs, scale, strict=True)] for cs in row])
-    return [s + sum(Fraction(x) * row[a][j] for a, x in enumerate(play_[0])) for j, s in enumerate(spent)]
+    twin.observe(
+        play_[0], losses, [[float(c) * s for c, s in zip(cs, scale, strict=True)] for cs in row]
+    )
+    return [
+        s + sum(Fraction(x) * row[a][j] for a, x in enumerate(play_[0]))
+        for j, s in enumerate(spent)
+    ]
 
 
-def cut(mix: Mix, fits: list[bool], worst: Any, room: list[Fraction], null: int, *, fluid: bool) -> Mix:
+def cut(
+    mix: Mix, fits: list[bool], worst: Any, room: list[Fraction], null: int, *, fluid: bool
+) -> Mix:
     """Move to the null action what does not fit."""
     kept = [x if fit else 0.0 for x, fit in zip(mix, fits, strict=True)]
     if fluid:
-        needs = [sum(Fraction(x) * worst[a][j] for a, x in enumerate(kept)) for j in range(len(room))]
-        share = min([1.0, *[max(0.0, float(r / n)) for r, n in zip(room, needs, strict=True) if n > max(r, 0)]])
+        needs = [
+            sum(Fraction(x) * worst[a][j] for a, x in enumerate(kept)) for j in range(len(room))
+        ]
+        share = min(
+            [
+                1.0,
+                *[
+                    max(0.0, float(r / n))
+                    for r, n in zip(room, needs, strict=True)
+                    if n > max(r, 0)
+                ],
+            ]
+        )
         kept = [x * share for x in kept]
     kept[null] += 1 - sum(kept)
     return kept

@@ -8,13 +8,17 @@ from fractions import Fraction
 import numpy as np
 
 Row = Sequence[float]
-Hypothesis = tuple[int, int, tuple[float, ...]]  # feature, label to begin with, values before which the label switches
+Hypothesis = tuple[
+    int, int, tuple[float, ...]
+]  # feature, label to begin with, values before which the label switches
 
 
 class LineTwin:
     """Try every feature, label to begin with, and set of at most `switches` values before which the label switches."""
 
-    def __init__(self, switches: int, entries: int, ties: str, uniform: Callable[[], float]) -> None:
+    def __init__(
+        self, switches: int, entries: int, ties: str, uniform: Callable[[], float]
+    ) -> None:
         self.switches, self.entries, self.ties, self.uniform = switches, entries, ties, uniform
         self.seen: list[tuple[Row, int, Fraction]] = []
 
@@ -27,11 +31,20 @@ class LineTwin:
         for feature in range(len(self.seen[0][0])):
             values = sorted({row[feature] for row, _, _ in self.seen})
             for entry in range(self.entries):
-                sets = [c for n in range(self.switches + 1) for c in itertools.combinations(values, n)]
+                sets = [
+                    c for n in range(self.switches + 1) for c in itertools.combinations(values, n)
+                ]
                 padded = sorted(c + (math.inf,) * (self.switches - len(c)) for c in sets)
                 for cuts in padded:
                     h = (feature, entry, tuple(c for c in cuts if c < math.inf))
-                    found.append((sum((w for row, y, w in self.seen if label_of(h, row) != y), Fraction(0)), h))
+                    found.append(
+                        (
+                            sum(
+                                (w for row, y, w in self.seen if label_of(h, row) != y), Fraction(0)
+                            ),
+                            h,
+                        )
+                    )
         least = min(error for error, _ in found)
         return [h for error, h in found if error == least]
 
@@ -41,9 +54,13 @@ class LineTwin:
             return 0
         best = self.minimisers()
         rank = {"first": 0, "last": len(best) - 1, "middle": (len(best) - 1) // 2}.get(self.ties)
-        feature, entry, cuts = best[math.floor(self.uniform() * len(best)) if rank is None else rank]
+        feature, entry, cuts = best[
+            math.floor(self.uniform() * len(best)) if rank is None else rank
+        ]
         values = sorted({row[feature] for row, _, _ in self.seen})
-        placed = [self.place(max((v for v in values if v < cut), default=-math.inf), cut) for cut in cuts]
+        placed = [
+            self.place(max((v for v in values if v < cut), default=-math.inf), cut) for cut in cuts
+        ]
         if self.ties == "first" and len(cuts) == self.switches - 1:
             placed.append(float(np.nextafter(values[-1], math.inf)))
         return label_of((feature, entry, tuple(placed)), row)
@@ -56,7 +73,11 @@ class LineTwin:
         if low == -math.inf:
             return low
         above = float(np.nextafter(low, math.inf))
-        return above if self.ties == "first" else min(max((1.0 - share) * low + share * high, above), high)
+        return (
+            above
+            if self.ties == "first"
+            else min(max((1.0 - share) * low + share * high, above), high)
+        )
 
 
 def label_of(h: Hypothesis, row: Row) -> int:
@@ -89,20 +110,28 @@ def littlestone(hypotheses: frozenset[tuple[int, ...]]) -> int:
     return deepest
 
 
-def rectangle_error(points: Sequence[Row], labels: Sequence[int], weights: Sequence[float]) -> Fraction:
+def rectangle_error(
+    points: Sequence[Row], labels: Sequence[int], weights: Sequence[float]
+) -> Fraction:
     """The least error of all boxes whose sides go through points, and of none."""
     xs, ys = sorted({p[0] for p in points}), sorted({p[1] for p in points})
     boxes: list[tuple[float, float, float, float]] = [(1, 0, 1, 0)]
     for (left, right), (low, high) in itertools.product(
-        itertools.combinations_with_replacement(xs, 2), itertools.combinations_with_replacement(ys, 2)
+        itertools.combinations_with_replacement(xs, 2),
+        itertools.combinations_with_replacement(ys, 2),
     ):
         boxes.append((left, right, low, high))
     return min(
-        error_of([int(b[0] <= p[0] <= b[1] and b[2] <= p[1] <= b[3]) for p in points], labels, weights) for b in boxes
+        error_of(
+            [int(b[0] <= p[0] <= b[1] and b[2] <= p[1] <= b[3]) for p in points], labels, weights
+        )
+        for b in boxes
     )
 
 
-def halfplane_error(points: Sequence[Row], labels: Sequence[int], weights: Sequence[float]) -> Fraction:
+def halfplane_error(
+    points: Sequence[Row], labels: Sequence[int], weights: Sequence[float]
+) -> Fraction:
     """The least error of all labellings that a linear program separates."""
     from scipy.optimize import linprog
 
@@ -121,4 +150,6 @@ def halfplane_error(points: Sequence[Row], labels: Sequence[int], weights: Seque
 
 def error_of(given: Sequence[int], labels: Sequence[int], weights: Sequence[float]) -> Fraction:
     """The weight of the rows labelled wrong."""
-    return sum((Fraction(w) for g, y, w in zip(given, labels, weights, strict=True) if g != y), Fraction(0))
+    return sum(
+        (Fraction(w) for g, y, w in zip(given, labels, weights, strict=True) if g != y), Fraction(0)
+    )

@@ -27,7 +27,12 @@ def bets(values: Any, N: Any, level: Any) -> Any:
     _, variances = guesses(values)
     g = gains(len(values), N)
     return [
-        g[i] * math.sqrt(2 * math.log(2 / level) / (variances[i] * sum(x * x for x in g[: i + 1]) * math.log(i + 2)))
+        g[i]
+        * math.sqrt(
+            2
+            * math.log(2 / level)
+            / (variances[i] * sum(x * x for x in g[: i + 1]) * math.log(i + 2))
+        )
         for i in range(len(values))
     ]
 
@@ -92,7 +97,10 @@ def within_reach(m: Any, values: Any) -> Any:
 def multiplied(wealths: Any, m: Any, top: Any, values: Any, x: Any, N: Any) -> Any:
     """Return the four wealths against m after the next value x."""
     bets = bets_against(m, top, values, N)
-    return [w * (1 + b * (x - left(m, values, len(values), N))) for w, b in zip(wealths, bets, strict=True)]
+    return [
+        w * (1 + b * (x - left(m, values, len(values), N)))
+        for w, b in zip(wealths, bets, strict=True)
+    ]
 
 
 def total_wealth(wealths: Any) -> Any:
@@ -112,7 +120,8 @@ def bet_wealth(m: Any, values: Any, N: Any) -> Any:
 
 
 def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) -> Any:
-    """Return the largest refuted mean after every value, on a grid of `size` that is refined when half empty.
+    """Return the largest refuted mean after every value, on a grid of `size` that is refined when
+    half empty.
 
     `ceilings` are the upper ends of the interval before every value.
     """
@@ -125,13 +134,18 @@ def betting_floors(values: Any, N: Any, level: Any, ceilings: Any, size: Any) ->
             (m, multiplied(wealths, m, top, past, x, N) if j < active else wealths)
             for j, (m, wealths) in enumerate(cells)
         ]
-        while cells and (cells[0][0] < sum(values[: n + 1]) / N or total_wealth(cells[0][1]) >= 2 / level):
+        while cells and (
+            cells[0][0] < sum(values[: n + 1]) / N or total_wealth(cells[0][1]) >= 2 / level
+        ):
             floor = cells.pop(0)[0]
         while len(cells) > 2 and cells[-2][0] >= ceilings[n]:
             cells.pop()
         if 0 < 2 * len(cells) <= size and cells[-1][0] - floor > 1e-9:
             lower = [floor] + [m for m, _ in cells[:-1]]
-            pairs = [[((a + m) / 2, wealths), (m, wealths)] for a, (m, wealths) in zip(lower, cells, strict=True)]
+            pairs = [
+                [((a + m) / 2, wealths), (m, wealths)]
+                for a, (m, wealths) in zip(lower, cells, strict=True)
+            ]
             cells = [cell for pair in pairs for cell in pair]
         found.append(floor)
     return found
@@ -141,22 +155,43 @@ def ranks(values: Any, rng: Any) -> Any:
     """Return the smoothed rank of every value among those before it and itself, in 256 bins."""
     bins = [int(x * 255 + 0.5) for x in values]
     return [
-        (sum(b < bins[i] for b in bins[:i]) + rng[i] * sum(b == bins[i] for b in bins[: i + 1])) / (i + 1)
+        (sum(b < bins[i] for b in bins[:i]) + rng[i] * sum(b == bins[i] for b in bins[: i + 1]))
+        / (i + 1)
         for i in range(len(values))
     ]
 
 
-def order_wealth(ranked: Any, strategies: Any, mixing_rate: Any, warmup: Any, third: Any = 1 / 3) -> Any:
+def order_wealth(
+    ranked: Any, strategies: Any, mixing_rate: Any, warmup: Any, third: Any = 1 / 3
+) -> Any:
     """Return the total wealth after every rank; strategies with a rate bet on their running mean."""
-    wealths, totals, means, side = [share for _, _, share, *_ in strategies], [], [0.0] * len(strategies), 0.0
+    wealths, totals, means, side = (
+        [share for _, _, share, *_ in strategies],
+        [],
+        [0.0] * len(strategies),
+        0.0,
+    )
     for n, p in enumerate(ranked, start=1):
         off, slower = p - 0.5, 1.0 if n <= warmup else warmup / n
-        payoffs = [off, off * side, 12 * off**2 - 1, -math.log(p) - 1, -math.log(1 - p) - 1,
-                   (p > 2 / 3) - third, (p < 1 / 3) - third]  # fmt: skip
+        payoffs = [
+            off,
+            off * side,
+            12 * off**2 - 1,
+            -math.log(p) - 1,
+            -math.log(1 - p) - 1,
+            (p > 2 / 3) - third,
+            (p < 1 / 3) - third,
+        ]
         all_, hand, new = sum(wealths), mixing_rate * slower, []
-        for w, memory, (kind, stake, share, rate, _, _) in zip(wealths, means, strategies, strict=True):
+        for w, memory, (kind, stake, share, rate, _, _) in zip(
+            wealths, means, strategies, strict=True
+        ):
             if rate:
-                stake = min(max(12 * memory, -1.9), 1.9) if kind == 0 else min(max(4.5 * memory, -1.425), 1.425)
+                stake = (
+                    min(max(12 * memory, -1.9), 1.9)
+                    if kind == 0
+                    else min(max(4.5 * memory, -1.425), 1.425)
+                )
             new.append(((1 - hand) * w + hand * all_ * share) * (1 + stake * payoffs[int(kind)]))
         for j, (kind, _, _, rate, least, turn) in enumerate(strategies):
             forgets = max(rate * slower, least)
@@ -174,9 +209,13 @@ def order_statistic(values: Any) -> Any:
     if square / n <= 1e-18:
         return 0.0
     furthest = max(abs(sum(off[: i + 1])) for i in range(n))
-    found = [sum(off[i] * off[i - lag] for i in range(lag, n)) / square for lag in range(1, min(11, n))]
+    found = [
+        sum(off[i] * off[i - lag] for i in range(lag, n)) / square for lag in range(1, min(11, n))
+    ]
     Q = n * (n + 2) * sum(r * r / (n - lag) for lag, r in enumerate(found, start=1))
-    tail = math.exp(-Q / 2) * sum((Q / 2) ** i / math.factorial(i) for i in range(5))  # of chi-square, ten degrees
+    tail = math.exp(-Q / 2) * sum(
+        (Q / 2) ** i / math.factorial(i) for i in range(5)
+    )  # of chi-square, ten degrees
     return max(2 * furthest**2 / square - math.log(2), -math.log(tail))
 
 

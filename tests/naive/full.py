@@ -72,7 +72,11 @@ class Hedge(Twin):
 
     def mix(self) -> list[float]:
         with localcontext(DIGITS):
-            rate = (8 * Decimal(self.k).ln() / self.T).sqrt() if self.rate is None else Decimal(self.rate)
+            rate = (
+                (8 * Decimal(self.k).ln() / self.T).sqrt()
+                if self.rate is None
+                else Decimal(self.rate)
+            )
             return [float(w) for w in weights(sums(self.k, self.rows), rate)]
 
 
@@ -123,7 +127,10 @@ class FlipFlop(Twin):
                 else:
                     flop += delta
                     flipping = flop > alpha * flip
-            return [float(w) for w in weights(sums(self.k, self.rows), None if flipping else rate(self.k, flop))]
+            return [
+                float(w)
+                for w in weights(sums(self.k, self.rows), None if flipping else rate(self.k, flop))
+            ]
 
 
 def sums(k: int, rows: list[list[Decimal]]) -> list[Decimal]:
@@ -152,7 +159,9 @@ def weights(totals: list[Decimal], eta: Decimal | None) -> list[Decimal]:
     return [w / sum(unscaled) for w in unscaled]
 
 
-def mixability_gap(k: int, before: list[list[Decimal]], row: list[Decimal], eta: Decimal | None) -> Decimal:
+def mixability_gap(
+    k: int, before: list[list[Decimal]], row: list[Decimal], eta: Decimal | None
+) -> Decimal:
     """delta = h - m, with h = w . l and m = -1/eta ln sum_a w_a exp(-eta l_a).
 
     For an infinite rate, m = L*_t - L*_{t-1}.

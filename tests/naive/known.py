@@ -8,8 +8,12 @@ from naive.race import ranked, wealth
 def bounds(table: Any, known: Any, i: Any, a: Any) -> Any:
     """Return the smallest and the largest total of candidate a, if the first i rows are answered."""
     seen = sum(row[a] for row in table[:i])
-    low = [row[a] if is_known[a] else 0.0 for row, is_known in zip(table[i:], known[i:], strict=True)]
-    high = [row[a] if is_known[a] else 1.0 for row, is_known in zip(table[i:], known[i:], strict=True)]
+    low = [
+        row[a] if is_known[a] else 0.0 for row, is_known in zip(table[i:], known[i:], strict=True)
+    ]
+    high = [
+        row[a] if is_known[a] else 1.0 for row, is_known in zip(table[i:], known[i:], strict=True)
+    ]
     return seen + sum(low), seen + sum(high)
 
 

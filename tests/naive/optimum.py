@@ -27,7 +27,8 @@ def solve(matrix: list[Line], right: Line) -> Line | None:
 
 
 def exact(rewards: Line, costs: list[Line], rates: Line) -> tuple[Fraction, Line] | None:
-    """Return the value of the program, and the smallest sum of prices, by its vertices and those of its dual.
+    """Return the value of the program, and the smallest sum of prices, by its vertices and those of
+    its dual.
 
     Primal: max r.x, C x + s = rho, sum x = 1, all at least 0. Its basic solutions are all tried.
     """
@@ -49,9 +50,14 @@ def exact(rewards: Line, costs: list[Line], rates: Line) -> tuple[Fraction, Line
         y = solve([columns[c] for c in basis], [values[c] for c in basis])
         if y is None or min(y[:m], default=Fraction(0)) < 0:
             continue
-        if all(values[c] <= sum(a * b for a, b in zip(columns[c], y, strict=True)) for c in range(k + m)):
+        if all(
+            values[c] <= sum(a * b for a, b in zip(columns[c], y, strict=True))
+            for c in range(k + m)
+        ):
             duals.append(y)
-    return best, [min(y[j] for y in duals) for j in range(m)] + [max(y[j] for y in duals) for j in range(m)]
+    return best, [min(y[j] for y in duals) for j in range(m)] + [
+        max(y[j] for y in duals) for j in range(m)
+    ]
 
 
 def program(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -28,9 +28,9 @@ def beliefs(
 ) -> Beliefs:
     """Estimate the prior from the losses of every action, and the posterior of every action.
 
-    `first`, times the noise ratio to this `power`, is the first spread, and `least` the least variance of the prior of
-    an action tried, both over c0 (1 - c0). With `sided` actions tried or more, the spread of the others is that of the
-    actions below the centre.
+    `first`, times the noise ratio to this `power`, is the first spread, and `least` the least
+    variance of the prior of an action tried, both over c0 (1 - c0). With `sided` actions tried or
+    more, the spread of the others is that of the actions below the centre.
     """
     k, tried = len(losses), [a for a, seen in enumerate(losses) if seen]
     n = np.array([len(losses[a]) for a in tried], dtype=float)
@@ -49,7 +49,9 @@ def beliefs(
         w = 1 / (spread + error)
         scatter = float((w * (m - np.average(m, weights=w)) ** 2).sum())
         surplus = max(0.0, scatter - float((w * error).sum() - (w**2 * error).sum() / w.sum()))
-        spread = (surplus + 0.05 * w.mean() * widest) / (w.sum() - (w**2).sum() / w.sum() + 0.05 * w.mean())
+        spread = (surplus + 0.05 * w.mean() * widest) / (
+            w.sum() - (w**2).sum() / w.sum() + 0.05 * w.mean()
+        )
         spread = max(1e-8, float(spread))
         vague = 1 / (spread + 1 / 12)
         centre = float(((w * m).sum() + vague / 2) / (w.sum() + vague))
@@ -68,11 +70,18 @@ def beta_beliefs(losses: Sequence[Sequence[float]], least: float) -> Beliefs:
     """Return the posterior of a beta prior with the centre and the spread of `beliefs`, straight from all losses."""
     found = beliefs(losses)
     means = [math.fsum(seen) / len(seen) if seen else found.centre for seen in losses]
-    within = math.fsum((x - mean) ** 2 for seen, mean in zip(losses, means, strict=True) for x in seen)
-    coins = math.fsum(len(seen) * mean * (1 - mean) for seen, mean in zip(losses, means, strict=True))
+    within = math.fsum(
+        (x - mean) ** 2 for seen, mean in zip(losses, means, strict=True) for x in seen
+    )
+    coins = math.fsum(
+        len(seen) * mean * (1 - mean) for seen, mean in zip(losses, means, strict=True)
+    )
     share, coin = min(1.0, (within + 1) / (coins + 1)), found.centre * (1 - found.centre)
     plays = share * min(1 / least, coin / found.spread)
     guess = [(plays * found.centre + math.fsum(seen)) / (plays + len(seen)) for seen in losses]
     noise = [share * mean * (1 - mean) for mean in guess]
-    doubt = [x / (plays + len(seen)) if seen else found.spread for x, seen in zip(noise, losses, strict=True)]
+    doubt = [
+        x / (plays + len(seen)) if seen else found.spread
+        for x, seen in zip(noise, losses, strict=True)
+    ]
     return found._replace(guess=guess, doubt=doubt, noise=noise)

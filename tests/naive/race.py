@@ -13,7 +13,10 @@ def shrunk_edge(excess: Any, count: Any, variance: Any) -> Any:
 def bets(lead: Any, i: Any, shift: Any, N: Any, rows: Any, variance: Any) -> Any:
     """Return the four bets before they are capped."""
     gain = 1.0 if N == math.inf else N / (N - i)
-    edges = [gain * shrunk_edge(gain * (lead - i * shift), gain * i + prior, variance) for prior in (20, 0.03 * rows)]
+    edges = [
+        gain * shrunk_edge(gain * (lead - i * shift), gain * i + prior, variance)
+        for prior in (20, 0.03 * rows)
+    ]
     return [edge / (variance + edge**2) for edge in edges] + [0.8 * gain, 0.3 * gain]
 
 
@@ -31,7 +34,8 @@ class Account:
 
     def pay(self, amount: Any) -> None:
         self.strategies = [
-            w + amount * part for w, part in zip(self.strategies, (1 / 2, 1 / 4, 1 / 8, 1 / 8), strict=True)
+            w + amount * part
+            for w, part in zip(self.strategies, (1 / 2, 1 / 4, 1 / 8, 1 / 8), strict=True)
         ]
         self.deposit += amount
 
@@ -40,8 +44,13 @@ class Account:
         m = self.shift if self.N == math.inf else (self.N * self.shift - lead) / (self.N - i)
         if m < 1:
             cap = 0.95 / (1 + m) if m > -1 else math.inf
-            sizes = bets(lead, i, self.shift, self.N, self.length, (0.5 + self.squares) / (self.count + 2))
-            self.strategies = [w * (1 + min(bet, cap) * (d - m)) for w, bet in zip(self.strategies, sizes, strict=True)]
+            sizes = bets(
+                lead, i, self.shift, self.N, self.length, (0.5 + self.squares) / (self.count + 2)
+            )
+            self.strategies = [
+                w * (1 + min(bet, cap) * (d - m))
+                for w, bet in zip(self.strategies, sizes, strict=True)
+            ]
             self.squares += (d - lead / (i + 10)) ** 2
             self.count += 1
 
@@ -159,7 +168,12 @@ def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
             rejected: Any = set()
             for members, opponents in chosen.items():
                 others = [a for a in active if a not in members]
-                opponents.append((max(members, key=lambda b: (sums[b], -b)), min(others, key=lambda a: (sums[a], a))))
+                opponents.append(
+                    (
+                        max(members, key=lambda b: (sums[b], -b)),
+                        min(others, key=lambda a: (sums[a], a)),
+                    )
+                )
                 value = wealth(table[: i + 1], opponents, 0.0, N, N, since)
                 if any((a, b) in certain for a in others for b in members):
                     value = math.inf
@@ -167,16 +181,28 @@ def top(table: Any, level: Any, m: Any, most: Any = 5000) -> Any:
                 if value >= threshold:
                     rejected |= {members}
                     least |= {b: min(least[b], value) for b in members}
-            out = {b: min(value, least[b]) if value >= threshold else value for b, value in out.items()}
-            chosen = {members: opponents for members, opponents in chosen.items() if members not in rejected}
+            out = {
+                b: min(value, least[b]) if value >= threshold else value for b, value in out.items()
+            }
+            chosen = {
+                members: opponents
+                for members, opponents in chosen.items()
+                if members not in rejected
+            }
         if not few:
             for b in active:
-                against = sorted(math.inf if (a, b) in certain else pairs[a, b].wealth for a in range(k) if a != b)
+                against = sorted(
+                    math.inf if (a, b) in certain else pairs[a, b].wealth
+                    for a in range(k)
+                    if a != b
+                )
                 out[b] = max(out[b], sum(against[: k - m]) / (k - m) / m * 3)
         for b in sorted(active, key=lambda b: (-out[b], b)):
             if out[b] >= threshold and len(active) > m:
                 active.remove(b)
-                chosen = chosen and {members: past for members, past in chosen.items() if b not in members}
+                chosen = chosen and {
+                    members: past for members, past in chosen.items() if b not in members
+                }
     return active
 
 
@@ -187,7 +213,10 @@ def gate(table: Any, level: Any, baseline: Any, margin: Any) -> Any:
     for c in [c for c in range(k) if c != baseline]:
         ahead, behind = Account(1.0, -margin, N, N), Account(1.0, margin, N, N)
         for i in range(N):
-            forth, back = differences(table[: i + 1], baseline, c), differences(table[: i + 1], c, baseline)
+            forth, back = (
+                differences(table[: i + 1], baseline, c),
+                differences(table[: i + 1], c, baseline),
+            )
             ahead.bet(forth[:-1], forth[-1])
             behind.bet(back[:-1], back[-1])
             yes = math.inf if impossible(table[: i + 1], baseline, c, -margin, N) else ahead.wealth
@@ -196,5 +225,7 @@ def gate(table: Any, level: Any, baseline: Any, margin: Any) -> Any:
                 decisions[c] = yes >= no
                 break
             if i == N - 1:
-                decisions[c] = sum(forth) > 1e-9 * N if margin == 0 else sum(forth) >= -margin * N - 1e-9 * N
+                decisions[c] = (
+                    sum(forth) > 1e-9 * N if margin == 0 else sum(forth) >= -margin * N - 1e-9 * N
+                )
     return decisions

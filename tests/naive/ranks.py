@@ -41,4 +41,10 @@ def claims_of(rows, population, level, bet):
 
 def wealth(rows, a, b, population, total_rows=None):
     """Return the wealth of the four bets of the race against "L(a) <= L(b)"."""
-    return race.wealth(rows, [(a, b)] * len(rows), 0.0, population, population if total_rows is None else total_rows)
+    return race.wealth(
+        rows,
+        [(a, b)] * len(rows),
+        0.0,
+        population,
+        population if total_rows is None else total_rows,
+    )

@@ -27,7 +27,9 @@ def frequencies(base: Any, past: Any, n: int, rng: RngState) -> list[float]:
     with np.errstate(over="ignore"):
         drawn, actions = [integers(rng, len(past)) for _ in range(n)], []
         for row in drawn:
-            actions.append(choice(np.array(base.mix()), rng) if hasattr(base, "mix") else min(base.best()))
+            actions.append(
+                choice(np.array(base.mix()), rng) if hasattr(base, "mix") else min(base.best())
+            )
             base.observe(past[row])
     return [actions.count(a) / n for a in range(base.k)]
 
@@ -49,7 +51,9 @@ class Simulation(Twin):
     ) -> None:
         super().__init__(k, T)
         self.rng, self.base, self.schedule, self.trainings = rng.copy(), base, schedule, trainings
-        self.kinds = [("block", -1)] * T if schedule == "growing" else kinds_of_rounds(schedule, T, delay)
+        self.kinds = (
+            [("block", -1)] * T if schedule == "growing" else kinds_of_rounds(schedule, T, delay)
+        )
         self.keeps_all, self.goes_on = past == "all", waiting == "last"
         self.past: list[Row] = []
         self.t, self.next = 0, 1
@@ -69,7 +73,10 @@ class Simulation(Twin):
 
     def train(self, n: int) -> None:
         if self.past:
-            runs = [frequencies(self.base(self.k, n), self.past, n, self.rng) for _ in range(self.trainings)]
+            runs = [
+                frequencies(self.base(self.k, n), self.past, n, self.rng)
+                for _ in range(self.trainings)
+            ]
             self.frequencies = [sum(column) / self.trainings for column in zip(*runs, strict=True)]
 
     def acted(self, action: int) -> None:

@@ -39,7 +39,11 @@ class SimulationSuccessiveElimination(Twin):
     def eliminate(self, radius: float) -> None:
         """Drop all a with mean(a) - e > min (mean + e)."""
         means = {a: self.mean(a) for a in self.active if self.n(a) > 0}
-        self.active = [a for a in self.active if a not in means or means[a] - radius <= min(means.values()) + radius]
+        self.active = [
+            a
+            for a in self.active
+            if a not in means or means[a] - radius <= min(means.values()) + radius
+        ]
 
 
 class SerflingElimination(Twin):
@@ -80,7 +84,9 @@ class SerflingElimination(Twin):
             tops = [self.mean(a) + self.radius(a) for a in self.active if self.n(a) > 0]
             if len(self.active) > 1 and tops:
                 self.active = [
-                    a for a in self.active if self.n(a) == 0 or self.mean(a) - self.radius(a) <= min(tops) + 1e-12
+                    a
+                    for a in self.active
+                    if self.n(a) == 0 or self.mean(a) - self.radius(a) <= min(tops) + 1e-12
                 ]
             self.active.reverse()
             grown = math.ceil(1.5 * self.count)
@@ -106,7 +112,9 @@ class BettingElimination(SerflingElimination):
         if len(self.active) > 1:
             ceiling = min(highs[a] for a in self.active)
             self.active = [a for a in self.active if lows[a] <= ceiling]
-        self.stretches = [stretch for stretch in self.stretches if stretch and stretch[0] in self.active]
+        self.stretches = [
+            stretch for stretch in self.stretches if stretch and stretch[0] in self.active
+        ]
         if not self.stretches:
             self.active.reverse()
             grown = math.ceil(1.5 * self.count)
@@ -127,7 +135,10 @@ class BernsteinElimination(SerflingElimination):
         serfling = math.sqrt(self.unseen(n) * math.log(2 / level) / (2 * n))
         variance = math.fsum((x - self.mean(a)) ** 2 for x in self.losses(a)) / n
         depth = math.log(7 / level)
-        bernstein = math.sqrt(2 * self.unseen(n) * variance * depth / n) + (7 / 3 + 3 / math.sqrt(2)) * depth / n
+        bernstein = (
+            math.sqrt(2 * self.unseen(n) * variance * depth / n)
+            + (7 / 3 + 3 / math.sqrt(2)) * depth / n
+        )
         return min(1.0, serfling, bernstein)
 
 
@@ -147,7 +158,11 @@ class BlockUCB(BlockTwin):
 
     def __init__(self, k: int, T: int) -> None:
         super().__init__(k, T)
-        self.lengths = [f for f in (1, 2, 3, 4) for _ in range(math.ceil((2 ** (f * f) - 2 ** ((f - 1) ** 2)) / f))]
+        self.lengths = [
+            f
+            for f in (1, 2, 3, 4)
+            for _ in range(math.ceil((2 ** (f * f) - 2 ** ((f - 1) ** 2)) / f))
+        ]
 
     def candidates(self) -> set[int]:
         index = {
@@ -170,12 +185,16 @@ class FrugalUCB(BlockTwin):
         """Return the smallest q with n kl(m, q) <= scale (1 - n/T) ln max(1, times R / (k n))."""
         n, left = self.n(a), times * (self.T - len(self.plays))
         m = math.fsum(self.losses(a)) / n
-        return lowest_mean(m, self.scale * max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n)
+        return lowest_mean(
+            m, self.scale * max(0.0, 1 - n / self.T) * math.log(max(1.0, left / (self.k * n))) / n
+        )
 
     def candidates(self) -> set[int]:
         toll = 2 * self.price / (self.T - len(self.plays))
         playing = self.plays[-1] if self.plays else 0
-        values = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
+        values = {a: self.index(a) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(
+            self.untried(), 0.0
+        )
         return self.smallest({a: value + toll * (a != playing) for a, value in values.items()})
 
     def length(self, action: int) -> int:
@@ -196,7 +215,11 @@ def stopping_table() -> interpolate.RegularGridInterpolator:
             mean = z / np.sqrt(t) + np.sqrt(2) * x * np.sqrt(1 / t - 1 / after)
             inside = np.interp(mean * np.sqrt(after), z, value)
             below, above = mean * np.sqrt(after) < -6, mean * np.sqrt(after) > 6
-            going_on += weight / np.sqrt(np.pi) * np.where(below, mean * (1 - after), np.where(above, 0.0, inside))
+            going_on += (
+                weight
+                / np.sqrt(np.pi)
+                * np.where(below, mean * (1 - after), np.where(above, 0.0, inside))
+            )
         after, value = t, np.minimum(0.0, going_on)
         rows += [np.sqrt(t) * value] if i % 4 == 0 else []
     grid = 4 * np.log(1.05) * np.arange(84)
@@ -232,7 +255,12 @@ class Thrifty(FrugalUCB):
             math.inf if self.k == 2 else 3 / max(1.0, self.price),
             0.0 if self.price < 1 else (self.price - 1) / (self.price + 1),
         )
-        self.tried, self.guess, self.doubt, self.noise = found.tried, found.guess, found.doubt, found.noise
+        self.tried, self.guess, self.doubt, self.noise = (
+            found.tried,
+            found.guess,
+            found.doubt,
+            found.noise,
+        )
         whole = 0.0 if self.is_pair() else min(1.0, self.price)
         self.unlike = (1 - whole + whole * found.share) / (found.tried + 4)
 
@@ -300,7 +328,9 @@ class Thrifty(FrugalUCB):
         """Return the indices for this scale and so many times R, with 8 prices over the rounds left for a switch."""
         self.scale = scale
         toll = 8 * self.price / (self.T - len(self.plays))
-        index = {a: self.index(a, times) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(self.untried(), 0.0)
+        index = {a: self.index(a, times) for a in range(self.k) if self.n(a) > 0} | dict.fromkeys(
+            self.untried(), 0.0
+        )
         for a in index:
             index[a] += toll if self.plays[-1:] != [a] else 0.0
         return index
@@ -312,17 +342,25 @@ class Thrifty(FrugalUCB):
     def of_two(self) -> set[int]:
         """Return the action with the smaller index of two with 20 answers each, else those wanted."""
         both = self.is_pair() and min(self.n(0), self.n(1)) >= 20
-        return self.smallest(self.indices(1 - 0.2 * min(1.0, self.price), times=4)) if both else self.wanted
+        return (
+            self.smallest(self.indices(1 - 0.2 * min(1.0, self.price), times=4))
+            if both
+            else self.wanted
+        )
 
     def worst(self, a: int) -> float:
         """Return the most that playing an action until the next look can cost."""
-        return self.price * (self.plays[-1:] not in ([], [a])) + max(1, math.ceil(self.plays.count(a) / 8))
+        return self.price * (self.plays[-1:] not in ([], [a])) + max(
+            1, math.ceil(self.plays.count(a) / 8)
+        )
 
     def valuable(self) -> set[int]:
         """Return the action of the visit, or those whose visit is cheapest."""
         self.believe()
         last = set(self.plays[-1:])
-        outlooks = {a: self.outlook(a) for a in range(self.k) if self.n(a) > 0 or a in self.untried() | last}
+        outlooks = {
+            a: self.outlook(a) for a in range(self.k) if self.n(a) > 0 or a in self.untried() | last
+        }
         leaving = (self.T - len(self.plays)) * min(self.guess) + self.price
         self.begun = {a: plays for a, (_, plays) in outlooks.items()}
         for a in last:
@@ -344,7 +382,9 @@ class Thrifty(FrugalUCB):
         """Go on, or begin a visit and pay for the way if it explores, and count the rounds until the next look."""
         if self.look == 0 and self.k > 1:
             self.exploring = action != self.promising and self.worst(action) <= self.tracker
-            self.tracker -= self.exploring * (self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8)))
+            self.tracker -= self.exploring * (
+                self.worst(action) - max(1, math.ceil(self.plays.count(action) / 8))
+            )
             careful = not self.overruled and action not in self.wanted
             self.begin_hold(action, careful)
             self.begin_visit(action, careful)
@@ -402,9 +442,15 @@ class Drawn(BlockTwin):
 class BatchedExp3(Drawn):
     """Exponential weights of the estimates, for blocks that balance regret and switches."""
 
-    def __init__(self, k: int, T: int, rng: RngState, price: float = 1.0, block: int | None = None) -> None:
+    def __init__(
+        self, k: int, T: int, rng: RngState, price: float = 1.0, block: int | None = None
+    ) -> None:
         super().__init__(k, T, rng)
-        tuned = math.ceil((2 * price) ** (2 / 3) * (T / (2 * k * math.log(k))) ** (1 / 3)) if k > 1 else T
+        tuned = (
+            math.ceil((2 * price) ** (2 / 3) * (T / (2 * k * math.log(k))) ** (1 / 3))
+            if k > 1
+            else T
+        )
         self.tau = max(1, min(T, tuned)) if block is None else block
 
     def length(self, action: int = 0) -> int:

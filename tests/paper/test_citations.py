@@ -31,14 +31,18 @@ def test_claim_is_cited_with_its_statement(claim: type[Claim]) -> None:
     assert claim.statement.rstrip(".") in found.theorems[0]
     assert found.entries == ((SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,))
     assert ("docs/theory/" in found.theorems[0]) == ours
-    assert not re.search(r"\bL\d{3}\b", str(found)), "line numbers of the preprint mean nothing to readers"
+    assert not re.search(r"\bL\d{3}\b", str(found)), (
+        "line numbers of the preprint mean nothing to readers"
+    )
     assert not ours or "Errata" not in str(found)
 
 
 @pytest.mark.parametrize("name", _COMMANDS)
 def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
     """Names and pages that a command cites occur in docs/theory, so that none is invented."""
-    text = " ".join(" ".join(page.read_text(encoding="utf-8").split()) for page in THEORY.glob("*.md"))
+    text = " ".join(
+        " ".join(page.read_text(encoding="utf-8").split()) for page in THEORY.glob("*.md")
+    )
     cited = " ".join(cite(name).theorems)
     assert all((THEORY / page).is_file() for page in re.findall(r"docs/theory/(\w+\.md)", cited))
     for author in re.findall(r"(\b[A-Z]\w+)(?= (?:et al\. )?\d{4})", cited):
@@ -57,7 +61,10 @@ def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
         ("Simulation(FollowTheLeader())", ("Theorem 3 (1)", PAPER_ENTRY, SOFTWARE_ENTRY)),
         ("Uniform", ("no bound is proved",)),
         ("", (PAPER_ENTRY, SOFTWARE_ENTRY)),
-        ("Hedge", ("@book{cesabianchi2006prediction,\n  author = {Cesa-Bianchi, Nicol{\\`o} and Lugosi",)),
+        (
+            "Hedge",
+            ("@book{cesabianchi2006prediction,\n  author = {Cesa-Bianchi, Nicol{\\`o} and Lugosi",),
+        ),
     ],
 )
 def test_citation_has_theorems_and_entries(name: str, texts: tuple[str, ...]) -> None:
@@ -66,17 +73,23 @@ def test_citation_has_theorems_and_entries(name: str, texts: tuple[str, ...]) ->
 
 def test_every_subcommand_is_cited_as_its_command() -> None:
     for command, app in (("race", race.app), ("session", session.app)):
-        names = [one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands]
+        names = [
+            one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands
+        ]
         assert [cite(f"{command} {name}").name for name in names] == [command] * len(names)
 
 
 @pytest.mark.parametrize("name", ["Nobody", "Theorem 9.9", "race nothing", "rank plan"])
 def test_unknown_name_raises(name: str) -> None:
-    with pytest.raises(ParameterError, match="expected a learner, a claim, a statement of the paper"):
+    with pytest.raises(
+        ParameterError, match="expected a learner, a claim, a statement of the paper"
+    ):
         cite(name)
 
 
-@pytest.mark.parametrize("name", ["Theorem 4.2", "theorem 4.2", "4.2", "delay-theorem", "Delay-Theorem"])
+@pytest.mark.parametrize(
+    "name", ["Theorem 4.2", "theorem 4.2", "4.2", "delay-theorem", "Delay-Theorem"]
+)
 def test_numbered_statement_names_its_errata(name: str) -> None:
     cited = cite(name)
     assert cited.name == "delay-theorem"
@@ -105,9 +118,17 @@ REQUIRED = {
 
 def test_literature_has_entries_of_the_right_type() -> None:
     """Every author and year in a source has an entry, with the fields that its type requires."""
-    texts = [bound_source(name) for name in learners.__all__] + [" ".join(theorems) for theorems in _COMMANDS.values()]
-    cited = {found for text in texts for found in re.findall(r"[A-Z][\w-]+ \d{4}", text.replace(PAPER, ""))}
-    assert {label.rpartition(" and ")[2] for label in _entries()} >= {one.rpartition(" and ")[2] for one in cited}
+    texts = [bound_source(name) for name in learners.__all__] + [
+        " ".join(theorems) for theorems in _COMMANDS.values()
+    ]
+    cited = {
+        found
+        for text in texts
+        for found in re.findall(r"[A-Z][\w-]+ \d{4}", text.replace(PAPER, ""))
+    }
+    assert {label.rpartition(" and ")[2] for label in _entries()} >= {
+        one.rpartition(" and ")[2] for one in cited
+    }
     for label, entry in _entries().items():
         kind, key = re.findall(r"^@(\w+)\{(\w+),$", entry, re.MULTILINE)[0]
         fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry, re.MULTILINE))
@@ -117,5 +138,8 @@ def test_literature_has_entries_of_the_right_type() -> None:
         assert len(fields["author"].split(" and ")) == 1 + label.count(",") + label.count(" and ")
     books = {label for label, entry in _entries().items() if entry.startswith("@book{")}
     assert books == {
-        "Cesa-Bianchi and Lugosi 2006", "Kallenberg 2005", "Ville 1939", "Vovk, Gammerman and Shafer 2005"
-    }  # fmt: skip
+        "Cesa-Bianchi and Lugosi 2006",
+        "Kallenberg 2005",
+        "Ville 1939",
+        "Vovk, Gammerman and Shafer 2005",
+    }

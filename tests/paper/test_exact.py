@@ -112,14 +112,24 @@ def naive_random_order(naive, rows):
 def naive_worst_case(naive, kinds, T, grid):
     """Straight from the definitions, each model on its own."""
     sequences = {rows: naive(rows) for rows in itertools.product(kinds, repeat=T)}
-    adversarial = max(loss - min(map(sum, zip(*rows, strict=True))) for rows, loss in sequences.items())
-    random = max(naive_random_order(naive, rows) for rows in itertools.combinations_with_replacement(kinds, T))
+    adversarial = max(
+        loss - min(map(sum, zip(*rows, strict=True))) for rows, loss in sequences.items()
+    )
+    random = max(
+        naive_random_order(naive, rows)
+        for rows in itertools.combinations_with_replacement(kinds, T)
+    )
     iid = -math.inf
     for parts in itertools.product(range(grid + 1), repeat=len(kinds)):
         if sum(parts) == grid:
             probability = {kind: part / grid for kind, part in zip(kinds, parts, strict=True)}
-            loss = sum(math.prod(probability[row] for row in rows) * loss for rows, loss in sequences.items())
-            means = [sum(probability[kind] * kind[a] for kind in kinds) for a in range(len(kinds[0]))]
+            loss = sum(
+                math.prod(probability[row] for row in rows) * loss
+                for rows, loss in sequences.items()
+            )
+            means = [
+                sum(probability[kind] * kind[a] for kind in kinds) for a in range(len(kinds[0]))
+            ]
             iid = max(iid, loss - T * min(means))
     return iid, random, adversarial
 
@@ -139,11 +149,15 @@ def test_exact_regrets_agree_with_brute_force(learner, naive, seed):
     table[-1] = table[0]
     rows = [tuple(row) for row in table.tolist()]
     assert exact.expected_loss(learner, table) == pytest.approx(naive(rows), abs=1e-9)
-    assert exact.random_order(learner, Pool(table)) == pytest.approx(naive_random_order(naive, rows), abs=1e-9)
+    assert exact.random_order(learner, Pool(table)) == pytest.approx(
+        naive_random_order(naive, rows), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(("learner", "naive"), LEARNERS)
-@pytest.mark.parametrize(("kinds", "T", "grid"), [(ALL, 3, 4), (ALL[1:3], 5, 6), ([(1.0, 0.25)], 3, 12)])
+@pytest.mark.parametrize(
+    ("kinds", "T", "grid"), [(ALL, 3, 4), (ALL[1:3], 5, 6), ([(1.0, 0.25)], 3, 12)]
+)
 def test_worst_case_agrees_with_definitions(learner, naive, kinds, T, grid):
     regrets = exact.worst_case(learner, kinds, T, grid=grid)
     assert regrets[:3] == pytest.approx(naive_worst_case(naive, kinds, T, grid), abs=1e-9)
@@ -152,18 +166,23 @@ def test_worst_case_agrees_with_definitions(learner, naive, kinds, T, grid):
         assert regrets.iid < regrets.random - 0.1 < regrets.adversarial - 1.0
 
 
-@pytest.mark.parametrize("learner", [learners.FollowTheLeader(), learners.Hedge(), learners.Exp3(), learners.UCB1()])
+@pytest.mark.parametrize(
+    "learner", [learners.FollowTheLeader(), learners.Hedge(), learners.Exp3(), learners.UCB1()]
+)
 def test_worst_inputs_attain_worst_regrets(learner):
     T = 4
     regrets = exact.worst_case(learner, [*ALL, ALL[0]], T, grid=6)
-    assert exact.random_order(learner, regrets.random_input) == pytest.approx(regrets.random, abs=1e-9)
+    assert exact.random_order(learner, regrets.random_input) == pytest.approx(
+        regrets.random, abs=1e-9
+    )
     worst = regrets.adversarial_input.losses
     attained = exact.expected_loss(learner, worst) - worst.sum(axis=0).min()
     assert attained == pytest.approx(regrets.adversarial, abs=1e-9)
     rows, probabilities = list(regrets.iid_input), list(regrets.iid_input.values())
     assert sum(probabilities) == pytest.approx(1.0)
     loss = sum(
-        math.prod(probabilities[i] for i in path) * exact.expected_loss(learner, [rows[i] for i in path])
+        math.prod(probabilities[i] for i in path)
+        * exact.expected_loss(learner, [rows[i] for i in path])
         for path in itertools.product(range(len(rows)), repeat=T)
     )
     means = np.array(probabilities) @ np.array(rows)
@@ -171,7 +190,8 @@ def test_worst_inputs_attain_worst_regrets(learner):
 
 
 @pytest.mark.parametrize(
-    "learner", [Unknown(), Liar(), learners.ThompsonSampling(), Simulation(learners.FollowTheLeader())]
+    "learner",
+    [Unknown(), Liar(), learners.ThompsonSampling(), Simulation(learners.FollowTheLeader())],
 )
 @pytest.mark.usefixtures("short_work")
 def test_unknown_probabilities_raise(learner):
@@ -182,12 +202,16 @@ def test_unknown_probabilities_raise(learner):
 
 def test_learner_without_mix_is_enumerated():
     """EpsilonGreedy plays its leader with probability 1 - e + e/k, the others with e/k."""
-    assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(1.25, abs=1e-12)
+    assert exact.expected_loss(Half(), [[1.0, 0.0], [0.5, 1.0], [0.0, 0.0]]) == pytest.approx(
+        1.25, abs=1e-12
+    )
     rows = [[0.9, 0.2], [0.4, 0.6], [0.1, 0.8]]
     learner = learners.EpsilonGreedy(0.5)
     found = [play(learner, Pool(rows), order="given", seed=seed).loss for seed in range(1500)]
     spread = np.std(found) / math.sqrt(len(found))
-    assert abs(np.mean(found) - exact.expected_loss(learner, rows)) < 5 * spread  # false alarm: below 1e-6
+    assert (
+        abs(np.mean(found) - exact.expected_loss(learner, rows)) < 5 * spread
+    )  # false alarm: below 1e-6
 
 
 @dataclass(frozen=True)
@@ -224,7 +248,9 @@ def test_budget_agrees_with_brute_force(amount):
     orders = list(itertools.permutations(costs))
     naive = sum(naive_spender(order, amount, 2.0) for order in orders) / len(orders)
     best = 4 * (1.0 - optimum(pool, Budget(amount)).value)
-    assert exact.random_order(BudgetedBase(), pool, budget=Budget(amount)) == pytest.approx(naive - best, abs=1e-9)
+    assert exact.random_order(BudgetedBase(), pool, budget=Budget(amount)) == pytest.approx(
+        naive - best, abs=1e-9
+    )
     regret, worst = exact.worst_pool(BudgetedBase(), pool, 2, budget=Budget(amount))
     pairs = itertools.combinations_with_replacement([0.5, 1.0, 2.0], 2)
     by_hand = []
@@ -240,7 +266,10 @@ def test_budget_agrees_with_brute_force(amount):
 def test_planning_learner_within_budget():
     """False alarm: below 1e-6."""
     pool = Pool([[1.0, 0.2], [1.0, 0.6], [1.0, 0.0]], costs=[[0.0, 1.0], [0.0, 2.0], [0.0, 0.5]])
-    regrets = [play(learners.EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret for seed in range(600)]
+    regrets = [
+        play(learners.EmpiricalLP(), pool, budget=Budget(2.5), seed=seed).regret
+        for seed in range(600)
+    ]
     spread = np.std(regrets) / math.sqrt(len(regrets))
     regret = exact.random_order(learners.EmpiricalLP(), pool, budget=Budget(2.5))
     assert abs(np.mean(regrets) - regret) < 5 * spread + 1e-9
@@ -255,9 +284,13 @@ CHAIN = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
 @pytest.mark.usefixtures("plainly")
 def test_labels_agree_with_all_orders(learner, delay):
     orders = [list(order) for order in itertools.permutations(range(4))]
-    pools = [LabelledPool(LABELLED.features[o], LABELLED.labels[o], LABELLED.weights[o]) for o in orders]
+    pools = [
+        LabelledPool(LABELLED.features[o], LABELLED.labels[o], LABELLED.weights[o]) for o in orders
+    ]
     regrets = [play(learner, pool, order="given", delay=delay, seed=0).regret for pool in pools]
-    assert exact.random_order(learner, LABELLED, delay=delay) == pytest.approx(np.mean(regrets), abs=1e-9)
+    assert exact.random_order(learner, LABELLED, delay=delay) == pytest.approx(
+        np.mean(regrets), abs=1e-9
+    )
     worst = exact.worst_case(learner, LABELLED, 2, grid=4, delay=delay)
     assert worst.random <= worst.adversarial + 1e-9
     assert worst.adversarial_input.rows == 2
@@ -266,7 +299,9 @@ def test_labels_agree_with_all_orders(learner, delay):
 def test_experts_are_averaged():
     """Hypotheses are the actions of exponential weights, with weighted mistakes as losses."""
     points, labels, weights = [0, 1, 2, 1], [0, 1, 1, 0], [1.0, 0.5, 1.0, 1.0]
-    rows = [tuple(w * (CHAIN.array[:, x] != y)) for x, y, w in zip(points, labels, weights, strict=True)]
+    rows = [
+        tuple(w * (CHAIN.array[:, x] != y)) for x, y, w in zip(points, labels, weights, strict=True)
+    ]
     regret = exact.random_order(Experts(CHAIN, learners.Hedge(rate=RATE)), LABELLED)
     assert regret == pytest.approx(naive_random_order(naive_weights, rows), abs=1e-9)
 
@@ -285,10 +320,20 @@ def test_random_labels_raise():
     ("limit", "call"),
     [
         (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 1000)),
-        (2_000_000, lambda: exact.random_order(learners.FollowTheLeader(), np.random.default_rng(0).random((1000, 2)))),
+        (
+            2_000_000,
+            lambda: exact.random_order(
+                learners.FollowTheLeader(), np.random.default_rng(0).random((1000, 2))
+            ),
+        ),
         (2_000_000, lambda: exact.expected_loss(learners.Exp3(rate=RATE), np.ones((1000, 2)))),
         (2_000_000, lambda: exact.worst_case(learners.FollowTheLeader(), ALL, 2, grid=10**6)),
-        (100, lambda: exact.random_order(learners.FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100)),
+        (
+            100,
+            lambda: exact.random_order(
+                learners.FollowTheLeader(), [[1.0, 0.0]] * 49 + [[0.0, 1.0]], limit=100
+            ),
+        ),
         (339, lambda: exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=339)),
     ],
 )
@@ -299,5 +344,7 @@ def test_too_large_tree_raises_at_once(limit, call):
 
 def test_tree_within_the_limit():
     """Nodes: two kinds of rows and two actions, 4 + 16 + 64 + 256; one per round without choices."""
-    assert exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
+    assert (
+        exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
+    )
     assert exact.expected_loss(learners.FollowTheLeader(), np.ones((3000, 2))) == 3000.0

@@ -20,7 +20,8 @@ from tombola.paper.source_faults import injected
 from tombola.report.figures import draw_chart, save
 
 SMALL_UNITS: dict[str, list[Any]] = {
-    "birthday": grid(T=(4, 16, 256), plays=400) + grid(T=64, plays=400, law=("half on one", "rising")),
+    "birthday": grid(T=(4, 16, 256), plays=400)
+    + grid(T=64, plays=400, law=("half on one", "rising")),
     "separation": grid(T=(256, 1024), plays=80),
     "repair": grid(T=(256, 1024), plays=100),
     "delay-lemma": grid(schedule=("lemma", "paper"), T=(2, 64), d=(0, 3)),
@@ -28,7 +29,8 @@ SMALL_UNITS: dict[str, list[Any]] = {
     + grid(pool="trap", order=("random", "given"), T=2**10, d=3, plays=80),
     "delay-corollary": grid(pool="split", T=2**12, d=(1, 10), plays=20)
     + grid(pool="hard", T=(2**7, 2**9, 2**11), d=4, plays=16),
-    # As many plays as in `reproduce`: EmpiricalLP, for the fault "margin dropped", is stopped in most of them only.
+    # As many plays as in `reproduce`: EmpiricalLP, for the fault "margin dropped", is stopped in
+    # most of them only.
     "constraints": grid(T=2**16, pool="flipping", plays=8)
     + [{"m": m, "d": d} for m, d in ((1, 0), (1, 7), (2, 7))]
     + [{"rate": rate, "T": T, "plays": 3} for rate, T in _COROLLARY],
@@ -63,9 +65,17 @@ SMALL_UNITS: dict[str, list[Any]] = {
 KINDS = {kind.name: kind for kind in CLAIMS}
 # Long, mostly compilation: left to full runs, and to `tombola reproduce --inject-faults`.
 SLOW = (
-    "constraints", "classification", "impossibility", "switching", "random-walk", "bandit-repair",
-    "ranks", "known", "empirical-lp", "repair",
-)  # fmt: skip
+    "constraints",
+    "classification",
+    "impossibility",
+    "switching",
+    "random-walk",
+    "bandit-repair",
+    "ranks",
+    "known",
+    "empirical-lp",
+    "repair",
+)
 # Their units are so small that compiling takes longer.
 MODES = dict.fromkeys(("minimax", "delay-lemma", "hierarchy"), "short_work")
 MODES |= dict.fromkeys(("race-best", "race-within", "race-top", "race-gate"), "plainly")
@@ -76,7 +86,10 @@ def cases(slow: tuple[str, ...], list_faults: Callable[[Claim], Iterable[str]]) 
     """Return pairs of a claim and a fault, slow ones marked `full`."""
     pairs = [(name, fault) for name, kind in KINDS.items() for fault in list_faults(kind())]
     marks = {name: [pytest.mark.full] if name in slow else [] for name in KINDS}
-    return [pytest.param(name, fault, marks=marks[name], id=f"{name} - {fault}") for name, fault in pairs]
+    return [
+        pytest.param(name, fault, marks=marks[name], id=f"{name} - {fault}")
+        for name, fault in pairs
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +129,9 @@ def test_claims_describe_themselves() -> None:
     assert sum(kind.alpha for kind in CLAIMS) < 0.01
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name in SLOW)) for name in KINDS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name in SLOW)) for name in KINDS]
+)
 def test_verdict_is_as_expected(name: str, tmp_path: Path) -> None:
     """Verdict and chart depend on rows of JSON values only, not on their order."""
     claim, rows = KINDS[name](), rows_without_fault(name)
@@ -139,7 +154,9 @@ def test_fault_changes_the_verdict(name: str, fault: str) -> None:
     assert faulty.verdict(rows).outcome != claim.expected
 
 
-@pytest.mark.parametrize(("name", "fault"), cases(SLOW_SOURCE_FAULTS, lambda claim: claim.source_faults()))
+@pytest.mark.parametrize(
+    ("name", "fault"), cases(SLOW_SOURCE_FAULTS, lambda claim: claim.source_faults())
+)
 def test_source_fault_changes_the_verdict(name: str, fault: str) -> None:
     claim = KINDS[name]()
     with injected(claim.source_faults()[fault]):
@@ -167,7 +184,9 @@ def test_fault_results_do_not_depend_on_workers(tmp_path: Path) -> None:
     tables = []
     for workers in (1, 2):
         out = tmp_path / str(workers)
-        (result,) = reproduce([Small()], out, full=False, seed=5, workers=workers, inject_faults=True)
+        (result,) = reproduce(
+            [Small()], out, full=False, seed=5, workers=workers, inject_faults=True
+        )
         assert result.as_expected
         assert result.all_caught
         assert [fault.fault for fault in result.faults] == list(Small().faults())
@@ -179,7 +198,9 @@ def test_fault_results_do_not_depend_on_workers(tmp_path: Path) -> None:
 
 
 def test_fault_that_is_not_caught_is_reported(tmp_path: Path) -> None:
-    (result,) = reproduce([AlwaysHolds()], tmp_path, full=False, seed=5, workers=1, inject_faults=True)
+    (result,) = reproduce(
+        [AlwaysHolds()], tmp_path, full=False, seed=5, workers=1, inject_faults=True
+    )
     assert result.as_expected
     assert not result.all_caught
     assert ">not caught<" in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -23,7 +23,10 @@ class Sampled(UniformConvergence):
     """A small claim that uses an rng, and compiles nothing."""
 
     def units(self, *, full: bool) -> list[Any]:
-        return [{"n": 7, "T": 14, "plays": 50}, *({"n": n, "T": 256, "plays": 20} for n in (16, 64))]
+        return [
+            {"n": 7, "T": 14, "plays": 50},
+            *({"n": n, "T": 256, "plays": 20} for n in (16, 64)),
+        ]
 
 
 class Exact(FixedSample):
@@ -34,7 +37,11 @@ class Exact(FixedSample):
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in (".csv", ".png")}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.suffix in (".csv", ".png")
+    }
 
 
 def unit_files(folder: Path) -> list[Path]:
@@ -43,7 +50,13 @@ def unit_files(folder: Path) -> list[Path]:
 
 def test_output_depends_on_seed_and_not_on_workers(tmp_path: Path) -> None:
     for name, workers, seed in (("one", 1, 3), ("two", 2, 3), ("other", 1, 4)):
-        reproduce([kind() for kind in (Sampled, Exact)], tmp_path / name, full=False, seed=seed, workers=workers)
+        reproduce(
+            [kind() for kind in (Sampled, Exact)],
+            tmp_path / name,
+            full=False,
+            seed=seed,
+            workers=workers,
+        )
     one, two, other = (outputs(tmp_path / name) for name in ("one", "two", "other"))
     assert one == two != {}
     assert one["uniform-convergence.csv"] != other["uniform-convergence.csv"]
@@ -66,7 +79,9 @@ def test_damaged_unit_is_run_again(tmp_path: Path, damage: str) -> None:
     assert file.read_bytes() == content
 
 
-def test_finished_unit_is_run_again_for_other_code_or_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_unit_is_run_again_for_other_code_or_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs: list[tuple[str, int]] = []
 
     class Counted(Birthday):
@@ -87,19 +102,35 @@ def test_finished_unit_is_run_again_for_other_code_or_seed(tmp_path: Path, monke
 
 
 def test_unit_key_depends_on_claim_fault_unit_and_seed() -> None:
-    settings = [("a", "", {"T": 1}, 1), ("b", "", {"T": 1}, 1), ("a", "f", {"T": 1}, 1), ("a", "", {"T": 2}, 1)]
+    settings = [
+        ("a", "", {"T": 1}, 1),
+        ("b", "", {"T": 1}, 1),
+        ("a", "f", {"T": 1}, 1),
+        ("a", "", {"T": 2}, 1),
+    ]
     assert len({_unit_key(*setting) for setting in (*settings, ("a", "", {"T": 1}, 2))}) == 5
 
 
 @pytest.mark.full
 def test_killed_run_continues(tmp_path: Path) -> None:
     command = [
-        sys.executable, "-c", "from tombola.cli.app import main; main()",
-        "reproduce", "--claims", "uniform-convergence,fixed-sample", "--seed", "5", "--workers", "2", "--out",
-    ]  # fmt: skip
+        sys.executable,
+        "-c",
+        "from tombola.cli.app import main; main()",
+        "reproduce",
+        "--claims",
+        "uniform-convergence,fixed-sample",
+        "--seed",
+        "5",
+        "--workers",
+        "2",
+        "--out",
+    ]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     assert subprocess.run([*command, str(whole)], capture_output=True, check=False).returncode == 0
-    process = subprocess.Popen([*command, str(cut)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, str(cut)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while process.poll() is None and not unit_files(cut):
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)

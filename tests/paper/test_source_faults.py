@@ -35,7 +35,10 @@ def test_kernels_see_the_fault(mode: Callable[[], AbstractContextManager[None]])
     pool = Pool([[1.0, 0.0]] * 100)
 
     def actions() -> list[int]:
-        return [int(action) for action in play(SuccessiveElimination(), pool, order="given", seed=0).actions]
+        return [
+            int(action)
+            for action in play(SuccessiveElimination(), pool, order="given", seed=0).actions
+        ]
 
     with mode():
         sound = actions()

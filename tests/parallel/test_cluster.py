@@ -29,7 +29,9 @@ LOSSES = np.random.default_rng(4).random((40, 3))
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL") as found:
+    with LocalCluster(
+        2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as found:
         yield found
 
 
@@ -41,12 +43,20 @@ def client(cluster: LocalCluster) -> Iterator[Client]:
 
 
 def same(one: Runs, other: Runs) -> bool:
-    pairs = [(a, b) for entry in one.cells for a, b in zip(one.cells[entry], other.cells[entry], strict=True)]
-    return list(one.cells) == list(other.cells) and all(a.tobytes() == b.tobytes() for a, b in pairs)
+    pairs = [
+        (a, b)
+        for entry in one.cells
+        for a, b in zip(one.cells[entry], other.cells[entry], strict=True)
+    ]
+    return list(one.cells) == list(other.cells) and all(
+        a.tobytes() == b.tobytes() for a, b in pairs
+    )
 
 
 def runs(pool: Pool, **others: Any) -> Runs:
-    return compare(pool, [FollowTheLeader()], ["random", "iid"], repetitions=6, delay=2, seed=1, **others)
+    return compare(
+        pool, [FollowTheLeader()], ["random", "iid"], repetitions=6, delay=2, seed=1, **others
+    )
 
 
 def test_joblib_configuration_changes_no_bit(client: Client, tmp_path: Path) -> None:
@@ -90,10 +100,15 @@ def test_shared_work_travels_once_to_each_worker(client: Client, tmp_path: Path)
     assert len(unpacked) <= 2, "one worker may be fast enough for all pieces"
 
 
-def test_worker_with_other_code_is_rejected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tombola.parallel.cluster.environment", lambda: {**environment(), "tombola": "0123"})
+def test_worker_with_other_code_is_rejected(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "tombola.parallel.cluster.environment", lambda: {**environment(), "tombola": "0123"}
+    )
     with pytest.raises(
-        ParameterError, match=r"expected the same code on every worker, got tombola \w+ instead of 0123"
+        ParameterError,
+        match=r"expected the same code on every worker, got tombola \w+ instead of 0123",
     ):
         list(cluster_map(client, pow, [(2, 3)]))
 
@@ -111,23 +126,43 @@ def test_command_line_on_cluster_prints_same(
     (tmp_path / "third.py").write_text("from tombola import UCB1\n\n\nclass Third(UCB1): ...\n")
     np.savetxt(tmp_path / "t.csv", LOSSES, delimiter=",", header="a,b,c", comments="")
     command = [
-        "compare", str(tmp_path / "t.csv"), "--losses", "--learners", f"FollowTheLeader,{tmp_path}/third.py:Third",
-        "--repetitions", "6", "--json", "--fresh",
-    ]  # fmt: skip
+        "compare",
+        str(tmp_path / "t.csv"),
+        "--losses",
+        "--learners",
+        f"FollowTheLeader,{tmp_path}/third.py:Third",
+        "--repetitions",
+        "6",
+        "--json",
+        "--fresh",
+    ]
     here = CliRunner().invoke(app, [*command, "--workers", "1"], catch_exceptions=False)
-    far = CliRunner().invoke(app, [*command, "--cluster", cluster.scheduler_address], catch_exceptions=False)
+    far = CliRunner().invoke(
+        app, [*command, "--cluster", cluster.scheduler_address], catch_exceptions=False
+    )
     assert len(json.loads(far.output)["rankings"]["random"]) == 2
     assert far.output == here.output
 
 
 def test_unreachable_scheduler_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tombola.parallel.cluster._CONNECT_SECONDS", 0.2)
-    with pytest.raises(ParameterError, match=r"expected the address of a Dask scheduler, got 'tcp://127.0.0.1:9'"):
+    with pytest.raises(
+        ParameterError, match=r"expected the address of a Dask scheduler, got 'tcp://127.0.0.1:9'"
+    ):
         connect("tcp://127.0.0.1:9").__enter__()
-    with pytest.raises(ParameterError, match="expected the address of a Dask scheduler, got 'no address'"):
+    with pytest.raises(
+        ParameterError, match="expected the address of a Dask scheduler, got 'no address'"
+    ):
         connect("no address").__enter__()
-    left = [found for found in gc.get_objects() if issubclass(type(found), Client) and found.status != "closed"]
-    assert not left, "one that is closed when it is collected may wait for a lock that its own thread holds, for ever"
+    left = [
+        found
+        for found in gc.get_objects()
+        if issubclass(type(found), Client) and found.status != "closed"
+    ]
+    assert not left, (
+        "one that is closed when it is collected may wait for a lock that its own thread holds, "
+        "for ever"
+    )
 
 
 def test_scheduler_without_workers_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,12 +172,16 @@ def test_scheduler_without_workers_is_rejected(monkeypatch: pytest.MonkeyPatch) 
         connect(empty.scheduler_address).__enter__()
 
 
-def test_cluster_option_without_dask_names_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_option_without_dask_names_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "tombola.parallel.cluster", None)
     (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
     with pytest.raises(ParameterError, match=r"write pip install 'tombola\[cluster\]'"):
         CliRunner().invoke(
-            app, ["compare", str(tmp_path / "t.csv"), "--losses", "--cluster", "x"], catch_exceptions=False
+            app,
+            ["compare", str(tmp_path / "t.csv"), "--losses", "--cluster", "x"],
+            catch_exceptions=False,
         )
 
 
@@ -157,4 +196,6 @@ def test_killed_workers_cost_time_only(client: Client, tmp_path: Path) -> None:
             killed = who
     assert killed
     assert numbers == list(range(60))
-    assert len((tmp_path / "log").read_text().split()) >= 3, "the worker in its place got the shared work"
+    assert len((tmp_path / "log").read_text().split()) >= 3, (
+        "the worker in its place got the shared work"
+    )

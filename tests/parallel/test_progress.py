@@ -26,7 +26,9 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
             lines.append(("update", data["text/plain"]))
 
     shell = SimpleNamespace(kernel=object())
-    module = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(DisplayHandle=Handle))
+    module = SimpleNamespace(
+        get_ipython=lambda: shell, display=SimpleNamespace(DisplayHandle=Handle)
+    )
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(sys.modules, "IPython.display", module.display)
     return lines
@@ -34,11 +36,15 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 def test_terminal_ipython_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not in_notebook()
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace()))
+    monkeypatch.setitem(
+        sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace())
+    )
     assert not in_notebook()
 
 
-def test_parallel_map_shows_one_line(shown: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parallel_map_shows_one_line(
+    shown: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress, "_BAR_DELAY_SECONDS", 0.02)
     monkeypatch.setattr(progress, "_NOTEBOOK_INTERVAL", 0.0)
 
@@ -48,7 +54,9 @@ def test_parallel_map_shows_one_line(shown: list[tuple[str, str]], monkeypatch: 
 
     assert list(parallel_map(slow, [(1,), (2,), (3,)], workers=1, label="repetitions")) == [1, 2, 3]
     assert shown[0] == ("display", "repetitions: compiling (once on this machine)")
-    assert shown[1:] == [("update", f"repetitions: {done} of 3") for done in (1, 2, 3)] + [("update", "")]
+    assert shown[1:] == [("update", f"repetitions: {done} of 3") for done in (1, 2, 3)] + [
+        ("update", "")
+    ]
 
 
 def test_quick_work_shows_nothing(shown: list[tuple[str, str]]) -> None:
@@ -63,7 +71,14 @@ def test_race_shows_one_line(shown: list[tuple[str, str]]) -> None:
     assert "in the race" in shown[0][1]
     assert shown[-1] == ("update", "")
     shown.clear()
-    race(["a", "b"], range(30), lambda name, row: float(name == "b"), kind="losses", seed=1, progress=False)
+    race(
+        ["a", "b"],
+        range(30),
+        lambda name, row: float(name == "b"),
+        kind="losses",
+        seed=1,
+        progress=False,
+    )
     assert shown == []
 
 
@@ -72,7 +87,9 @@ def test_sign_of_life_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "is_interactive", lambda: True)
     started: list[str] = []
     monkeypatch.setattr(progress, "_BAR_DELAY_SECONDS", 0.05)
-    monkeypatch.setattr("rich.progress.Progress.start", lambda bar: started.append(bar.tasks[0].description))
+    monkeypatch.setattr(
+        "rich.progress.Progress.start", lambda bar: started.append(bar.tasks[0].description)
+    )
 
     def slow() -> int:
         time.sleep(0.5)

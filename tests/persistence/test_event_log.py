@@ -93,9 +93,15 @@ def survives(whole: Whole, tmp_path: Path, one_sentence: Check) -> Callable[[], 
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(150), *(pytest.param(range(n, n + 500), marks=pytest.mark.full) for n in range(1000, 6000, 500))]
+    "seeds",
+    [
+        range(150),
+        *(pytest.param(range(n, n + 500), marks=pytest.mark.full) for n in range(1000, 6000, 500)),
+    ],
 )
-def test_damaged_bytes(seeds: range, whole: Whole, tmp_path: Path, survives: Callable[[], bool]) -> None:
+def test_damaged_bytes(
+    seeds: range, whole: Whole, tmp_path: Path, survives: Callable[[], bool]
+) -> None:
     refused = 0
     for seed in seeds:
         (tmp_path / "x.run").write_bytes(damage(whole[0].read_bytes(), seed))
@@ -112,7 +118,9 @@ def test_changed_cell(whole: Whole, tmp_path: Path, survives: Callable[[], bool]
 
 
 @pytest.mark.parametrize("table", ["events", "pool", "about"])
-def test_missing_record(table: str, whole: Whole, tmp_path: Path, survives: Callable[[], bool]) -> None:
+def test_missing_record(
+    table: str, whole: Whole, tmp_path: Path, survives: Callable[[], bool]
+) -> None:
     for (row,) in execute(whole[0], f"SELECT rowid FROM {table}"):
         shutil.copy(whole[0], tmp_path / "x.run")
         execute(tmp_path / "x.run", f"DELETE FROM {table} WHERE rowid = ?", row)
@@ -168,7 +176,8 @@ def test_backup_copied_over_open_file(grown: bool, tmp_path: Path, one_sentence:
             run.next()
         with path.open("r+b") as file:  # the same file, with the old content
             file.write(backup.read_bytes())
-        if grown:  # as many changes as the open file has seen, so that SQLite itself takes them for the same
+        # as many changes as the open file has seen, so that SQLite itself takes them for the same
+        if grown:
             with SessionFile.open(path) as another:
                 for round_ in (1, 2, 3):
                     another.record(round_, loss=0.5)
@@ -207,16 +216,24 @@ def test_open_rejects_race_file(tmp_path: Path) -> None:
 def test_durability_settings(tmp_path: Path) -> None:
     with start(tmp_path / "my.run") as run:
         log = run._log
-        assert log._rows("PRAGMA synchronous") == [(3,)], "EXTRA: also the directory, after the journal is gone"
+        assert log._rows("PRAGMA synchronous") == [(3,)], (
+            "EXTRA: also the directory, after the journal is gone"
+        )
         assert log._rows("PRAGMA fullfsync") == [(1,)]
         assert log._rows("PRAGMA journal_mode") == [("delete",)]
         assert log._rows("PRAGMA trusted_schema") == [(0,)]
 
 
 ABOUT: dict[str, Any] = {
-    "kind": "session", "learner": to_spec(UCB1()), "actions": ["a", "b"], "seed": 1, "columns": ["id"],
-    "id_column": "id", "delimiter": ",", "outcome": [None, 0.0, 1.0],
-}  # fmt: skip
+    "kind": "session",
+    "learner": to_spec(UCB1()),
+    "actions": ["a", "b"],
+    "seed": 1,
+    "columns": ["id"],
+    "id_column": "id",
+    "delimiter": ",",
+    "outcome": [None, 0.0, 1.0],
+}
 
 
 def forged(path: Path, *events: tuple[Any, ...], **about: Any) -> Path:
@@ -246,14 +263,29 @@ ANSWER = ("outcome", 1, [0.5])
         *([("ticket", 1, value)] for value in (3.5, [0], [0, 1.0, 2], [0, "1.0"], [True, 1.0])),
         *([("ticket", 1, value)] for value in ([2, 1.0], [0, math.nan], [1, 1.0], [0, 0.5])),
         *([("ticket", number, [0, 1.0])] for number in (10**9, 0)),
-        *([FIRST, ("outcome", 1, value)] for value in (None, 0.5, {"loss": 0.5}, {"loss": {"a": 1}}, [7.0])),
-        *([FIRST, ("outcome", 1, value)] for value in ([math.nan], [0.5, 0.5], [True], [], ["0.5"])),
+        *(
+            [FIRST, ("outcome", 1, value)]
+            for value in (None, 0.5, {"loss": 0.5}, {"loss": {"a": 1}}, [7.0])
+        ),
+        *(
+            [FIRST, ("outcome", 1, value)]
+            for value in ([math.nan], [0.5, 0.5], [True], [], ["0.5"])
+        ),
         *([FIRST, ("outcome", number, [0.5])] for number in (-1, 3)),
-        *([FIRST, event] for event in (FIRST, ("cancel", 1, "x"), ("cancel", 2, None), ("call", 1, None))),
+        *(
+            [FIRST, event]
+            for event in (FIRST, ("cancel", 1, "x"), ("cancel", 2, None), ("call", 1, None))
+        ),
         *([FIRST, ("cancel", 1, None), event] for event in (ANSWER, ("cancel", 1, None))),
         *([FIRST, ANSWER, event] for event in (ANSWER, ("cancel", 1, None))),
         *(
-            [FIRST, ANSWER, ("ticket", 2, [action, 1.0]), ("outcome", 2, [0.5]), ("amend", 1, [0.25])]
+            [
+                FIRST,
+                ANSWER,
+                ("ticket", 2, [action, 1.0]),
+                ("outcome", 2, [0.5]),
+                ("amend", 1, [0.25]),
+            ]
             for action in (10**9, -1)
         ),
         *([FIRST, ANSWER, SECOND, ("amend", 1, value)] for value in ([2.0], {"loss": 0.25})),
@@ -273,7 +305,14 @@ def test_forged_event(events: list[Any], tmp_path: Path, one_sentence: Check) ->
 
 @pytest.mark.parametrize(
     "about",
-    [{"actions": 3}, {"seed": "x"}, {"seed": None}, {"budget": 3.5}, {"budget": [1, 2, 3, 4, 5, 6]}, {"learner": []}],
+    [
+        {"actions": 3},
+        {"seed": "x"},
+        {"seed": None},
+        {"budget": 3.5},
+        {"budget": [1, 2, 3, 4, 5, 6]},
+        {"learner": []},
+    ],
     ids=str,
 )
 def test_forged_configuration(about: dict[str, Any], tmp_path: Path, one_sentence: Check) -> None:

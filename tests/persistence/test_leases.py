@@ -10,7 +10,13 @@ import pytest
 from race_cases import start_file
 from service_cases import start_session
 from tombola import RaceFile, SessionFile
-from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
+from tombola.errors import (
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    ParameterError,
+    SessionError,
+)
 from tombola.persistence import event_log
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -105,7 +111,10 @@ def test_amendment_keeps_leases(tmp_path: Path) -> None:
 def test_replay_rejects_malformed_lease(change: dict[str, object], tmp_path: Path) -> None:
     value = {"request": "k", "worker": "w", "time": 1.0, "tickets": [1, 2]}
     for replayed in (value, {**value, **change}):
-        with start_file(tmp_path / "a.race") as file, mock.patch.object(event_log, "_encode_json", json.dumps):
+        with (
+            start_file(tmp_path / "a.race") as file,
+            mock.patch.object(event_log, "_encode_json", json.dumps),
+        ):
             file.calls(3)
             with file._log.writing():
                 file._log.append("lease", 1, replayed)

@@ -35,9 +35,22 @@ def read(tmp_path: Path) -> Read:
 @pytest.mark.parametrize(
     "text",
     [
-        *("ticket,loss\nnan,1\n", "ticket,loss\ninf,1\n", "ticket,loss\n0.9,1\n", "ticket,loss\n1,x\n"),
-        *("ticket,loss,score\n1,0.2,0.2\n", "ticket,loss,failed\n1,0.2,1\n", "ticket,loss,failed\n1,,perhaps\n"),
-        *("ticket,candidate,loss\n1,high,0.2\n", "ticket,row,loss\n1,nowhere,0.2\n", "ticket,loss,cost\n1,1,y\n"),
+        *(
+            "ticket,loss\nnan,1\n",
+            "ticket,loss\ninf,1\n",
+            "ticket,loss\n0.9,1\n",
+            "ticket,loss\n1,x\n",
+        ),
+        *(
+            "ticket,loss,score\n1,0.2,0.2\n",
+            "ticket,loss,failed\n1,0.2,1\n",
+            "ticket,loss,failed\n1,,perhaps\n",
+        ),
+        *(
+            "ticket,candidate,loss\n1,high,0.2\n",
+            "ticket,row,loss\n1,nowhere,0.2\n",
+            "ticket,loss,cost\n1,1,y\n",
+        ),
         *("a,b\n1,2\n", "candidate,loss\nlow,1\n"),
     ],
     ids=count(),  # a line break in a name cannot be given to pytest
@@ -55,22 +68,34 @@ def test_malformed_answers_are_rejected(
     ("text", "settings", "expected"),
     [
         ("ticket,loss,failed\n1,,\n2,,yes\n", {}, [(2, None, True)]),
-        ("ticket,outcome,failed\n1.0,0.25,0.0\n2.0,,1.0\n", {}, [(1, 0.25, False), (2, None, True)]),  # by pandas
+        (
+            "ticket,outcome,failed\n1.0,0.25,0.0\n2.0,,1.0\n",
+            {},
+            [(1, 0.25, False), (2, None, True)],
+        ),  # by pandas
         ("ticket,score\n1,0.25\n", {"kind": "scores"}, [(1, 0.75, False)]),
         ("ticket,score\n1,0.25\n", {"unit": "score"}, [(1, 0.25, False)]),
     ],
     ids=count(),
 )
-def test_read_answers(text: str, settings: dict[str, Any], expected: list[tuple[Any, ...]], read: Read) -> None:
+def test_read_answers(
+    text: str, settings: dict[str, Any], expected: list[tuple[Any, ...]], read: Read
+) -> None:
     answers = [Event("answer", ticket, loss, 0.0, failed) for ticket, loss, failed in expected]
     assert read(text, **settings) == answers
 
 
-@pytest.mark.parametrize(("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")])
-def test_column_of_the_other_direction_is_rejected(kind: str, wrong: str, right: str, read: Read) -> None:
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")]
+)
+def test_column_of_the_other_direction_is_rejected(
+    kind: str, wrong: str, right: str, read: Read
+) -> None:
     """It was converted in silence, while `race record --score` rejects a score in a race of losses."""
     fix = f"rename the column to {right} if it is a {right}"
-    with pytest.raises(TableError, match=f"line 2: expected a {right}, because this race has {kind}, .*; {fix}"):
+    with pytest.raises(
+        TableError, match=f"line 2: expected a {right}, because this race has {kind}, .*; {fix}"
+    ):
         read(f"ticket,{wrong}\n1,0.25\n", kind=kind)
     assert read(f"ticket,{wrong},{right}\n1,,0.25\n", kind=kind), "a blank column is ignored"
 

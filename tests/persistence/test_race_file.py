@@ -44,7 +44,9 @@ def test_no_call_is_issued_twice(tmp_path: Path) -> None:
             two.record_all([Event("answer", calls[6].ticket, 0.5), Event("answer", 99, 0.5)])
         assert len(two.race.pending) == 11
     with RaceFile.open(tmp_path / "my.race") as again:
-        assert [call.ticket for call in again.race.pending] == [call.ticket for call in calls if call != calls[5]]
+        assert [call.ticket for call in again.race.pending] == [
+            call.ticket for call in calls if call != calls[5]
+        ]
 
 
 def test_changed_cells_are_detected(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
@@ -72,35 +74,58 @@ def test_answer_that_differs_by_rounding_is_the_same(tmp_path: Path) -> None:
         assert file.record(call.ticket, loss=0.3, cost=0.3)
         assert not file.record(call.ticket, loss=1 - 0.7, cost=0.1 + 0.2)
         file.append(Event("answer", call.ticket, 1 - 0.7, 0.3))
-        for other in ({"loss": 0.3 + 1e-9, "cost": 0.3}, {"loss": 0.3, "cost": 0.4}, {"failed": True}):
+        for other in (
+            {"loss": 0.3 + 1e-9, "cost": 0.3},
+            {"loss": 0.3, "cost": 0.4},
+            {"failed": True},
+        ):
             with pytest.raises(FeedbackError, match="has been answered"):
                 file.record(call.ticket, **other)
-        assert [event for event in file.replay() if event.kind == "answer"] == [Event("answer", call.ticket, 0.3, 0.3)]
+        assert [event for event in file.replay() if event.kind == "answer"] == [
+            Event("answer", call.ticket, 0.3, 0.3)
+        ]
 
 
 @pytest.mark.usefixtures("plainly")
 def test_numpy_scalars_are_stored_as_numbers(tmp_path: Path) -> None:
     """As a column of pandas has them: tickets were written as bytes, and the file could not be read again."""
-    asked: Any = {"level": np.float32(0.25), "within": np.float32(0.5), "seed": np.int64(1), "max_calls": np.int64(9)}
+    asked: Any = {
+        "level": np.float32(0.25),
+        "within": np.float32(0.5),
+        "seed": np.int64(1),
+        "max_calls": np.int64(9),
+    }
     answers: list[Any] = [
         {"loss": np.float32(0.5), "cost": np.float32(2)},
         {"loss": np.int64(1), "failed": np.bool_(0)},
     ]
     with RaceFile.start(tmp_path / "n", RaceSettings(("a", "b"), **asked), ["x", "y", "z"]) as file:
         file.calls()
-        assert [file.record(ticket, **answer) for ticket, answer in zip(np.array([1, 2]), answers, strict=True)]
+        assert [
+            file.record(ticket, **answer)
+            for ticket, answer in zip(np.array([1, 2]), answers, strict=True)
+        ]
     with RaceFile.open(tmp_path / "n") as file:
-        assert (file.race.rows_counted, file.race.cost, file.race.mean_losses) == (1, 2.0, {"a": 0.5, "b": 1.0})
+        assert (file.race.rows_counted, file.race.cost, file.race.mean_losses) == (
+            1,
+            2.0,
+            {"a": 0.5, "b": 1.0},
+        )
 
 
 def test_at_names_different_settings(tmp_path: Path) -> None:
     """The error lists exactly the settings that differ."""
-    settings, means = RaceSettings(("a", "b"), seed=1), {"commands": {"a": "x {row}"}, "loss": "seconds", "cap": 2.0}
+    settings, means = (
+        RaceSettings(("a", "b"), seed=1),
+        {"commands": {"a": "x {row}"}, "loss": "seconds", "cap": 2.0},
+    )
     RaceFile.start(tmp_path / "r", settings, ["x"], means).close()
     RaceFile.at(tmp_path / "r", settings, ["x"], means).close()
     with pytest.raises(SessionError, match="with different cap; give"):
         RaceFile.at(tmp_path / "r", settings, ["x"], {**means, "cap": 3.0})
-    with pytest.raises(SessionError, match="with different rows and commands and loss and cap; give"):
+    with pytest.raises(
+        SessionError, match="with different rows and commands and loss and cap; give"
+    ):
         RaceFile.at(tmp_path / "r", settings, ["y"])
 
 
@@ -115,7 +140,13 @@ VALID_ANSWER = {"loss": 0.5, "cost": 0.0, "failed": False}
         ("answer", 2, {"loss": 0.5}),
         *(
             ("answer", 2, {**VALID_ANSWER, **change})
-            for change in ({"surprise": 1}, {"failed": 1}, {"loss": "0.5"}, {"loss": 2.0}, {"cost": -1.0})
+            for change in (
+                {"surprise": 1},
+                {"failed": 1},
+                {"loss": "0.5"},
+                {"loss": 2.0},
+                {"cost": -1.0},
+            )
         ),
         *(("answer", ticket, VALID_ANSWER) for ticket in (10**9, 0, 1)),
         ("call", 2, 7),
@@ -124,7 +155,9 @@ VALID_ANSWER = {"loss": 0.5, "cost": 0.0, "failed": False}
     ],
     ids=str,
 )
-def test_impossible_event_is_rejected(event: Any, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_impossible_event_is_rejected(
+    event: Any, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
     """The digest is right, but no race could have written the event."""
     about = {"kind": "race", "race": RaceSettings(NAMES, seed=3).to_json()}
     kept = EventLog.create(tmp_path / "my.race", "forger", about, ROWS)
@@ -138,8 +171,12 @@ def test_impossible_event_is_rejected(event: Any, tmp_path: Path, one_sentence: 
     one_sentence(caught.value)
 
 
-@pytest.mark.parametrize("race", [None, 3, [], {}, {"candidates": 3}, {"candidates": ["a", "b"], "seed": "x"}], ids=str)
-def test_malformed_settings_are_rejected(race: Any, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+@pytest.mark.parametrize(
+    "race", [None, 3, [], {}, {"candidates": 3}, {"candidates": ["a", "b"], "seed": "x"}], ids=str
+)
+def test_malformed_settings_are_rejected(
+    race: Any, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
     EventLog.create(tmp_path / "my.race", "forger", {"kind": "race", "race": race}, ROWS).close()
     with pytest.raises(SessionError) as caught:
         RaceFile.open(tmp_path / "my.race")
@@ -195,8 +232,12 @@ def test_raised_limit_continues_race(tmp_path: Path) -> None:
         report = RaceReport.from_file(again).to_json()
     assert report["settings"]["max_calls"] == 500
     assert report["earlier_limits"] == [{"max_calls": 6, "max_cost": None}]
-    straight = race(("a", "b"), rows, lambda name, _: float(name == "b"), kind="losses", seed=1, workers=1)
-    assert all(np.array_equal(one, two) for one, two in zip(state, straight.rule.state, strict=True))
+    straight = race(
+        ("a", "b"), rows, lambda name, _: float(name == "b"), kind="losses", seed=1, workers=1
+    )
+    assert all(
+        np.array_equal(one, two) for one, two in zip(state, straight.rule.state, strict=True)
+    )
 
 
 def test_race_with_a_higher_limit_goes_on(tmp_path: Path) -> None:

@@ -73,14 +73,21 @@ def test_more_repetitions_reuse_cached_ones(tmp_path: Path) -> None:
         assert same(found.runs, run(repetitions).runs)
 
 
-def test_key_depends_on_request_table_and_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_depends_on_request_table_and_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(4, tmp_path)
     assert run(4, tmp_path).n_cached == 4
     for others in ({"seed": 2}, {"orders": ("given",)}, {"price": 1.0}):
         assert run(4, tmp_path, **others).n_cached == 0
     changed = LOSSES.copy()
     changed[29, 2] = np.nextafter(changed[29, 2], 1)
-    assert run_comparison(read_table(changed, kind="losses"), request_of(4), cache_dir=tmp_path).n_cached == 0
+    assert (
+        run_comparison(
+            read_table(changed, kind="losses"), request_of(4), cache_dir=tmp_path
+        ).n_cached
+        == 0
+    )
     monkeypatch.setattr("tombola.advice.report.package_hash", lambda: "other code")
     assert run(4, tmp_path).n_cached == 0
 
@@ -90,7 +97,9 @@ def test_key_depends_on_action_names(tmp_path: Path) -> None:
     request = CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)
     for names in (["small", "large"], ["alpha", "beta"]):
         report = run_comparison(
-            read_table([[0.5, 0.25], [0.0, 1.0]], actions=names, kind="losses"), request, cache_dir=tmp_path
+            read_table([[0.5, 0.25], [0.0, 1.0]], actions=names, kind="losses"),
+            request,
+            cache_dir=tmp_path,
         )
         assert report.runs.actions == tuple(names)
 
@@ -104,7 +113,9 @@ def test_interrupt_costs_one_block(tmp_path: Path) -> None:
             started.append(first)
             if len(started) in (2, 3, 5):
                 raise KeyboardInterrupt
-            yield compare(TABLE.pool, learners, ["random", "given"], repetitions=count, first=first, seed=1)
+            yield compare(
+                TABLE.pool, learners, ["random", "given"], repetitions=count, first=first, seed=1
+            )
 
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
@@ -151,11 +162,21 @@ def test_pipe_folder_and_malformed_archive_are_misses(tmp_path: Path) -> None:
     assert cache.read("8-12") == b"no archive"
     assert [read_runs(cache, ".", (first, 4)) for first in (0, 4, 8)] == [None] * 3
     assert cache.read_json("8-12") is None
-    assert cache.write_json("claim/1", [{"T": (1, 2)}]) == cache.read_json("claim/1") == [{"T": [1, 2]}]
+    assert (
+        cache.write_json("claim/1", [{"T": (1, 2)}])
+        == cache.read_json("claim/1")
+        == [{"T": [1, 2]}]
+    )
 
 
 def test_result_key_separates_its_parts() -> None:
-    keys = {result_key("ab"), result_key("a", "b"), result_key(None), result_key(), result_key(np.zeros(2, np.float32))}
+    keys = {
+        result_key("ab"),
+        result_key("a", "b"),
+        result_key(None),
+        result_key(),
+        result_key(np.zeros(2, np.float32)),
+    }
     assert len(keys) == 5
     large = np.arange(2.0 * (1 << 17)).reshape(-1, 2)
     assert result_key(large) == result_key(np.asfortranarray(large)) != result_key(large + 0.5)
@@ -163,7 +184,10 @@ def test_result_key_separates_its_parts() -> None:
 
 def test_join_blocks_is_one_comparison() -> None:
     pool, recipes = TABLE.pool, request_of(1).learners_by_name
-    parts = [compare(pool, recipes, repetitions=count, first=first, seed=5) for first, count in ((0, 3), (3, 4))]
+    parts = [
+        compare(pool, recipes, repetitions=count, first=first, seed=5)
+        for first, count in ((0, 3), (3, 4))
+    ]
     joined, whole = _join_blocks(parts), compare(pool, recipes, repetitions=7, seed=5)
     assert same(joined, whole, blocks=False)
     for entry, cell in whole.cells.items():
@@ -177,20 +201,36 @@ def test_unwritable_folder_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_compare_killed_ten_times_prints_same_bytes(tmp_path: Path) -> None:
-    lines = ["a,b,c,d", *(",".join(f"{x:.3f}" for x in row) for row in np.random.default_rng(0).random((4000, 4)))]
+    lines = [
+        "a,b,c,d",
+        *(",".join(f"{x:.3f}" for x in row) for row in np.random.default_rng(0).random((4000, 4))),
+    ]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    options = ["--losses", "--learners", "UCB1,UCB2,KLUCB", "--repetitions", "120", "--workers", "1", "--json"]
+    options = [
+        "--losses",
+        "--learners",
+        "UCB1,UCB2,KLUCB",
+        "--repetitions",
+        "120",
+        "--workers",
+        "1",
+        "--json",
+    ]
     command = [sys.executable, "-m", "tombola", "compare", "t.csv", *options]
 
     def environment(name: str) -> dict[str, str]:
         return {**os.environ, "TOMBOLA_CACHE": str(tmp_path / name)}
 
-    whole = subprocess.run(command, cwd=tmp_path, env=environment("one"), capture_output=True, check=True).stdout
+    whole = subprocess.run(
+        command, cwd=tmp_path, env=environment("one"), capture_output=True, check=True
+    ).stdout
     rng, kills = np.random.default_rng(1), 0
     folder = tmp_path / "two"
     while kills < 10:
         before = len(list(folder.rglob("*.result")))
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment("two"), stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=environment("two"), stdout=subprocess.DEVNULL
+        )
         while process.poll() is None and len(list(folder.rglob("*.result"))) <= before:
             time.sleep(0.002)
         time.sleep(float(rng.random()) * 0.1)
@@ -198,7 +238,9 @@ def test_compare_killed_ten_times_prints_same_bytes(tmp_path: Path) -> None:
         process.wait()
         kills += 1
     cached = len(list(folder.rglob("*.result")))
-    resumed = subprocess.run(command, cwd=tmp_path, env=environment("two"), capture_output=True, check=True).stdout
+    resumed = subprocess.run(
+        command, cwd=tmp_path, env=environment("two"), capture_output=True, check=True
+    ).stdout
     assert 10 <= cached < 30, "each start added a block, and none was enough"
     assert json.loads(resumed) == json.loads(whole)
     assert resumed == whole

@@ -30,14 +30,21 @@ Read = Callable[..., list[tuple[int, Any]]]
 def read(tmp_path: Path) -> Read:
     """Return a function that reads a text as the outcomes of a session with the rows x (ticket 3) and y (ticket 1)."""
 
-    def read(text: str, unit: Units | None = None, *, is_full: bool = False) -> list[tuple[int, Any]]:
+    def read(
+        text: str, unit: Units | None = None, *, is_full: bool = False
+    ) -> list[tuple[int, Any]]:
         (tmp_path / "o.csv").write_text(text)
         model = SimpleNamespace(full_feedback=is_full, n_listed_actions=2)
         session: Any = SimpleNamespace(
-            feedback_model=model, names=("a", "b"), columns=(), id_column="id", budget=None,
-            round_of={"x": 3, "y": 1, "z": 4}.__getitem__, round=3,
+            feedback_model=model,
+            names=("a", "b"),
+            columns=(),
+            id_column="id",
+            budget=None,
+            round_of={"x": 3, "y": 1, "z": 4}.__getitem__,
+            round=3,
             assignment=lambda ticket: Assignment(ticket, {3: "x", 1: "y"}[ticket], "a", 1.0),
-        )  # fmt: skip
+        )
         units: Callable[[str], Units] = lambda name: unit or Units(scores=name == "score")  # noqa: E731
         return [(one.round, one.loss) for one in read_outcomes(session, tmp_path / "o.csv", units)]
 
@@ -60,13 +67,29 @@ def test_read_outcomes(read: Read) -> None:
         ("ticket\n1\n", None, "expected one column with outcomes"),
         ("loss\n1\n", None, "expected one column called"),
         ("ticket,loss,score\n1,1,0\n", None, "expected one column with outcomes"),
-        *((f"ticket,loss\n{cell},1\n", None, "line 2: expected the number of a ticket") for cell in ("x", "-1", "0")),
-        *((f"ticket,outcome\n1,yes\n\n2,{cell}\n", YES_IS_GOOD, RANGE_FIX) for cell in ("1.5", "-0.1")),
-        *((f"ticket,outcome\n1,yes\n\n2,{cell}\n", YES_IS_GOOD, WORD_FIX) for cell in ("maybe", "1_0", "inf")),
+        *(
+            (f"ticket,loss\n{cell},1\n", None, "line 2: expected the number of a ticket")
+            for cell in ("x", "-1", "0")
+        ),
+        *(
+            (f"ticket,outcome\n1,yes\n\n2,{cell}\n", YES_IS_GOOD, RANGE_FIX)
+            for cell in ("1.5", "-0.1")
+        ),
+        *(
+            (f"ticket,outcome\n1,yes\n\n2,{cell}\n", YES_IS_GOOD, WORD_FIX)
+            for cell in ("maybe", "1_0", "inf")
+        ),
         # Beside scores from 0 to 10, yes may mean 1 or 10.
-        *((f"ticket,outcome\n1,{word}\n", TEN_POINTS, "; write a number") for word in ("yes", "No", "TRUE", "false")),
+        *(
+            (f"ticket,outcome\n1,{word}\n", TEN_POINTS, "; write a number")
+            for word in ("yes", "No", "TRUE", "false")
+        ),
         ("id,action,outcome\nx,b,1\n", YES_IS_GOOD, "expected the action"),
-        ("id,outcome\nx,1\nz,1\n", YES_IS_GOOD, "got 'z', which has no ticket yet; issue it with tombola session next"),
+        (
+            "id,outcome\nx,1\nz,1\n",
+            YES_IS_GOOD,
+            "got 'z', which has no ticket yet; issue it with tombola session next",
+        ),
     ],
     ids=count(),  # a line break in a name cannot be given to pytest
 )
@@ -90,12 +113,22 @@ def test_outcome_with_ambiguous_comma_is_rejected() -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
     """The daily list has the list's own columns; filled in by a spreadsheet, it is recorded as it is."""
-    columns = {"phone": ["0049", "=1+1", "x"], "customer": ["Änn", "Bob", "Cem"], "action": ["p", "q", "r"]}
+    columns = {
+        "phone": ["0049", "=1+1", "x"],
+        "customer": ["Änn", "Bob", "Cem"],
+        "action": ["p", "q", "r"],
+    }
     today, filled = tmp_path / f"today{suffix}", tmp_path / "filled.csv"
     with SessionFile.start(
-        tmp_path / "r", columns["customer"], ["call", "write"], UCB1(), seed=1, columns=columns, id_column="customer",
+        tmp_path / "r",
+        columns["customer"],
+        ["call", "write"],
+        UCB1(),
+        seed=1,
+        columns=columns,
+        id_column="customer",
         delimiter=";",
-    ) as file:  # fmt: skip
+    ) as file:
         tasks = file.next(2)
         write_daily_list(file, tasks, today)
         table = read_cells(today)
@@ -119,14 +152,21 @@ def test_recorded_conflict_names_line(tmp_path: Path) -> None:
         file.next(2)
         file.record(2, loss=1.0)
         with pytest.raises(FeedbackError, match=r"^t.csv, line 3: ticket 2 has been answered"):
-            file.record_all([Outcome(1, 0.0, source="t.csv, line 2"), Outcome(2, 0.0, source="t.csv, line 3")])
+            file.record_all(
+                [Outcome(1, 0.0, source="t.csv, line 2"), Outcome(2, 0.0, source="t.csv, line 3")]
+            )
         assert len(file.pending) == 1, "all or none"
 
 
 def test_changed_cell_of_list_is_damage(tmp_path: Path) -> None:
     columns = {"id": ["x", "y"], "phone": ["1", "2"]}
-    SessionFile.start(tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1, columns=columns).close()
+    SessionFile.start(
+        tmp_path / "r", ["x", "y"], ["a", "b"], UCB1(), seed=1, columns=columns
+    ).close()
     with closing(sqlite3.connect(tmp_path / "r")) as db, db:
         db.execute("UPDATE pool SET cells = '[\"3\"]' WHERE place = 1")
-    with SessionFile.open(tmp_path / "r") as file, pytest.raises(SessionError, match="row 1 has changed"):
+    with (
+        SessionFile.open(tmp_path / "r") as file,
+        pytest.raises(SessionError, match="row 1 has changed"),
+    ):
         file.next(1)

@@ -39,7 +39,9 @@ def rounds(assignments: Any) -> list[int]:
 @pytest.fixture
 def begin(tmp_path: Path) -> Begin:
     def start(learner: Learner | None = None, rows: int = 10, name: str = "my.run") -> SessionFile:
-        return SessionFile.start(tmp_path / name, [f"id{i}" for i in range(rows)], NAMES, learner or Exp3(), seed=1)
+        return SessionFile.start(
+            tmp_path / name, [f"id{i}" for i in range(rows)], NAMES, learner or Exp3(), seed=1
+        )
 
     return start
 
@@ -59,7 +61,9 @@ def test_session_file_equals_play(learner: Learner, begin: Begin) -> None:
             row = losses[int(one.id.removeprefix("id"))]
             assert one.id == f"id{trace.order[round_]}"
             assert NAMES.index(one.action) == trace.actions[round_]
-            run.record(one.round, loss=row if learner.feedback == "full" else row[NAMES.index(one.action)])
+            run.record(
+                one.round, loss=row if learner.feedback == "full" else row[NAMES.index(one.action)]
+            )
         assert run.status().loss == pytest.approx(trace.losses.sum())
 
 
@@ -103,7 +107,14 @@ def test_two_open_files_share_events(begin: Begin, reopen: Begin) -> None:
 @pytest.mark.parametrize(
     "outcome",
     [
-        *(Outcome(6, 0.5), Outcome(10**30, 0.5), Outcome(0, 0.5), Outcome(1), Outcome(1, 2.0), Outcome(1, [0.5])),
+        *(
+            Outcome(6, 0.5),
+            Outcome(10**30, 0.5),
+            Outcome(0, 0.5),
+            Outcome(1),
+            Outcome(1, 2.0),
+            Outcome(1, [0.5]),
+        ),
         *(Outcome(1, "x"), Outcome(4, 0.5)),
     ],
 )
@@ -116,7 +127,10 @@ def test_record_all_is_atomic(outcome: Outcome, begin: Begin, one_sentence: Chec
             run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), outcome])
         assert ("the first answer stands" in one_sentence(refused.value)) == (outcome.round == 4)
         assert bits(run) == before
-        assert run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), Outcome(2, 0.5), Outcome(4, 1.0)]) == 2
+        assert (
+            run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), Outcome(2, 0.5), Outcome(4, 1.0)])
+            == 2
+        )
         assert run.status().loss == 2.0
 
 
@@ -149,11 +163,20 @@ def test_next_after_last_row_raises(begin: Begin, one_sentence: Check) -> None:
 @pytest.mark.parametrize(
     ("ids", "actions"),
     [
-        *(([], ["a"]), (["x", "x"], ["a"]), (["x"], []), (["x"], ["a", "a"]), ([" "], ["a"]), (["x"], ["a", "..."])),
+        *(
+            ([], ["a"]),
+            (["x", "x"], ["a"]),
+            (["x"], []),
+            (["x"], ["a", "a"]),
+            ([" "], ["a"]),
+            (["x"], ["a", "..."]),
+        ),
         *((["\ud800"], ["a"]), (["x"], ["\udfff"])),
     ],
 )
-def test_start_rejects_bad_names(ids: list[str], actions: list[str], tmp_path: Path, one_sentence: Check) -> None:
+def test_start_rejects_bad_names(
+    ids: list[str], actions: list[str], tmp_path: Path, one_sentence: Check
+) -> None:
     with pytest.raises(ParameterError) as refused:
         SessionFile.start(tmp_path / "my.run", ids, actions, UCB1(), seed=1)
     one_sentence(refused.value)
@@ -180,7 +203,9 @@ def test_start_never_overwrites(begin: Begin, tmp_path: Path, one_sentence: Chec
 
 
 @pytest.mark.parametrize("content", [None, b"", b"text", b"SQLite format 3\0" + b"\7" * 2000])
-def test_open_rejects_other_files(content: bytes | None, tmp_path: Path, one_sentence: Check) -> None:
+def test_open_rejects_other_files(
+    content: bytes | None, tmp_path: Path, one_sentence: Check
+) -> None:
     if content is not None:
         (tmp_path / "x.run").write_bytes(content)
     with pytest.raises(SessionError) as refused:
@@ -265,7 +290,9 @@ def test_amend_equals_correct_outcome(learner: Learner, begin: Begin) -> None:
         assert not wrong.record(2, loss=loss_argument(1.0))
         with pytest.raises(FeedbackError, match="first answer stands"):
             wrong.record(2, loss=loss_argument(0.125))
-        assert wrong.amend(2, loss=loss_argument(0.125)) == right.amend(2, loss=loss_argument(0.125))
+        assert wrong.amend(2, loss=loss_argument(0.125)) == right.amend(
+            2, loss=loss_argument(0.125)
+        )
         assert bits(wrong) == bits(right)
         with pytest.raises(FeedbackError, match="record it first"):
             wrong.amend(3, loss=loss_argument(0.5))
@@ -347,7 +374,9 @@ def test_page_escapes_names(tmp_path: Path) -> None:
     from tombola.persistence.session_page import session_page
 
     names = ["<script>alert(1)</script>", "b & c"]
-    with SessionFile.start(tmp_path / "my.run", [f"<i>{n}</i>" for n in range(30)], names, UCB1(), seed=1) as run:
+    with SessionFile.start(
+        tmp_path / "my.run", [f"<i>{n}</i>" for n in range(30)], names, UCB1(), seed=1
+    ) as run:
         assert "No outcome is known yet" in session_page(run)
         run.next(20)
         run.record_all(Outcome(round_, round_ % 2) for round_ in range(1, 11))
@@ -365,9 +394,15 @@ def test_numpy_ticket_numbers(tmp_path: Path) -> None:
     """As a column of pandas has them: they were written as bytes, and the file could not be read again."""
     first, second, third = tickets = np.array([1, 2, 3])
     ids: Any = range(5)
-    with SessionFile.start(tmp_path / "n.run", ids, ["a", "b"], UCB1(), seed=int(tickets[0])) as run:
+    with SessionFile.start(
+        tmp_path / "n.run", ids, ["a", "b"], UCB1(), seed=int(tickets[0])
+    ) as run:
         run.next(4)
-        assert (run.record(first, loss=0.5), run.record(first, loss=0.5), run.cancel(second)) == (True, False, True)
+        assert (run.record(first, loss=0.5), run.record(first, loss=0.5), run.cancel(second)) == (
+            True,
+            False,
+            True,
+        )
         assert run.record(third, loss=0.5)
         assert run.amend(third, loss=0.75) == 0.5
         assert run.assignment(third) == run.assignment(3)
@@ -400,5 +435,10 @@ def test_sql_view_of_tickets(begin: Begin, tmp_path: Path) -> None:
         one, two = *run.next(), *run.lease("key")
         run.record(1, loss=0.5)
     with closing(sqlite3.connect(tmp_path / "my.run")) as connection:
-        found = connection.execute("SELECT ticket, id, action, kind, value FROM tickets ORDER BY ticket").fetchall()
-    assert found == [(1, one.id, one.action, "outcome", "[0.5]"), (2, two.id, two.action, None, None)]
+        found = connection.execute(
+            "SELECT ticket, id, action, kind, value FROM tickets ORDER BY ticket"
+        ).fetchall()
+    assert found == [
+        (1, one.id, one.action, "outcome", "[0.5]"),
+        (2, two.id, two.action, None, None),
+    ]

@@ -31,13 +31,18 @@ def budget(amount: float = 0.4) -> Budget:
 
 
 def start(path: Path, learner: Any = None, amount: float = 0.4) -> SessionFile:
-    return SessionFile.start(path, IDS, NAMES, learner or ThriftyLP(), budget=budget(amount), seed=3)
+    return SessionFile.start(
+        path, IDS, NAMES, learner or ThriftyLP(), budget=budget(amount), seed=3
+    )
 
 
 @pytest.mark.parametrize("amount", [0.0, 0.05, 0.4, 50.0])
 def test_tickets_equal_session_and_never_overspend(amount: float, tmp_path: Path) -> None:
     """Outcomes are late and out of order, the file is reopened before each call; exact fractions."""
-    rng, session = random.Random(1), Session(ThriftyLP(), NAMES, len(IDS), budget=budget(amount), seed=3)
+    rng, session = (
+        random.Random(1),
+        Session(ThriftyLP(), NAMES, len(IDS), budget=budget(amount), seed=3),
+    )
     start(tmp_path / "a.run", amount=amount).close()
     open_: list[Any] = []
     spent = Fraction(0)
@@ -70,7 +75,9 @@ def test_reopened_file_with_full_feedback_has_same_balance(tmp_path: Path) -> No
     with start(tmp_path / "a.run", EmpiricalLP()) as run:
         for _ in range(30):
             [one] = run.next()
-            run.record(one.round, loss=[rng.random(), rng.random()], cost=[0.03 * rng.random(), 0.001])
+            run.record(
+                one.round, loss=[rng.random(), rng.random()], cost=[0.03 * rng.random(), 0.001]
+            )
         balance = run.status().balance
     with SessionFile.open(tmp_path / "a.run") as again:
         assert again.status().balance == balance
@@ -113,7 +120,10 @@ def test_null_ticket_without_outcome_is_rejected(tmp_path: Path) -> None:
     with closing(forged), forged.writing():
         for event in events[:-1]:
             forged.append(event.kind, event.key, event.value)
-    with pytest.raises(SessionError, match="null action has no outcome"), SessionFile.open(forged.path) as run:
+    with (
+        pytest.raises(SessionError, match="null action has no outcome"),
+        SessionFile.open(forged.path) as run,
+    ):
         run.status()
 
 
@@ -155,7 +165,15 @@ def test_null_action_is_not_counted_as_first_action() -> None:
 def test_bad_budget_options_leave_no_file(options: list[str], words: str, tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("\n".join(IDS))
     out = tmp_path / "a.run"
-    base = ["start", str(tmp_path / "rows.txt"), "--actions", "gpt,small", "--losses", "--file", str(out)]
+    base = [
+        "start",
+        str(tmp_path / "rows.txt"),
+        "--actions",
+        "gpt,small",
+        "--losses",
+        "--file",
+        str(out),
+    ]
     result = CliRunner().invoke(app, [*base, *options])
     assert isinstance(result.exception, ParameterError)
     assert words in str(result.exception)
@@ -171,11 +189,30 @@ def test_commands_with_two_resources(tmp_path: Path) -> None:
         assert result.exit_code == 0
         return json.loads(result.stdout)
 
-    call("start", tmp_path / "rows.txt", "--actions", "gpt,small", "--losses", "--seed", 1, "--file", out,
-         "--budget", 0.5, "--budget", 90, "--worst", "gpt=0.03,small=0.001", "--worst", "20")  # fmt: skip
+    call(
+        "start",
+        tmp_path / "rows.txt",
+        "--actions",
+        "gpt,small",
+        "--losses",
+        "--seed",
+        1,
+        "--file",
+        out,
+        "--budget",
+        0.5,
+        "--budget",
+        90,
+        "--worst",
+        "gpt=0.03,small=0.001",
+        "--worst",
+        "20",
+    )
     tickets = [one["ticket"] for one in call("next", out, "--count", 3) if one["action"] != "null"]
     call("record", out, tickets[0], "--loss", 0.25, "--cost", 0.0005, "--cost", 7)
-    table.write_text("ticket,loss,cost:1,cost:2\n" + "".join(f"{t},0.5,0.0005,10\n" for t in tickets[1:]))
+    table.write_text(
+        "ticket,loss,cost:1,cost:2\n" + "".join(f"{t},0.5,0.0005,10\n" for t in tickets[1:])
+    )
     assert call("record", out, "--csv", table)["recorded"] == len(tickets) - 1
     now = call("status", out)
     assert now["balance"]["spent"][1] == 7 + 10 * (len(tickets) - 1)
@@ -190,12 +227,18 @@ def test_commands_with_two_resources(tmp_path: Path) -> None:
     ("amounts", "words"),
     [
         ([4.0], "0 spent, 0 reserved, 4 left of 4"),
-        ([4.0, 9.0], "resource 1: 0 spent, 0 reserved, 4 left of 4; resource 2: 0 spent, 0 reserved, 9 left of 9"),
+        (
+            [4.0, 9.0],
+            "resource 1: 0 spent, 0 reserved, 4 left of 4; resource 2: 0 spent, 0 reserved, 9 "
+            "left of 9",
+        ),
     ],
 )
 def test_balance_text(amounts: list[float], words: str, tmp_path: Path) -> None:
     allowed = Budget(amounts, worst=[1.0] * len(amounts), null="add")
-    with SessionFile.start(tmp_path / "a.run", IDS, NAMES, EmpiricalLP(), budget=allowed, seed=3) as run:
+    with SessionFile.start(
+        tmp_path / "a.run", IDS, NAMES, EmpiricalLP(), budget=allowed, seed=3
+    ) as run:
         assert run.status().balance_text == words
         page = session_page(run)
         assert all(f"{amount:g}" in page for amount in amounts)
@@ -203,7 +246,9 @@ def test_balance_text(amounts: list[float], words: str, tmp_path: Path) -> None:
 
 def test_prices_need_no_cost(tmp_path: Path) -> None:
     allowed = parse_budget(NAMES, [0.4], ["gpt=0.03"], ["small=0.001"], "")
-    with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=allowed, seed=3) as run:
+    with SessionFile.start(
+        tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=allowed, seed=3
+    ) as run:
         cheap = next(one for one in run.next(20) if one.action == "small")
         assert run.record(cheap.round, loss=0.5)
         [spent] = run.status().balance.spent
@@ -220,7 +265,9 @@ def test_worst_cost_given_twice_raises(text: str, one_sentence: Any) -> None:
 @pytest.mark.usefixtures("plainly")
 def test_target_text_before_first_outcome(tmp_path: Path) -> None:
     aimed = Budget(target=0.5, worst=WORST, null="add")
-    with SessionFile.start(tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=aimed, seed=3) as run:
+    with SessionFile.start(
+        tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=aimed, seed=3
+    ) as run:
         assert run.status().target_text == ""
         [play] = run.next()
         assert run.status().target_text == ""

@@ -23,7 +23,10 @@ KINDS: dict[str, Any] = {
     "whole rows": (Hedge(rate=0.5), None),
     "one action": (UCB1(), None),
     "budget": (ThriftyLP(), Budget(6.0, worst=WORST, null="add")),
-    "prices": (ThriftyLP(), Budget([4.0, 9.0], worst=1.0, prices=[[0.5, 1], [0.25, 0.5], [None, 1]], null="add")),
+    "prices": (
+        ThriftyLP(),
+        Budget([4.0, 9.0], worst=1.0, prices=[[0.5, 1], [0.25, 0.5], [None, 1]], null="add"),
+    ),
     "budget, whole rows": (EmpiricalLP(), Budget(8.0, worst=WORST, null="add")),
     "no money": (ThriftyLP(), Budget(0.0, worst=WORST, null="add")),
 }
@@ -32,7 +35,9 @@ KINDS: dict[str, Any] = {
 def outcome(run: SessionFile, action: str, rng: random.Random) -> dict[str, Any]:
     """Return a random valid outcome of a ticket."""
     listed, whole = run.feedback_model.n_listed_actions, run.feedback_model.full_feedback
-    arguments: dict[str, Any] = {rng.choice(["loss", "reward"]): [rng.randrange(9) / 8 for _ in range(listed)]}
+    arguments: dict[str, Any] = {
+        rng.choice(["loss", "reward"]): [rng.randrange(9) / 8 for _ in range(listed)]
+    }
     if not whole:
         arguments = {name: rng.choice([*numbers, 0, 1, 0.1]) for name, numbers in arguments.items()}
     if run.budget is not None:
@@ -64,7 +69,9 @@ def live(run: SessionFile, rng: random.Random) -> None:
 def begin(path: Path, kind: str, *, rows: int = 40, seed: int = 1) -> SessionFile:
     learner, budget = KINDS[kind]
     names = NAMES[:1] if kind == "one action" else NAMES
-    run = SessionFile.start(path, [f"row {i}" for i in range(rows)], names, learner, budget=budget, seed=seed)
+    run = SessionFile.start(
+        path, [f"row {i}" for i in range(rows)], names, learner, budget=budget, seed=seed
+    )
     run.interpreted = True
     return run
 
@@ -87,7 +94,9 @@ def check(run: SessionFile, path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("short_work")
-def test_status_view_export_equal_naive(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_view_export_equal_naive(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = random.Random(kind)
     monkeypatch.setattr(session_csv, "_TICKETS_PER_CHUNK", 7)
     path = tmp_path / "my.run"

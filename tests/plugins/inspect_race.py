@@ -40,16 +40,25 @@ def as_said() -> Scorer:
 
 
 def samples_of(rows: int) -> list[Sample]:
-    return [Sample(input=f"question {i}", id=f"q{i}", metadata={"row": f"q{i}"}) for i in range(rows)]
+    return [
+        Sample(input=f"question {i}", id=f"q{i}", metadata={"row": f"q{i}"}) for i in range(rows)
+    ]
 
 
 def race_on(losses: Any, names: list[str], folder: Path) -> dict[str, Any]:
     """Run the race in an unmodified inspect_ai, four samples at a time, and once more from its file."""
-    table = {name: {f"q{i}": float(losses[i, a]) for i in range(len(losses))} for a, name in enumerate(names)}
+    table = {
+        name: {f"q{i}": float(losses[i, a]) for i in range(len(losses))}
+        for a, name in enumerate(names)
+    }
     asked: list[str] = []
     race = EarlyStoppingRace(names, samples_of(len(losses)), seed=1, log=folder / "my.race")
-    task = Task(race.samples, solver=from_table(table, asked), scorer=as_said(), early_stopping=race)
-    (log,) = run_task(task, model="mockllm/model", max_samples=4, log_dir=str(folder), display="none")
+    task = Task(
+        race.samples, solver=from_table(table, asked), scorer=as_said(), early_stopping=race
+    )
+    (log,) = run_task(
+        task, model="mockllm/model", max_samples=4, log_dir=str(folder), display="none"
+    )
     again = EarlyStoppingRace(names, samples_of(len(losses)), seed=1, log=folder / "my.race")
     summary = log.results.early_stopping if log.results else None
     return {

@@ -19,18 +19,27 @@ from tombola.plugins.logs import read_logs
 
 # Not `importorskip`: every process of a test run would import the package, which takes a second.
 pytestmark = pytest.mark.skipif(
-    find_spec("inspect_ai") is None, reason="inspect_ai is not installed: pip install 'tombola[inspect]'"
+    find_spec("inspect_ai") is None,
+    reason="inspect_ai is not installed: pip install 'tombola[inspect]'",
 )
 
 HERE = Path(__file__).parent
 
 
 def run(folder: Path, rows: int) -> dict[str, Any]:
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "src"), "PYTHONWARNINGS": "ignore"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(HERE.parent.parent / "src"),
+        "PYTHONWARNINGS": "ignore",
+    }
     done = subprocess.run(
         [sys.executable, str(HERE / "inspect_race.py"), str(folder), str(rows)],
-        capture_output=True, text=True, env=environment, timeout=HANGS, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=HANGS,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
 

@@ -11,7 +11,8 @@ from conftest import Run
 
 # Not `importorskip`: every process of a test run would import the package, which takes a second.
 pytestmark = pytest.mark.skipif(
-    find_spec("inspect_ai") is None, reason="inspect_ai is not installed: pip install 'tombola[inspect]'"
+    find_spec("inspect_ai") is None,
+    reason="inspect_ai is not installed: pip install 'tombola[inspect]'",
 )
 ROOT = Path(__file__).parent.parent.parent
 
@@ -47,15 +48,21 @@ def entry_points(tmp_path: Path) -> Path:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     folder = tmp_path / "site" / "tombola_extension-1.0.dist-info"
     folder.mkdir(parents=True)
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: tombola-extension\nVersion: 1.0\n")
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: tombola-extension\nVersion: 1.0\n"
+    )
     lines = [
-        line for group, names in groups.items() for line in (f"[{group}]", *(f"{n} = {v}" for n, v in names.items()))
+        line
+        for group, names in groups.items()
+        for line in (f"[{group}]", *(f"{n} = {v}" for n, v in names.items()))
     ]
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
     return folder.parent
 
 
-def test_run_of_two_models_ends_with_their_ranks(entry_points: Path, tmp_path: Path, run_python: Run) -> None:
+def test_run_of_two_models_ends_with_their_ranks(
+    entry_points: Path, tmp_path: Path, run_python: Run
+) -> None:
     path = os.pathsep.join([str(entry_points), str(ROOT / "src")])
     done = run_python("-W", "ignore", "-c", RUN, str(tmp_path), PYTHONPATH=path)
     assert done.returncode == 0, done.stderr

@@ -17,13 +17,19 @@ from tombola.plugins.logs import answers_of_log, direction_of_metric, pool_of, r
 def lm_eval(folder: Path, name: str, values: list[float]) -> Path:
     (folder / name).mkdir()
     path = folder / name / "samples_gsm8k_2026.jsonl"
-    lines = [{"doc_id": i, "doc": {}, "metrics": ["exact_match"], "exact_match": v} for i, v in enumerate(values)]
+    lines = [
+        {"doc_id": i, "doc": {}, "metrics": ["exact_match"], "exact_match": v}
+        for i, v in enumerate(values)
+    ]
     path.write_text("\n".join(map(json.dumps, lines)))
     return path
 
 
 def test_lm_eval_samples(tmp_path: Path) -> None:
-    paths = [lm_eval(tmp_path, "small", [1.0, 0.0, 1.0]), lm_eval(tmp_path, "large", [1.0, 1.0, 0.0])]
+    paths = [
+        lm_eval(tmp_path, "small", [1.0, 0.0, 1.0]),
+        lm_eval(tmp_path, "large", [1.0, 1.0, 0.0]),
+    ]
     pool = read_logs(paths)
     assert pool.actions == ("small", "large")
     assert pool.losses.tolist() == [[0, 0], [1, 0], [0, 1]]
@@ -41,19 +47,34 @@ def write_samples(folder: Path, **candidates: list[dict[str, object]]) -> list[P
 
 @pytest.mark.parametrize("metric", ["brier_score", "wer", "error_rate", "nll", "bits_per_byte"])
 def test_value_of_lower_is_better_is_the_loss(metric: str, tmp_path: Path) -> None:
-    paths = write_samples(tmp_path, **{n: [{"metrics": [metric], metric: v}] for n, v in (("a", 0.25), ("b", 0.75))})
+    paths = write_samples(
+        tmp_path, **{n: [{"metrics": [metric], metric: v}] for n, v in (("a", 0.25), ("b", 0.75))}
+    )
     assert read_logs(paths).losses.tolist() == [[0.25, 0.75]] * 2
 
 
 def test_named_score_of_promptfoo_is_a_loss_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    path.write_text(json.dumps({"results": [{"provider": "x", "score": 1, "namedScores": {"cer": 0.25, "f1": 0.75}}]}))
-    assert [read_logs([path], metric).losses.item() for metric in ("cer", "f1", None)] == [0.25, 0.25, 0]
+    path.write_text(
+        json.dumps(
+            {"results": [{"provider": "x", "score": 1, "namedScores": {"cer": 0.25, "f1": 0.75}}]}
+        )
+    )
+    assert [read_logs([path], metric).losses.item() for metric in ("cer", "f1", None)] == [
+        0.25,
+        0.25,
+        0,
+    ]
 
 
 def test_scores_of_inspect_ai_have_the_direction_of_their_name() -> None:
-    pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'")
-    scores = {name: Of(value=value) for name, value in (("brier", 0.25), ("mine", "C"), ("vague", 0.5), ("f1", {}))}
+    pytest.importorskip(
+        "inspect_ai", reason="inspect_ai is not installed: pip install 'tombola[inspect]'"
+    )
+    scores = {
+        name: Of(value=value)
+        for name, value in (("brier", 0.25), ("mine", "C"), ("vague", 0.5), ("f1", {}))
+    }
     log = Of(location="x.eval", samples=[Of(id=1, scores=scores)], eval=Of(model="m"))
     for name, loss in (("brier", 0.25), ("mine", 0)):
         assert pool_of(answers_of_log(log, name), "log").losses.item() == loss
@@ -67,14 +88,47 @@ def test_scores_of_inspect_ai_have_the_direction_of_their_name() -> None:
 
 
 DIRECTIONS = {
-    "losses": ["loss", "perplexity", "word_perplexity", "bits_per_byte", "cer", "ter", "nll", "brier", "log_loss"],
-    "scores": ["score", "acc", "acc_norm", "exact_match,strict-match", "mc2", "pass@1", "pass_at_1", "rougeL", "match"],
-    None: ["nll_score", "neg_nll", "loss_score", "no_match", "1-acc", "toxicity", "likelihood_diff", ""],
+    "losses": [
+        "loss",
+        "perplexity",
+        "word_perplexity",
+        "bits_per_byte",
+        "cer",
+        "ter",
+        "nll",
+        "brier",
+        "log_loss",
+    ],
+    "scores": [
+        "score",
+        "acc",
+        "acc_norm",
+        "exact_match,strict-match",
+        "mc2",
+        "pass@1",
+        "pass_at_1",
+        "rougeL",
+        "match",
+    ],
+    None: [
+        "nll_score",
+        "neg_nll",
+        "loss_score",
+        "no_match",
+        "1-acc",
+        "toxicity",
+        "likelihood_diff",
+        "",
+    ],
 }
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in DIRECTIONS.items() for name in names])
-def test_direction_of_metric(kind: str | None, name: str, one_sentence: Callable[[object], str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in DIRECTIONS.items() for name in names]
+)
+def test_direction_of_metric(
+    kind: str | None, name: str, one_sentence: Callable[[object], str]
+) -> None:
     if kind is not None:
         assert direction_of_metric(name, "log") == kind
         return
@@ -90,16 +144,26 @@ TWO = {"metrics": ["acc", "acc_norm"], "acc": 1, "acc_norm": 0.5}
 
 def test_metric_and_filter_of_lm_eval(tmp_path: Path) -> None:
     paths = write_samples(tmp_path, a=[STRICT, FLEXIBLE], b=[STRICT])
-    for metric, losses in (("exact_match,strict-match", [1, 1]), ("exact_match,flexible-extract", [0, 0])):
+    for metric, losses in (
+        ("exact_match,strict-match", [1, 1]),
+        ("exact_match,flexible-extract", [0, 0]),
+    ):
         assert read_logs(paths[:1], metric).losses[:, 0].tolist() == losses
-    assert read_logs(paths[1:]).losses.tolist() == read_logs(paths[1:], "exact_match").losses.tolist() == [[1], [1]]
+    assert (
+        read_logs(paths[1:]).losses.tolist()
+        == read_logs(paths[1:], "exact_match").losses.tolist()
+        == [[1], [1]]
+    )
     paths = write_samples(tmp_path, c=[TWO], d=[{"acc": 1, "acc_norm": 0.5, "target": 3}])
     for metric, loss in (("acc", 0), ("acc_norm", 0.5), ("acc,none", 0)):
         assert read_logs(paths, metric).losses.tolist() == [[loss, loss]] * 2
 
 
 SEVERAL = "expected one metric, got acc and acc_norm; write metric='acc', or another of them"
-FILTERS = "got exact_match,strict-match and exact_match,flexible-extract; write metric='exact_match,strict-match'"
+FILTERS = (
+    "got exact_match,strict-match and exact_match,flexible-extract; write "
+    "metric='exact_match,strict-match'"
+)
 
 
 @pytest.mark.parametrize(
@@ -107,50 +171,95 @@ FILTERS = "got exact_match,strict-match and exact_match,flexible-extract; write 
     [
         ([TWO], [TWO], None, SEVERAL),
         ([{"acc": 1, "acc_norm": 0}], [TWO], None, SEVERAL),
-        ([TWO], [TWO], "f1", "expected the metric 'f1', got acc and acc_norm; write metric='acc', or another of them"),
+        (
+            [TWO],
+            [TWO],
+            "f1",
+            "expected the metric 'f1', got acc and acc_norm; write metric='acc', or another of "
+            "them",
+        ),
         ([TWO], [STRICT], "acc", "expected the metric 'acc', got exact_match,strict-match; write"),
-        ([STRICT], [{"acc": 1}], None, "expected the same metric in all logs, got exact_match,strict-match and acc"),
+        (
+            [STRICT],
+            [{"acc": 1}],
+            None,
+            "expected the same metric in all logs, got exact_match,strict-match and acc",
+        ),
         ([STRICT], [FLEXIBLE], "exact_match", "expected the same metric in all logs"),
         ([STRICT, FLEXIBLE], [STRICT, FLEXIBLE], None, FILTERS),
         ([STRICT, FLEXIBLE], [STRICT, FLEXIBLE], "exact_match", FILTERS),
-        ([{"metrics": ["ppl"], "ppl": 12.5}], [], None, "expected values of ppl in [0, 1], got 12.5 of 'a' on row '0'"),
-        ([{"metrics": ["ppl"], "ppl": [-3, 1]}], [], None, "line 1: expected a number as ppl, got several"),
+        (
+            [{"metrics": ["ppl"], "ppl": 12.5}],
+            [],
+            None,
+            "expected values of ppl in [0, 1], got 12.5 of 'a' on row '0'",
+        ),
+        (
+            [{"metrics": ["ppl"], "ppl": [-3, 1]}],
+            [],
+            None,
+            "line 1: expected a number as ppl, got several",
+        ),
         ([{"metrics": ["helpful"], "helpful": 1}], [], None, "got 'helpful'"),
     ],
 )
 def test_unclear_metric_is_rejected(
-    first: list[dict[str, object]], second: list[dict[str, object]], metric: str | None, reason: str, tmp_path: Path,
+    first: list[dict[str, object]],
+    second: list[dict[str, object]],
+    metric: str | None,
+    reason: str,
+    tmp_path: Path,
     one_sentence: Callable[[object], str],
-) -> None:  # fmt: skip
+) -> None:
     with pytest.raises(TableError) as caught:
         read_logs(write_samples(tmp_path, a=first, b=second), metric)
     assert reason in one_sentence(caught.value)
 
 
 def test_filter_on_the_command_line_names_race_table(tmp_path: Path) -> None:
-    with cli_style(), pytest.raises(TableError, match=r"write tombola race table LOGS .* --metric exact_match,strict-"):
+    with (
+        cli_style(),
+        pytest.raises(
+            TableError, match=r"write tombola race table LOGS .* --metric exact_match,strict-"
+        ),
+    ):
         read_logs(write_samples(tmp_path, a=[STRICT, FLEXIBLE]))
 
 
-@pytest.mark.parametrize("failed", [{"success": False, "error": "rate limit"}, {"failureReason": 2}])
+@pytest.mark.parametrize(
+    "failed", [{"success": False, "error": "rate limit"}, {"failureReason": 2}]
+)
 def test_failed_result_of_promptfoo_is_the_worst(failed: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     lines = [{"provider": "x", "score": 1, "namedScores": {"cer": 0}}, {"provider": "x", **failed}]
     path.write_text(json.dumps({"results": lines}))
-    assert [read_logs([path], metric).losses.ravel().tolist() for metric in (None, "cer")] == [[0, 1], [0, 1]]
+    assert [read_logs([path], metric).losses.ravel().tolist() for metric in (None, "cer")] == [
+        [0, 1],
+        [0, 1],
+    ]
 
 
 def test_promptfoo_results(tmp_path: Path) -> None:
     lines = [
-        {"provider": {"id": f"openai:{name}", "label": ""}, "promptIdx": 0, "testIdx": i, "score": s}
+        {
+            "provider": {"id": f"openai:{name}", "label": ""},
+            "promptIdx": 0,
+            "testIdx": i,
+            "score": s,
+        }
         for i in range(2)
         for name, s in (("a", 1), ("b", 0.25))
     ]
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"evalId": "x", "results": {"version": 3, "results": lines}}))
     pool = read_logs([path])
-    assert (pool.actions, pool.losses.tolist()) == (("openai:a", "openai:b"), [[0, 0.75], [0, 0.75]])
-    path.write_text(json.dumps({"results": [*lines, *({**line, "promptIdx": 1} for line in lines)]}))
+    assert (pool.actions, pool.losses.tolist()) == (
+        ("openai:a", "openai:b"),
+        [[0, 0.75], [0, 0.75]],
+    )
+    path.write_text(
+        json.dumps({"results": [*lines, *({**line, "promptIdx": 1} for line in lines)]})
+    )
     assert read_logs([path]).actions[-1] == "openai:b, prompt 2"
 
 
@@ -166,7 +275,9 @@ def test_long_table_and_command(tmp_path: Path) -> None:
 
 def test_table_of_one_candidate_suggests_no_race(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("candidate,row,score\na,x,1\na,y,0\n")
-    done = CliRunner().invoke(app, ["table", str(tmp_path / "one.csv"), "--out", str(tmp_path / "wide.csv")])
+    done = CliRunner().invoke(
+        app, ["table", str(tmp_path / "one.csv"), "--out", str(tmp_path / "wide.csv")]
+    )
     assert done.exit_code == 0, done.exception
     assert "A race needs at least two candidates" in " ".join(done.output.split())
     assert "race plan" not in done.output
@@ -174,21 +285,41 @@ def test_table_of_one_candidate_suggests_no_race(tmp_path: Path) -> None:
 
 HUGE = "9" * 400
 BAD = [
-    ("a.jsonl", "{", ""), ("a.jsonl", '{"doc_id": 1}', ""), ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
-    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"), ("a.jsonl", "[]", ""), ("a.jsonl", "", ""),
-    ("a.json", "[", ""), ("a.json", "[]", ""), ("a.json", "[" * 100_000, ""), ("a.json", '{"results": 3}', ""),
+    ("a.jsonl", "{", ""),
+    ("a.jsonl", '{"doc_id": 1}', ""),
+    ("a.jsonl", '{"doc_id": 1, "acc": 7}', ""),
+    ("a.jsonl", f'{{"doc_id": 1, "acc": {HUGE}}}', "OverflowError"),
+    ("a.jsonl", "[]", ""),
+    ("a.jsonl", "", ""),
+    ("a.json", "[", ""),
+    ("a.json", "[]", ""),
+    ("a.json", "[" * 100_000, ""),
+    ("a.json", '{"results": 3}', ""),
     ("a.json", '{"results": {"results": [{"provider": "x"}]}}', ""),
-    ("a.json", '{"results": [{"provider": "x", "testIdx": 7, "success": true, "error": "limit"}]}', "'x' in test '7'"),
+    (
+        "a.json",
+        '{"results": [{"provider": "x", "testIdx": 7, "success": true, "error": "limit"}]}',
+        "'x' in test '7'",
+    ),
     ("a.csv", "candidate,row,score,loss\nx,y,1,1\n", "expected one metric, got loss and score"),
     ("a.json", f'{{"results": [{{"provider": "x", "score": {HUGE}}}]}}', "OverflowError"),
-    ("a.json", '{"results": [{"provider": "x", "score": 1, "promptIdx": Infinity}, {"provider": "y"}]}', "Overflow"),
+    (
+        "a.json",
+        '{"results": [{"provider": "x", "score": 1, "promptIdx": Infinity}, {"provider": "y"}]}',
+        "Overflow",
+    ),
     ("a.json", '{"results": [{"provider": "\\ud800", "score": 1}]}', "valid Unicode"),
-    ("a.csv", "candidate,row\nx,y\n", ""), ("a.csv", "candidate,row,score\nx,y,z\n", ""),
-    ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n", "got two"), ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n", ""),
-    ("a.csv", "candidate,row,score\n", ""), ("a.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
-    ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"), ("a.csv", "", "got none"),
-    ("a.eval", "no zip at all", ""), ("none.csv", None, ""),
-]  # fmt: skip
+    ("a.csv", "candidate,row\nx,y\n", ""),
+    ("a.csv", "candidate,row,score\nx,y,z\n", ""),
+    ("a.csv", "candidate,row,score\nx,y,1\nx,y,0\n", "got two"),
+    ("a.csv", "candidate,row,score\nx,1,1\ny,2,0\n", ""),
+    ("a.csv", "candidate,row,score\n", ""),
+    ("a.csv", "candidate,Candidate,row,loss\na,b,x,1\n", "'candidate' twice"),
+    ("a.csv", ",".join(["n" * 10_000, "m" * 10_000]) + "\n", "nnn..., mmm"),
+    ("a.csv", "", "got none"),
+    ("a.eval", "no zip at all", ""),
+    ("none.csv", None, ""),
+]
 
 
 @pytest.mark.parametrize(("name", "text", "reason"), BAD)

@@ -9,7 +9,9 @@ import pytest
 
 from tombola.errors import TombolaError
 
-optuna = pytest.importorskip("optuna", reason="optuna is not installed: pip install 'tombola[optuna]'")
+optuna = pytest.importorskip(
+    "optuna", reason="optuna is not installed: pip install 'tombola[optuna]'"
+)
 RacePruner = import_module("tombola.plugins.optuna").RacePruner
 
 LOSSES = (np.random.default_rng(5).random((150, 6)) < [0.5, 0.2, 0.8, 0.6, 0.25, 0.9]) * 1.0
@@ -24,7 +26,9 @@ def study_of(losses: Any, pruner: Any, direction: str = "minimize") -> tuple[Any
         seen = []
         for step, row in enumerate(pruner.order):
             calls += 1
-            seen.append(losses[row, candidate] if direction == "minimize" else 1 - losses[row, candidate])
+            seen.append(
+                losses[row, candidate] if direction == "minimize" else 1 - losses[row, candidate]
+            )
             trial.report(seen[-1], step)
             if trial.should_prune():
                 raise optuna.TrialPruned

@@ -23,7 +23,10 @@ def false_claims(orders: int = 120) -> int:
         for n in (5, 20, 90):
             found = certify_rows(table[:n], choices[:n], population=120, block=1)
             # Against what really is left, and against the whole block.
-            if found.gain_left > gains[n:].mean(axis=0).min() or found.gain > gains.mean(axis=0).min():
+            if (
+                found.gain_left > gains[n:].mean(axis=0).min()
+                or found.gain > gains.mean(axis=0).min()
+            ):
                 wrong += 1
                 break
     return wrong
@@ -51,8 +54,9 @@ def test_means_without_margin_are_caught(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_later_blocks_have_smaller_levels() -> None:
     losses = np.tile([[0.0, 1.0], [1.0, 0.0]], (60, 1))
     first, later = (
-        certify_rows(losses, losses.argmin(axis=1), population=500, block=block).gain for block in (1, 30)
-    )  # fmt: skip
+        certify_rows(losses, losses.argmin(axis=1), population=500, block=block).gain
+        for block in (1, 30)
+    )
     assert later < first
 
 
@@ -69,5 +73,8 @@ def test_session_and_trace_have_the_same_certificate() -> None:
     assert found == certify_trace(trace, 400)
     assert found is not None
     assert found.gain_left > 0.1
-    assert "what is left (500 rows) is answered better by the present router than by any single action" in found.text
+    assert (
+        "what is left (500 rows) is answered better by the present router than by any single action"
+        in found.text
+    )
     assert certify_trace(trace, 10) is None

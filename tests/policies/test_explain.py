@@ -5,7 +5,12 @@ import pytest
 
 from tombola import Pool
 from tombola.policies import Ridge, Routed
-from tombola.policies.explain import block_means, feature_importance, gain_of_twice_the_rows, tree_in_words
+from tombola.policies.explain import (
+    block_means,
+    feature_importance,
+    gain_of_twice_the_rows,
+    tree_in_words,
+)
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -18,7 +23,9 @@ def example(rows: int = 600) -> Pool:
     noise = rng.random((rows, 3))
     noise[::5, 0] = np.nan
     names = ["side=b", "size", "prompt:0", "prompt:1"]
-    return Pool(losses, ["left", "right"], features=np.column_stack([side, noise]), feature_names=names)
+    return Pool(
+        losses, ["left", "right"], features=np.column_stack([side, noise]), feature_names=names
+    )
 
 
 def test_importance_finds_the_feature() -> None:

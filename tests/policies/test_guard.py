@@ -44,10 +44,12 @@ def test_adaptive_router_cannot_exceed_risk(factor: float) -> None:
 
 
 def mean_excess(losses: np.ndarray, delay: int, *, fault: bool = False) -> float:
-    """Return E[loss of guarded - loss of safe] over all orders, for a router that knows the table, with delay.
+    """Return E[loss of guarded - loss of safe] over all orders, for a router that knows the table,
+    with delay.
 
-    Safe plays action 0 always. The router of n answers plays the action that the rows answered so far make look best,
-    with the true table for rows of even index: an order-dependent policy of the answered rows only.
+    Safe plays action 0 always. The router of n answers plays the action that the rows answered so
+    far make look best, with the true table for rows of even index: an order-dependent policy of the
+    answered rows only.
     """
     rows, total = len(losses), []
     for order in itertools.permutations(range(rows)):
@@ -64,7 +66,8 @@ def mean_excess(losses: np.ndarray, delay: int, *, fault: bool = False) -> float
             if n + delay < rows:
                 row = order[n + delay]
                 if fault:
-                    # Plays well on the rows in flight that it has seen, badly on the row that settles.
+                    # Plays well on the rows in flight that it has seen, badly on the row that
+                    # settles.
                     settled[n] = 1.0
                 played[n + delay] = losses[row, 0] - losses[row, act(row)]
         stakes = Guard(1.0).stakes(settled, played, delay)
@@ -93,7 +96,9 @@ def test_second_account_bounds_every_order(worst: float | None) -> None:
         delay = int(generator.integers(1, 8))
         settled, played = generator.choice([-1.0, 1.0], (2, 60))
         stakes = Guard(3.0, worst=worst).stakes(settled, played, delay)
-        largest = max(largest, float(np.max(-np.cumsum(stakes.probabilities * played), initial=0.0)))
+        largest = max(
+            largest, float(np.max(-np.cumsum(stakes.probabilities * played), initial=0.0))
+        )
     assert (largest <= 2.0 + 1e-9) is (worst is not None)
 
 

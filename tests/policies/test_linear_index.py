@@ -18,7 +18,9 @@ from tombola.policies.linear_index import LiveIndex
 def example(rows: int = 150, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(seed)
     features = generator.normal(size=(rows, 2))
-    losses = (generator.random((rows, 3)) < 0.5 + 0.3 * np.sign(features @ [[1, -1, 0], [0, 0, 1]])).astype(float)
+    losses = (
+        generator.random((rows, 3)) < 0.5 + 0.3 * np.sign(features @ [[1, -1, 0], [0, 0, 1]])
+    ).astype(float)
     features[::11, 0] = np.nan
     return losses, features
 
@@ -60,8 +62,11 @@ def worst_action(ridges: Any, scores: Any, bonus: float) -> int:
 
 
 @pytest.mark.parametrize(("delay", "fault"), [(0, False), (20, False), (0, True)])
-def test_guarded_index_costs_at_most_risk(monkeypatch: pytest.MonkeyPatch, delay: int, fault: bool) -> None:
-    """C5: level .05 for each order, so that more than 3 of 12 failures have a probability below .003.
+def test_guarded_index_costs_at_most_risk(
+    monkeypatch: pytest.MonkeyPatch, delay: int, fault: bool
+) -> None:
+    """C5: level .05 for each order, so that more than 3 of 12 failures have a probability below
+    .003.
 
     The fault: a hostile index has 200 turns, however much they cost.
     """
@@ -71,7 +76,9 @@ def test_guarded_index_costs_at_most_risk(monkeypatch: pytest.MonkeyPatch, delay
     monkeypatch.setattr(module, "_least_index", worst_action)
     losses = (np.random.default_rng(3).random((800, 3)) < [0.9, 0.3, 0.5]).astype(float)
     index = LinearIndex(risk=5.0)
-    found = [index.play(Pool(losses), np.zeros(800), delay=delay, seed=seed).excess for seed in range(12)]
+    found = [
+        index.play(Pool(losses), np.zeros(800), delay=delay, seed=seed).excess for seed in range(12)
+    ]
     assert (sum(one > 5.0 for one in found) <= 3) is not fault
     assert max(found) > 0.0
 
@@ -100,4 +107,6 @@ def test_session_equals_play_and_reopens(index: LinearIndex, tmp_path: Path) -> 
 
 def test_safe_learner_needs_bandit_feedback() -> None:
     with pytest.raises(ParameterError, match="bandit feedback"):
-        LinearIndex(risk=1.0, safe=FollowTheLeader()).play(Pool(np.zeros((3, 2))), np.zeros(3), seed=1)
+        LinearIndex(risk=1.0, safe=FollowTheLeader()).play(
+            Pool(np.zeros((3, 2))), np.zeros(3), seed=1
+        )

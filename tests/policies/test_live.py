@@ -58,16 +58,23 @@ DELAYS = np.random.default_rng(3).integers(0, 25, ROWS)
 @pytest.mark.parametrize(
     ("delay", "parameters"),
     [
-        (0, {}), (0, {"worst": 2.0}), (5, {"delays": "independent"}), (30, {"delays": "independent", "worst": 9.0}),
-        (RowDelays(DELAYS), {}), (RowDelays(DELAYS), {"worst": 4.0}), (RowDelays(0 * DELAYS), {}),
+        (0, {}),
+        (0, {"worst": 2.0}),
+        (5, {"delays": "independent"}),
+        (30, {"delays": "independent", "worst": 9.0}),
+        (RowDelays(DELAYS), {}),
+        (RowDelays(DELAYS), {"worst": 4.0}),
+        (RowDelays(0 * DELAYS), {}),
     ],
-)  # fmt: skip
+)
 def test_session_equals_play(rows: Table, delay: Any, parameters: Any) -> None:
     """With a delay per row the stakes in flight are reserved, so `risk` holds on this order."""
     losses, features = rows
     trace = routed(**parameters).play(Pool(losses), features, order="given", delay=delay, seed=4)
     session = started(4, **parameters)
-    for t, arrived in enumerate(rounds_due(delay if isinstance(delay, int) else delay.values, ROWS)):
+    for t, arrived in enumerate(
+        rounds_due(delay if isinstance(delay, int) else delay.values, ROWS)
+    ):
         for past in arrived:
             answer(session, losses, past + 1)
         session.act(features[t])
@@ -156,7 +163,9 @@ def test_reopening_that_loses_state_is_caught(
     """S1: a replay without the block, the router's choices, or their renewal for rows in flight."""
     fault = SourceFault("policies.live:LiveRouter.repeat", old, new)
     with injected(fault), pytest.raises((AssertionError, SessionError)):
-        test_reopened_session_continues_as_if_never_closed(rows, tmp_path, monkeypatch, "independent", 200)
+        test_reopened_session_continues_as_if_never_closed(
+            rows, tmp_path, monkeypatch, "independent", 200
+        )
 
 
 def test_session_opens_after_a_change_of_models(
@@ -173,15 +182,21 @@ def test_session_opens_after_a_change_of_models(
 
 
 @pytest.mark.parametrize(
-    ("number", "change"), [(0, 0.125), (1, 1.0), (2, 1.0), (3, 0.5)], ids=["stake", "router", "safe", "capital"]
+    ("number", "change"),
+    [(0, 0.125), (1, 1.0), (2, 1.0), (3, 0.5)],
+    ids=["stake", "router", "safe", "capital"],
 )
-def test_forged_decision_is_refused(rows: Table, saved: tuple[Session, Path], number: int, change: float) -> None:
+def test_forged_decision_is_refused(
+    rows: Table, saved: tuple[Session, Path], number: int, change: float
+) -> None:
     """Stake, safe choice and capital are recomputed; the choice of a router is checked by its consequences."""
     path, losses = saved[1], rows[0]
     data = json.loads(path.read_text())
     decisions = [(event[1] - 1, event[2][2]) for event in data["events"] if event[0] == "ticket"]
     # A round in which router and safe learner differ, and their losses too.
-    decision = next(d for t, d in decisions if d[1] >= 0 and losses[t, int(d[1])] != losses[t, int(d[2])])
+    decision = next(
+        d for t, d in decisions if d[1] >= 0 and losses[t, int(d[1])] != losses[t, int(d[2])]
+    )
     decision[number] = (decision[number] + change) % (3.0 if number in (1, 2) else 1.0)
     data.pop("digest")
     path.write_text(json.dumps({**data, "digest": _digest(data)}))
@@ -190,7 +205,9 @@ def test_forged_decision_is_refused(rows: Table, saved: tuple[Session, Path], nu
 
 
 @pytest.mark.parametrize("learner", [routed(), routed(delays="independent"), LinearIndex()])
-def test_session_file_is_the_same_after_each_opening(rows: Table, tmp_path: Path, learner: Any) -> None:
+def test_session_file_is_the_same_after_each_opening(
+    rows: Table, tmp_path: Path, learner: Any
+) -> None:
     losses, features = rows
     ids, names, tickets = [f"row {i}" for i in range(ROWS)], ["a", "b", "c"], {}
     for reopen in (False, True):
@@ -201,7 +218,10 @@ def test_session_file_is_the_same_after_each_opening(rows: Table, tmp_path: Path
             issued += file.next(3)
             for task in issued[3 * step : 3 * step + 2] if step % 3 else issued[-1:]:
                 row = losses[ids.index(task.id)]
-                file.record(task.round, loss=row[names.index(task.action)] if learner == LinearIndex() else row)
+                file.record(
+                    task.round,
+                    loss=row[names.index(task.action)] if learner == LinearIndex() else row,
+                )
             if reopen and step % 9 == 0:
                 file.close()
                 file = SessionFile.open(path)
@@ -235,7 +255,9 @@ def test_features_are_checked(rows: Table, tmp_path: Path) -> None:
         with pytest.raises(FeedbackError, match="features must be 3 numbers"):
             session.act(wrong)
     with pytest.raises(ParameterError, match="finite features of 2 rows"):
-        SessionFile.start(tmp_path / "x.run", ["a", "b"], ["c", "d"], routed(), features=np.zeros((3, 2)))
+        SessionFile.start(
+            tmp_path / "x.run", ["a", "b"], ["c", "d"], routed(), features=np.zeros((3, 2))
+        )
 
 
 class Failing:
@@ -273,8 +295,8 @@ class Enumerated(Routed):
 class Policy:
     """A model that knows the table; the feature of a row is its number.
 
-    "mean": as bad as possible after some answers, as good as possible after others. "worst": always bad. "pending": bad
-    on a row that it sees for the first time, good on one that is in flight.
+    "mean": as bad as possible after some answers, as good as possible after others. "worst": always
+    bad. "pending": bad on a row that it sees for the first time, good on one that is in flight.
     """
 
     def __init__(self, kind: str, losses: np.ndarray) -> None:
@@ -284,34 +306,49 @@ class Policy:
         answered = [int(row) for row in features[:, 0]]
         return SimpleNamespace(
             out_of_bag=-1e9 * np.eye(ACTIONS)[self.losses[answered].argmin(axis=1)],
-            predict=lambda rows: np.array([self.prediction(int(row), answered) for row in rows[:, 0]]),
+            predict=lambda rows: np.array(
+                [self.prediction(int(row), answered) for row in rows[:, 0]]
+            ),
         )
 
     def prediction(self, row: int, answered: list[int]) -> np.ndarray:
-        good = {"mean": sum(answered) % 2 == 0, "worst": False, "pending": row in self.shown}[self.kind]
+        good = {"mean": sum(answered) % 2 == 0, "worst": False, "pending": row in self.shown}[
+            self.kind
+        ]
         self.shown.add(row)
         return np.asarray(self.losses[row] if good else -self.losses[row])
 
 
 # Number of rows answered before each of six rounds.
 SCHEDULES = {
-    "delay 0": (0, 1, 2, 3, 4, 5), "delay 1": (0, 0, 1, 2, 3, 4), "delay 2": (0, 0, 0, 1, 2, 3),
-    "batches": (0, 0, 0, 3, 3, 3), "growing delay": (0, 0, 1, 1, 2, 2),
-}  # fmt: skip
+    "delay 0": (0, 1, 2, 3, 4, 5),
+    "delay 1": (0, 0, 1, 2, 3, 4),
+    "delay 2": (0, 0, 0, 1, 2, 3),
+    "batches": (0, 0, 0, 3, 3, 3),
+    "growing delay": (0, 0, 1, 1, 2, 2),
+}
 
 
 def enumerate_orders(
-    monkeypatch: pytest.MonkeyPatch, losses: np.ndarray, schedule: str, kind: str = "mean", fault: str = ""
+    monkeypatch: pytest.MonkeyPatch,
+    losses: np.ndarray,
+    schedule: str,
+    kind: str = "mean",
+    fault: str = "",
 ) -> tuple[float, float]:
     """Return the excess over the safe learner and risk - capital, means over all orders of six rows; risk 1."""
     # The largest stake that C3' allows; the guard of the package stakes less.
-    monkeypatch.setattr(live_module, "stake_of", lambda state, reserved: max(0.0, min(1.0, state[CAPITAL])))
+    monkeypatch.setattr(
+        live_module, "stake_of", lambda state, reserved: max(0.0, min(1.0, state[CAPITAL]))
+    )
     monkeypatch.setattr(live_module, "choose", lambda fitted, losses: (fitted[0], 0.0))
     if fault:
         monkeypatch.setattr(LiveRouter, "_waits", lambda self, n: n == 0 and fault == "every round")
     excess, settled = [], []
     # All rows are alike where a fault is shown, so that a few orders stand for all.
-    for order in itertools.islice(itertools.permutations(range(6)), 0, None, 1 if kind == "mean" else 60):
+    for order in itertools.islice(
+        itertools.permutations(range(6)), 0, None, 1 if kind == "mean" else 60
+    ):
         policy = Policy(kind, losses)
         model = RoutedFeedback(ACTIONS, 6, 1)
         chosen = Enumerated(safe=Stubborn(), models=(policy,), risk=1.0, delays="independent")
@@ -336,7 +373,9 @@ def enumerate_orders(
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_mean_excess_over_all_orders_of_six_rows(monkeypatch: pytest.MonkeyPatch, schedule: str) -> None:
+def test_mean_excess_over_all_orders_of_six_rows(
+    monkeypatch: pytest.MonkeyPatch, schedule: str
+) -> None:
     """L5: C3' exactly: the mean excess is the capital lost, and at most the risk."""
     losses = np.random.default_rng(7).integers(0, 3, (6, ACTIONS)) / 2
     excess, settled = enumerate_orders(monkeypatch, losses, schedule)
@@ -348,19 +387,27 @@ def test_mean_excess_over_all_orders_of_six_rows(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("schedule", "kind", "fault"),
     [
-        ("batches", "worst", "every round"), ("growing delay", "worst", "every round"), ("delay 1", "pending", ""),
+        ("batches", "worst", "every round"),
+        ("growing delay", "worst", "every round"),
+        ("delay 1", "pending", ""),
         ("delay 1", "worst", "before the first answer"),
     ],
-)  # fmt: skip
-def test_broken_conditions_are_caught(monkeypatch: pytest.MonkeyPatch, schedule: str, kind: str, fault: str) -> None:
+)
+def test_broken_conditions_are_caught(
+    monkeypatch: pytest.MonkeyPatch, schedule: str, kind: str, fault: str
+) -> None:
     """L5: each of the four conditions of C3' is needed; without it a router loses more than the risk of 1."""
     losses = np.tile([0.5, 0.0, 1.0] if kind == "pending" else [0.0, 0.5, 1.0], (6, 1))
     assert enumerate_orders(monkeypatch, losses, schedule, kind, fault)[0] > 1.2
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize(("kind", "fault"), [("mean", False), ("worst", False), ("pending", False), ("worst", True)])
-def test_reserve_holds_for_every_delay(monkeypatch: pytest.MonkeyPatch, kind: str, fault: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "fault"), [("mean", False), ("worst", False), ("pending", False), ("worst", True)]
+)
+def test_reserve_holds_for_every_delay(
+    monkeypatch: pytest.MonkeyPatch, kind: str, fault: bool
+) -> None:
     """L6: answers in random order, some never; on every path at most `risk` rows worse. The fault reserves nothing."""
     generator = np.random.default_rng(5)
     if fault:
@@ -368,7 +415,11 @@ def test_reserve_holds_for_every_delay(monkeypatch: pytest.MonkeyPatch, kind: st
     monkeypatch.setattr(live_module, "choose", lambda fitted, losses: (fitted[0], 0.0))
     largest = 0.0
     for seed in range(6):
-        losses = np.sort(generator.random((ROWS, ACTIONS)), axis=1) if kind == "worst" else generator.random((ROWS, 3))
+        losses = (
+            np.sort(generator.random((ROWS, ACTIONS)), axis=1)
+            if kind == "worst"
+            else generator.random((ROWS, 3))
+        )
         hostile = Routed(models=(Policy(kind, losses),), safe=Stubborn())
         session = Session(hostile, ACTIONS, ROWS, features=1, seed=seed)
         run(session, losses, np.arange(float(ROWS))[:, None], arrivals(seed))

@@ -33,7 +33,9 @@ def test_hostile_models_cost_at_most_risk(kind: str, fault: bool) -> None:
     endless = SourceFault("policies.guard:stake_of", "state[CAPITAL] - reserved", "3.0")
     with injected(endless) if fault else nullcontext():
         for seed in range(5):
-            trace = Routed(models=(HostileModel(kind, losses),)).play(Pool(losses), np.arange(120.0), seed=seed)
+            trace = Routed(models=(HostileModel(kind, losses),)).play(
+                Pool(losses), np.arange(120.0), seed=seed
+            )
             excess.append(trace.expected_loss - trace.safe_loss)
     assert (max(excess) <= 3.0 + 1e-9) is not fault
 
@@ -44,8 +46,12 @@ def same_until(row: int) -> bool:
     changed = losses.copy()
     changed[row:] = 1.0 - changed[row:]
     routed = Routed(models=(Ridge(),))
-    before, after = (routed.play(Pool(table), features, order="given", seed=1) for table in (losses, changed))
-    same = (before.router_actions == after.router_actions) & (before.stakes.probabilities == after.stakes.probabilities)
+    before, after = (
+        routed.play(Pool(table), features, order="given", seed=1) for table in (losses, changed)
+    )
+    same = (before.router_actions == after.router_actions) & (
+        before.stakes.probabilities == after.stakes.probabilities
+    )
     return bool(same[: row + 1].all())
 
 
@@ -75,7 +81,8 @@ def test_training_on_later_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(("model", "fault"), [(SMALL, False), (Ridge(), False), (SMALL, True)])
 def test_out_of_bag_prediction_ignores_own_loss(model: Any, fault: bool) -> None:
-    """L2. The bootstrap is drawn before the losses are seen, so the trees of a row out of bag do not change.
+    """L2. The bootstrap is drawn before the losses are seen, so the trees of a row out of bag do
+    not change.
 
     Predictions of the whole forest, the fault, do.
     """
@@ -85,7 +92,8 @@ def test_out_of_bag_prediction_ignores_own_loss(model: Any, fault: bool) -> None
     changed[7] += [0.5, -0.25, -0.25]
     fitted = [model.fit(features, table, seed=3) for table in (centred, changed)]
     first, second = (one.predict(features)[7] if fault else one.out_of_bag[7] for one in fitted)
-    # Ridge chooses its penalty by all rows; only the choice among penalties may move the prediction.
+    # Ridge chooses its penalty by all rows; only the choice among penalties may move the
+    # prediction.
     tolerance = 1e-12 if model is SMALL else 0.05
     assert (np.abs(first - second).max() > (1e-6 if fault else tolerance)) is np.bool_(fault)
 
@@ -95,15 +103,21 @@ def test_constant_added_to_a_row_changes_no_model() -> None:
     generator = np.random.default_rng(2)
     losses, features = generator.integers(0, 5, (64, 4)) / 8, generator.normal(size=(64, 2))
     shifted = losses + generator.integers(0, 3, (64, 1)) / 8
-    first, second = (fit_models((SMALL, Ridge()), features, table, seed=1) for table in (losses, shifted))
+    first, second = (
+        fit_models((SMALL, Ridge()), features, table, seed=1) for table in (losses, shifted)
+    )
     for one, other in zip(first, second, strict=True):
         assert np.allclose(one.predict(features), other.predict(features), atol=1e-12)
-    plain, moved = (Ridge().fit(features, table, 1).predict(features) for table in (losses, shifted))
+    plain, moved = (
+        Ridge().fit(features, table, 1).predict(features) for table in (losses, shifted)
+    )
     assert np.abs(plain - moved).max() > 0.01
 
 
 @pytest.mark.parametrize("fault", [False, True])
-def test_probabilities_permute_with_the_actions(fault: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probabilities_permute_with_the_actions(
+    fault: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """L4: the fault breaks ties of almost equal predictions by the number of the action."""
     generator = np.random.default_rng(1)
     features = generator.normal(size=(200, 3))
@@ -125,10 +139,12 @@ def test_probabilities_permute_with_the_actions(fault: bool, monkeypatch: pytest
 def test_walked_trees_equal_scikit_learn_to_the_bit() -> None:
     ensemble = pytest.importorskip("sklearn.ensemble", reason="scikit-learn is an extra")
     losses, features = example(90)
-    forest = ensemble.ExtraTreesRegressor(8, min_samples_leaf=3, bootstrap=True, random_state=4).fit(
-        features.astype(np.float32), losses
-    )
-    assert (flatten_trees(forest).predict(features) == forest.predict(features.astype(np.float32))).all()
+    forest = ensemble.ExtraTreesRegressor(
+        8, min_samples_leaf=3, bootstrap=True, random_state=4
+    ).fit(features.astype(np.float32), losses)
+    assert (
+        flatten_trees(forest).predict(features) == forest.predict(features.astype(np.float32))
+    ).all()
 
 
 @pytest.mark.parametrize("kind", ["linear", "forest", "boosted", "plain object"])
@@ -168,7 +184,8 @@ def test_regressors_of_scikit_learn_are_models(kind: str) -> None:
 def test_no_router_where_features_are_noise(fault: bool) -> None:
     """L7: the mean excess over the safe learner on 12 orders is within 3 standard errors of 0.
 
-    The fault: predictions of trees that saw the row make noise look useful; the guard alone does not hide it.
+    The fault: predictions of trees that saw the row make noise look useful; the guard alone does
+    not hide it.
     """
     generator, excess = np.random.default_rng(5), []
     losses = (generator.random((300, 3)) < [0.3, 0.4, 0.5]).astype(float)
@@ -201,7 +218,9 @@ def test_short_lists_and_missing_features() -> None:
     assert Routed(growth=1.01).block_starts(17) == [16]
     losses, features = example(100)
     features[::3, 1] = features[:, 2] = np.nan
-    assert np.isfinite(Routed(models=(SMALL, Ridge())).play(Pool(losses), features, seed=1).expected_loss)
+    assert np.isfinite(
+        Routed(models=(SMALL, Ridge())).play(Pool(losses), features, seed=1).expected_loss
+    )
     trace = Routed(models=(SMALL,)).play(Pool(losses[:10]), features[:10], seed=1)
     assert trace.expected_loss == trace.safe_loss
     with pytest.raises(ParameterError, match="features of 100 rows"):

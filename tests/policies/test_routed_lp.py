@@ -28,14 +28,22 @@ class Hostile:
     kind: str
 
     def fit(self, features: np.ndarray, targets: np.ndarray, seed: int) -> Any:
-        row = np.full(targets.shape[1], np.nan) if self.kind == "nan" else -np.eye(targets.shape[1])[0]
-        return SimpleNamespace(out_of_bag=np.zeros(targets.shape), predict=lambda rows: np.tile(row, (len(rows), 1)))
+        row = (
+            np.full(targets.shape[1], np.nan)
+            if self.kind == "nan"
+            else -np.eye(targets.shape[1])[0]
+        )
+        return SimpleNamespace(
+            out_of_bag=np.zeros(targets.shape), predict=lambda rows: np.tile(row, (len(rows), 1))
+        )
 
 
 def example(rows: int, seed: int) -> tuple[Pool, np.ndarray]:
     generator = np.random.default_rng(seed)
     easy = generator.integers(0, 2, rows)
-    losses = np.stack([(generator.random(rows) < 0.1), (generator.random(rows) < np.where(easy, 0.1, 0.8))], 1)
+    losses = np.stack(
+        [(generator.random(rows) < 0.1), (generator.random(rows) < np.where(easy, 0.1, 0.8))], 1
+    )
     costs = np.stack([generator.uniform(0.5, 2.0, rows), generator.uniform(0.0, 0.1, rows)], 1)
     return Pool(losses.astype(float), costs=costs), easy[:, None].astype(float)
 
@@ -67,7 +75,9 @@ def test_budget_asked_with_predicted_costs_is_caught(monkeypatch: pytest.MonkeyP
     """B1: the fault lets the tracker reserve the predicted cost, which the hostile model puts at 0."""
     monkeypatch.setattr(module, "mask_unaffordable", lambda tracker, mix: None)
 
-    def reserve_nothing(tracker: Any, mix: Any, rng: Any, played: Any, reserved: Any) -> tuple[int, float]:
+    def reserve_nothing(
+        tracker: Any, mix: Any, rng: Any, played: Any, reserved: Any
+    ) -> tuple[int, float]:
         played[:] = mix
         reserved[:] = 0.0
         return int(mix.argmax()), 1.0
@@ -99,13 +109,23 @@ def columns(out_of_bag: Any) -> tuple[Any, np.ndarray, np.ndarray, Any]:
     losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Hostile("lies").fit(features, np.concatenate([losses, costs], 1), 0)
     fitted.out_of_bag[:] = out_of_bag(losses, costs)
-    return _routers_at(fitted, losses, costs, _Rates(0.2, math.inf), fits=np.ones(2)), losses, costs, fitted
+    return (
+        _routers_at(fitted, losses, costs, _Rates(0.2, math.inf), fits=np.ones(2)),
+        losses,
+        costs,
+        fitted,
+    )
 
 
 def test_columns_are_measured_out_of_bag() -> None:
     """B2: the choices that are measured are those of `out_of_bag`; predictions of training rows choose otherwise."""
-    (only, *_), losses, costs, fitted = columns(lambda x, c: np.hstack([1 - np.eye(2)[[1] * 80], 0 * c]))
-    assert (only.loss, only.cost) == (pytest.approx(losses[:, 1].mean()), pytest.approx(costs[:, 1].mean()))
+    (only, *_), losses, costs, fitted = columns(
+        lambda x, c: np.hstack([1 - np.eye(2)[[1] * 80], 0 * c])
+    )
+    assert (only.loss, only.cost) == (
+        pytest.approx(losses[:, 1].mean()),
+        pytest.approx(costs[:, 1].mean()),
+    )
     in_bag = module._route(fitted.predict(np.zeros((80, 1))), 0.0, np.ones(2))
     assert losses[np.arange(80), in_bag].mean() != pytest.approx(only.loss)
 
@@ -113,7 +133,9 @@ def test_columns_are_measured_out_of_bag() -> None:
 def test_price_is_found_by_true_costs() -> None:
     """B3: predicted costs of 0 must not make a router look free; the measured cost is the true one at every price."""
     routers, losses, costs, _ = columns(lambda x, c: np.hstack([np.eye(2)[[1] * 80], 0 * c]))
-    assert len(routers) == 2  # by predicted costs the router would be within the rate, and stand alone
+    assert (
+        len(routers) == 2
+    )  # by predicted costs the router would be within the rate, and stand alone
     assert all(one.cost == pytest.approx(costs[:, 0].mean()) for one in routers)
     assert all(one.loss == pytest.approx(losses[:, 0].mean()) for one in routers)
 
@@ -121,7 +143,11 @@ def test_price_is_found_by_true_costs() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "check"),
     [
-        ("model.out_of_bag,", "model.predict(np.zeros((len(losses), 1))),", test_columns_are_measured_out_of_bag),
+        (
+            "model.out_of_bag,",
+            "model.predict(np.zeros((len(losses), 1))),",
+            test_columns_are_measured_out_of_bag,
+        ),
         (
             "losses_of(costs, chosen)",
             "losses_of(model.out_of_bag, chosen + fits.size)",
@@ -130,9 +156,14 @@ def test_price_is_found_by_true_costs() -> None:
     ],
     ids=["B2", "B3"],
 )
-def test_columns_that_trust_the_model_are_caught(old: str, new: str, check: Callable[[], None]) -> None:
+def test_columns_that_trust_the_model_are_caught(
+    old: str, new: str, check: Callable[[], None]
+) -> None:
     """B2, B3: columns measured in-bag, and a price found by predicted costs."""
-    with injected(SourceFault("policies.routed_lp:_routers_at", old, new)), pytest.raises(AssertionError):
+    with (
+        injected(SourceFault("policies.routed_lp:_routers_at", old, new)),
+        pytest.raises(AssertionError),
+    ):
         check()
 
 
@@ -156,7 +187,10 @@ def test_router_with_price_zero_within_rate_stands_alone() -> None:
     pool, features = example(80, 3)
     losses, costs = np.asarray(pool.losses, float), np.asarray(pool.costs).reshape(80, 2)
     fitted = Ridge().fit(features, np.concatenate([losses, costs], 1), 0)
-    assert [one.price for one in _routers_at(fitted, losses, costs, _Rates(10.0, math.inf), fits=np.ones(2))] == [0.0]
+    assert [
+        one.price
+        for one in _routers_at(fitted, losses, costs, _Rates(10.0, math.inf), fits=np.ones(2))
+    ] == [0.0]
     low, high = _routers_at(fitted, losses, costs, _Rates(0.3, math.inf), fits=np.ones(2))
     assert high.cost <= 0.3 < low.cost
 

@@ -13,11 +13,18 @@ pytestmark = pytest.mark.usefixtures("plainly")
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [({"top": 2}, ("a", "b")), ({"baseline": "c"}, ("a", "b")), ({"within": 0.2}, ("a",)),
-     ({"question": "ranks"}, ("a", "b", "c")), ({"question": "ranks", "candidate": "b"}, ("b: rank 2",))],
-)  # fmt: skip
+    [
+        ({"top": 2}, ("a", "b")),
+        ({"baseline": "c"}, ("a", "b")),
+        ({"within": 0.2}, ("a",)),
+        ({"question": "ranks"}, ("a", "b", "c")),
+        ({"question": "ranks", "candidate": "b"}, ("b: rank 2",)),
+    ],
+)
 def test_plan_of_questions(question: Any, answer: tuple[str, ...]) -> None:
-    pool = Pool(np.random.default_rng(1).random((150, 3)) * [0.1, 0.5, 1.0], actions=["a", "b", "c"])
+    pool = Pool(
+        np.random.default_rng(1).random((150, 3)) * [0.1, 0.5, 1.0], actions=["a", "b", "c"]
+    )
     [one] = plan(pool, seed=1, shuffles=8, **question)
     assert one.answers == [(answer, 8)]
     assert (one.decided, one.wrong) == (1.0, 0.0)

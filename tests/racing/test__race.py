@@ -57,11 +57,20 @@ def test_record_twice(one_sentence: Any) -> None:
 @pytest.mark.parametrize(
     ("ticket", "answer"),
     [
-        (1, {}), (1, {"loss": 1.5}), (1, {"loss": math.nan}), (1, {"loss": "0"}), (1, {"loss": 0.5, "failed": True}),
-        (3, {"loss": 0.0}), (0, {"loss": 0.0}), (11, {"loss": 0.0}), (True, {"loss": 0.0}),
+        (1, {}),
+        (1, {"loss": 1.5}),
+        (1, {"loss": math.nan}),
+        (1, {"loss": "0"}),
+        (1, {"loss": 0.5, "failed": True}),
+        (3, {"loss": 0.0}),
+        (0, {"loss": 0.0}),
+        (11, {"loss": 0.0}),
+        (True, {"loss": 0.0}),
     ],
-)  # fmt: skip
-def test_record_rejects_invalid_answers_and_tickets(ticket: int, answer: Any, one_sentence: Any) -> None:
+)
+def test_record_rejects_invalid_answers_and_tickets(
+    ticket: int, answer: Any, one_sentence: Any
+) -> None:
     race = Race("ab", 5, seed=0)
     call = race.calls(1)[0]
     with pytest.raises(FeedbackError) as error:
@@ -91,7 +100,11 @@ def test_threads_get_different_calls() -> None:
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as threads:
-            found = [ticket for done in threads.map(lambda _: make_calls(race), range(8)) for ticket in done]
+            found = [
+                ticket
+                for done in threads.map(lambda _: make_calls(race), range(8))
+                for ticket in done
+            ]
     finally:
         sys.setswitchinterval(before)
     assert sorted(set(found)) == sorted(found)
@@ -122,7 +135,9 @@ def test_calls_wait_for_lock() -> None:
 
 
 @pytest.mark.parametrize("kind", ["race", "race file", "session file"])
-def test_race_is_bound_to_process(kind: str, tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_race_is_bound_to_process(
+    kind: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
     thing: Any = Race(["a", "b"], 10, seed=1)
     if kind == "race file":
         thing = RaceFile.start(tmp_path / "f", RaceSettings(("a", "b"), seed=1), ["x", "y"])

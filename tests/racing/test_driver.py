@@ -35,7 +35,15 @@ def test_interrupted_race_continues(in_file: bool, tmp_path: Path) -> None:
         race(NAMES, ROWS, loss, seed=3, workers=1, log=path if in_file else None, progress=False)
     assert stopped.value.race.calls_answered == 20
     first, asked, stop = asked, [], []
-    found = race(NAMES, ROWS, loss, seed=3, workers=1, log=str(path) if in_file else stopped.value.log, progress=False)
+    found = race(
+        NAMES,
+        ROWS,
+        loss,
+        seed=3,
+        workers=1,
+        log=str(path) if in_file else stopped.value.log,
+        progress=False,
+    )
     assert not set(first) & set(asked)
     assert found.verdict == race(NAMES, ROWS, loss, seed=3, workers=1, progress=False).verdict
     if in_file:
@@ -102,7 +110,10 @@ def test_await_runs_calls_on_the_running_loop() -> None:
     assert found.answer == ("low",)
     assert len(loops) > 10
     assert len(set(map(id, loops))) == 1
-    assert found.dropped == race({"low": 0.1, "high": 0.9}, range(200), later, kind="losses", seed=1).dropped
+    assert (
+        found.dropped
+        == race({"low": 0.1, "high": 0.9}, range(200), later, kind="losses", seed=1).dropped
+    )
 
 
 def test_cancelled_await_stays_cancelled() -> None:
@@ -119,7 +130,10 @@ def test_cancelled_await_stays_cancelled() -> None:
 
 def rows_of(library: str) -> tuple[Any, list[str]]:
     """Return 60 rows as a frame or series, and their expected names."""
-    columns: dict[str, list[Any]] = {"question": [f"q{i}" for i in range(60)], "answer": [i % 2 for i in range(60)]}
+    columns: dict[str, list[Any]] = {
+        "question": [f"q{i}" for i in range(60)],
+        "answer": [i % 2 for i in range(60)],
+    }
     names = [f"row {i}" for i in range(60)]
     if library == "polars":
         return import_module("polars").DataFrame(columns), [str(i) for i in range(60)]
@@ -166,7 +180,9 @@ def test_log_in_any_order() -> None:
     notes = MemoryLog()
     first = race(CANDIDATES, range(400), loss, seed=3, workers=5, log=notes)
     events = [event for event in notes.replay() if (event.ticket - 1) % 3][::-1]
-    again = race(CANDIDATES, range(400), loss, seed=3, workers=1, log=MemoryLog([*events, Event("call", 1)]))
+    again = race(
+        CANDIDATES, range(400), loss, seed=3, workers=1, log=MemoryLog([*events, Event("call", 1)])
+    )
     assert again.dropped == first.dropped
 
 
@@ -180,7 +196,9 @@ def test_pandas_series_rows() -> None:
         return 0.5
 
     numbered: Any = {1: 10, 2: 20}
-    found = race(numbered, rows, evaluate, kind="losses", seed=1, workers=1, log=notes, progress=False)
+    found = race(
+        numbered, rows, evaluate, kind="losses", seed=1, workers=1, log=notes, progress=False
+    )
     calls = [found.call(event.ticket) for event in notes.replay()]
     assert asked == [(10 * int(call.candidate), call.row) for call in calls]
     assert len(asked) == 8
@@ -218,13 +236,22 @@ def test_max_cost_holds_with_concurrent_workers(asynchronous: bool) -> None:
 
 def test_max_cost_holds_for_equal_costs_without_a_bound() -> None:
     """8 workers spent 25.10 before calls in flight were reserved."""
-    finished = race(["a", "b"], range(400), lambda name, row: (0.5, 0.1), kind="losses", seed=1, max_cost=25)
+    finished = race(
+        ["a", "b"], range(400), lambda name, row: (0.5, 0.1), kind="losses", seed=1, max_cost=25
+    )
     assert (finished.calls_made, finished.cost <= 25.0) == (250, True)
 
 
 def test_race_file_keeps_its_drawn_seed(tmp_path: Path) -> None:
     first, again = (
-        race(["a", "b"], range(30), lambda name, row: 0.5, kind="losses", log=tmp_path / "r", max_calls=10)
+        race(
+            ["a", "b"],
+            range(30),
+            lambda name, row: 0.5,
+            kind="losses",
+            log=tmp_path / "r",
+            max_calls=10,
+        )
         for _ in range(2)
     )
     assert (first.settings.seed, 10) == (again.settings.seed, again.calls_made)
@@ -237,7 +264,9 @@ def test_scores_in_their_own_range() -> None:
     finished = race(scores, range(100), lambda score, row: score, **unit)
     assert finished.answer == ("good",)
     assert finished.mean_losses["good"] == pytest.approx(0.1)
-    with pytest.raises(FeedbackError, match="must return a score from 0 to 10, or that and a cost, got 11"):
+    with pytest.raises(
+        FeedbackError, match="must return a score from 0 to 10, or that and a cost, got 11"
+    ):
         race(scores, range(100), lambda score, row: 11.0, **unit)
 
 
@@ -251,14 +280,23 @@ def test_failing_baseline_does_not_pass_the_gate(delay: float) -> None:
         time.sleep(delay)
         return 0.4
 
-    with pytest.raises(SessionError, match="expected a baseline that answers, but the first 3 calls of old"):
+    with pytest.raises(
+        SessionError, match="expected a baseline that answers, but the first 3 calls of old"
+    ):
         race(["old", "new"], range(60), evaluate, baseline="old", kind="losses", seed=0)
 
 
 def test_cap_without_costs() -> None:
     """A call that reports no cost counts as the largest one; without a largest cost it is rejected."""
     caps: Any = {"max_cost": 3.0, "max_call_cost": 0.5}
-    capped = race(["a", "b"], range(60), lambda candidate, row: candidate == "b", kind="losses", seed=0, **caps)
+    capped = race(
+        ["a", "b"],
+        range(60),
+        lambda candidate, row: candidate == "b",
+        kind="losses",
+        seed=0,
+        **caps,
+    )
     assert capped.cost == pytest.approx(3.0)
     with pytest.raises(FeedbackError, match="expected a cost with each answer"):
         race(["a", "b"], range(60), lambda candidate, row: 0.5, max_cost=3.0, kind="losses", seed=0)
@@ -303,7 +341,9 @@ def test_direction_from_the_name_of_the_function(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["<lambda>", "no_errors", "accuracy_loss"])
 def test_direction_is_never_guessed(name: str) -> None:
-    with pytest.raises(ParameterError, match='kind="scores" if higher is better, kind="losses" if lower') as caught:
+    with pytest.raises(
+        ParameterError, match='kind="scores" if higher is better, kind="losses" if lower'
+    ) as caught:
         race(["zero", "one"], range(60), partial(_named(name)), seed=1, progress=False)
     assert f"a function called {name}" in str(caught.value)
     found = race(["zero", "one"], range(60), _named(name), kind="scores", seed=1, progress=False)

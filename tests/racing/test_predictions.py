@@ -32,24 +32,38 @@ def cases(count: int, N: int, k: int) -> Any:
         rng = np.random.default_rng([seed, N, k])
         table = rng.integers(0, 3, (N, k)) / 2
         if seed % 2:
-            # A tie: the last column is a rearrangement of the first, so that both are best or none is.
+            # A tie: the last column is a rearrangement of the first, so that both are best or none
+            # is.
             table[:, -1] = rng.permutation(table[:, 0])
         known = np.where(rng.random((N, k)) < rng.choice([0.0, 0.3]), table, math.nan)
         if rng.random() < 0.5:
             known[:, -1] = table[:, -1]
         history = np.clip(table[:, rng.integers(0, k, 2)] + rng.normal(0, 0.2, (N, 2)), 0, 1)
-        yield table, SideInformation.of(tuple("abc"[:k]), [str(row) for row in range(N)], known, history)
+        yield (
+            table,
+            SideInformation.of(tuple("abc"[:k]), [str(row) for row in range(N)], known, history),
+        )
 
 
 def expected_wealth(
-    table: Any, side: SideInformation, level: float = 1e-9, fault: Any = lambda *_: None, **question: Any
+    table: Any,
+    side: SideInformation,
+    level: float = 1e-9,
+    fault: Any = lambda *_: None,
+    **question: Any,
 ) -> tuple[float, float]:
     """Return P(wrong answer) and the largest expected wealth of a best candidate, over all orders.
 
-    `fault(informed, order, i, table)` changes the sums or the state before row i of an order is processed.
+    `fault(informed, order, i, table)` changes the sums or the state before row i of an order is
+    processed.
     """
     rule = RaceSettings(tuple("abc"[: table.shape[1]]), level=level, **question).rule(len(table))
-    informed, totals, wealth, wrong = InformedRule(rule, side, lambda n: n + 1), table.sum(axis=0), [], 0
+    informed, totals, wealth, wrong = (
+        InformedRule(rule, side, lambda n: n + 1),
+        table.sum(axis=0),
+        [],
+        0,
+    )
     for order in permutations(range(len(table))):
         informed.reset()
         for i, row in enumerate(order):
@@ -70,7 +84,8 @@ def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "question", [{}, {"within": 0.2}, {"top": 2}, {"baseline": "a"}, {"baseline": "b", "within": 0.1}]
+    "question",
+    [{}, {"within": 0.2}, {"top": 2}, {"baseline": "a"}, {"baseline": "b", "within": 0.1}],
 )
 def test_guarantee_with_history_exactly_larger(question: Any) -> None:
     """Lists of 6 rows, compiled: 720 orders of each."""
@@ -93,7 +108,11 @@ def test_adjusted_losses_keep_mean_and_range() -> None:
         informed, left = InformedRule(rule, side, lambda n: n + 1), list(range(9))
         state = rule.state
         for row in np.random.default_rng(1).permutation(9).tolist():
-            predicted, bound, gone = informed.sums.predicted.copy(), state.residual_low.copy(), left.copy()
+            predicted, bound, gone = (
+                informed.sums.predicted.copy(),
+                state.residual_low.copy(),
+                left.copy(),
+            )
             active = np.flatnonzero(state.active)
             informed.update(row, table[row].copy())
             assert np.allclose(state.predicted_mean, predicted[gone].mean(axis=0))
@@ -111,13 +130,18 @@ def test_adjusted_losses_keep_mean_and_range() -> None:
 @pytest.mark.parametrize(
     ("fault", "N", "k"),
     [
-        (_mean_over_all_rows, 4, 2), (_range_ignored, 4, 2), (_current_row_in_fit, 4, 2),
-        (_mean_over_rows_ahead, 4, 2), (_bound_of_earlier_opponent, 4, 3),
+        (_mean_over_all_rows, 4, 2),
+        (_range_ignored, 4, 2),
+        (_current_row_in_fit, 4, 2),
+        (_mean_over_rows_ahead, 4, 2),
+        (_bound_of_earlier_opponent, 4, 3),
     ],
-)  # fmt: skip
+)
 def test_faults_raise_expected_wealth(fault: Any, N: int, k: int) -> None:
     """Known rows asked first, the sixth fault: test_side_information.py. The drop rate alone would not show them."""
-    assert any(expected_wealth(table, side, fault=fault)[1] > 1.01 for table, side in cases(24, N, k))
+    assert any(
+        expected_wealth(table, side, fault=fault)[1] > 1.01 for table, side in cases(24, N, k)
+    )
 
 
 def test_future_answers_in_fit_keep_guarantee() -> None:
@@ -133,7 +157,9 @@ def test_ridge_recovers_linear_loss() -> None:
     features = rng.normal(size=(80, 2))
     table = 0.5 + features @ np.array([[0.1, 0.05], [0.05, -0.1]]) / 4
     rule = RaceSettings(("a", "b"), level=1e-9).rule(80)
-    informed = InformedRule(rule, SideInformation.of(("a", "b"), [str(row) for row in range(80)], None, features))
+    informed = InformedRule(
+        rule, SideInformation.of(("a", "b"), [str(row) for row in range(80)], None, features)
+    )
     for row in range(30):
         informed.update(row, table[row].copy())
     inner = np.abs(features[30:]).max(axis=1) < 1.0
@@ -150,8 +176,13 @@ def test_history_with_known_incumbent_saves_calls() -> None:
     names, rows = tuple("abc"), [str(row) for row in range(400)]
     calls = []
     for past in (None, history):
-        side, rule = SideInformation.of(names, rows, {"a": table[:, 0]}, past), RaceSettings(names).rule(400)
-        orders = (np.random.default_rng(seed).permutation(400).astype(np.uint32) for seed in range(5))
+        side, rule = (
+            SideInformation.of(names, rows, {"a": table[:, 0]}, past),
+            RaceSettings(names).rule(400),
+        )
+        orders = (
+            np.random.default_rng(seed).permutation(400).astype(np.uint32) for seed in range(5)
+        )
         calls.append(sum(InformedRule(rule, side).play(table, order) for order in orders))
         assert rule.active == [0]
     assert calls[1] < calls[0]
@@ -199,7 +230,9 @@ def test_race_equals_simulated_race_with_history() -> None:
     rng = np.random.default_rng(3)
     table, history = rng.random((40, 3)) * [0.5, 0.8, 1.0], rng.random((40, 5))
     race = Race(["a", "b", "c"], 40, history=history, known={"b": table[:, 1]}, seed=4)
-    answer_all(race, lambda call: float(table[call.row_index, race.candidates.index(call.candidate)]))
+    answer_all(
+        race, lambda call: float(table[call.row_index, race.candidates.index(call.candidate)])
+    )
     rule = RaceSettings(("a", "b", "c")).rule(40)
     side = SideInformation.of(race.candidates, race.rows, {"b": table[:, 1]}, history)
     assert InformedRule(rule, side).play(table, np.array(race._order, np.uint32)) == race.calls_made

@@ -30,11 +30,20 @@ def test_page_of_one_row(asked: Any) -> None:
 
 
 def test_gate_highlights_candidates_that_passed() -> None:
-    race = answer_all(Race(["old", "new", "bad"], 40, seed=1, baseline="old"), {"old": 0.5, "new": 0.0, "bad": 1.0})
+    race = answer_all(
+        Race(["old", "new", "bad"], 40, seed=1, baseline="old"),
+        {"old": 0.5, "new": 0.0, "bad": 1.0},
+    )
     page = RaceReport.from_race(race).to_html()
-    assert [f'class="name first">{name}<' in page for name in ("old", "new", "bad")] == [False, True, False]
+    assert [f'class="name first">{name}<' in page for name in ("old", "new", "bad")] == [
+        False,
+        True,
+        False,
+    ]
     assert ">baseline<" in page
-    assert [word in race._repr_html_() for word in ("baseline", "passed", "failed", "behind")] == [True] * 3 + [False]
+    assert [word in race._repr_html_() for word in ("baseline", "passed", "failed", "behind")] == [
+        True
+    ] * 3 + [False]
 
 
 def test_report_of_file(tmp_path: Path) -> None:
@@ -67,8 +76,14 @@ LETTERS = """[...document.querySelectorAll("figure svg text")]
 def test_page_fits_phone(browser: Any, tmp_path: Path, count: int) -> None:
     names = [f"vendor/some-long-name-{number:03d}-instruct" for number in range(count)]
     place = tmp_path / "race.html"
-    found = race(names, range(60), lambda name, row: float(name > names[1] or (name, row % 3) == (names[1], 0)),
-                 kind="losses", seed=1, workers=1)  # fmt: skip
+    found = race(
+        names,
+        range(60),
+        lambda name, row: float(name > names[1] or (name, row % 3) == (names[1], 0)),
+        kind="losses",
+        seed=1,
+        workers=1,
+    )
     place.write_text(RaceReport.from_race(found).to_html(), encoding="utf-8")
     page = browser.new_page(viewport={"width": 400, "height": 900})
     page.goto(place.as_uri())
@@ -85,9 +100,14 @@ def test_page_fits_phone(browser: Any, tmp_path: Path, count: int) -> None:
 def test_page_escapes_names(count: int) -> None:
     names = [f"<script>alert({number})</script>" for number in range(count)]
     found = race(
-        names, [f"r{i}" for i in range(30)], lambda name, row: min(1.0, names.index(name) / 9 + 0.05),
-        kind="losses", seed=1, progress=False, workers=1,
-    )  # fmt: skip
+        names,
+        [f"r{i}" for i in range(30)],
+        lambda name, row: min(1.0, names.index(name) / 9 + 0.05),
+        kind="losses",
+        seed=1,
+        progress=False,
+        workers=1,
+    )
     page = replace(RaceReport.from_race(found), name="<b>.race").to_html()
     assert "<script>alert" not in page
     assert "<b>.race" not in page
@@ -102,12 +122,17 @@ def test_page_of_ranks(asked: Any) -> None:
     finished = answer_all(running, {"a": 0.0, "b": 0.5, "c": 1.0})
     report = RaceReport.from_race(finished)
     page = report.to_html()
-    assert page.count('class="bar sure"') == len(finished.rank_sets) == (1 if asked.get("candidate") else 3)
+    assert (
+        page.count('class="bar sure"')
+        == len(finished.rank_sets)
+        == (1 if asked.get("candidate") else 3)
+    )
     assert 'aria-label="b: ranks 2"' in page
     assert "b has rank 2" in page if asked.get("candidate") else "In order: a, b" in page
     assert "Wealth of the bet" not in page
     ranks = {
-        one["name"]: one["ranks"] for one in json.loads(json.dumps(report.to_json(), allow_nan=False))["candidates"]
+        one["name"]: one["ranks"]
+        for one in json.loads(json.dumps(report.to_json(), allow_nan=False))["candidates"]
     }
     assert ranks["b"] == [2, 2]
     assert (ranks["a"] is None) == bool(asked.get("candidate"))
@@ -132,7 +157,11 @@ def test_page_of_answers_on_file() -> None:
     race = Race(["good", "bad"], 40, known=known, seed=1, kind="scores", range=(0, 10))
     page = RaceReport.from_race(race).to_html()
     assert "<svg" not in page
-    for words in ("Means so far", "8.2 (20 of 40)", "mean score 8.2 on 20 of 40 rows, from 4.1 to 9.1 on all"):
+    for words in (
+        "Means so far",
+        "8.2 (20 of 40)",
+        "mean score 8.2 on 20 of 40 rows, from 4.1 to 9.1 on all",
+    ):
         assert words in page
     # Converting 1.1 to a loss and back gives 1.0999999999999996.
     assert [one["mean"] for one in RaceReport.from_race(race).to_json()["candidates"]] == [8.2, 1.1]
@@ -155,8 +184,26 @@ def test_par10_counts_timeouts_and_failures_ten_times() -> None:
 def test_race_status_prints_run_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.txt").write_text("0.01\n0.02\n")
-    command = ["run", "rows.txt", "--candidate", "fast=true {row}", "--candidate", "slow=sh -c 'sleep 3' {row}"]
-    options = ["--loss", "seconds", "--cap", "0.5", "--file", "t.race", "--seed", "1", "--quiet", "--json"]
+    command = [
+        "run",
+        "rows.txt",
+        "--candidate",
+        "fast=true {row}",
+        "--candidate",
+        "slow=sh -c 'sleep 3' {row}",
+    ]
+    options = [
+        "--loss",
+        "seconds",
+        "--cap",
+        "0.5",
+        "--file",
+        "t.race",
+        "--seed",
+        "1",
+        "--quiet",
+        "--json",
+    ]
     CliRunner().invoke(app, [*command, *options])
     said = CliRunner().invoke(app, ["status", "t.race", "--json"])
     times = {one["name"]: one for one in json.loads(said.output)["run_times"]}

@@ -32,23 +32,30 @@ def side_of(table: Any, cells: Any) -> SideInformation:
 
 def random_cells(rng: Any, N: int, k: int) -> Any:
     """Return a random set of known cells: nothing, single cells, whole columns, or both."""
-    return (rng.random((N, k)) < rng.choice([0.0, 0.3, 0.7])) | (rng.random(k) < rng.choice([0.0, 0.5]))
+    return (rng.random((N, k)) < rng.choice([0.0, 0.3, 0.7])) | (
+        rng.random(k) < rng.choice([0.0, 0.5])
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(loss_tables(9), st.sampled_from([0.05, 0.3, 0.9]), st.integers(0, 10**6))
-def test_best_with_known_cells_matches_naive(table: list[list[float]], level: float, seed: int) -> None:
+def test_best_with_known_cells_matches_naive(
+    table: list[list[float]], level: float, seed: int
+) -> None:
     values = np.array(table)
     if values.shape[1] > 1:
         cells = random_cells(np.random.default_rng(seed), *values.shape)
         rule = RaceSettings(tuple("abcd"[: values.shape[1]]), level=level).rule(len(values))
-        calls = InformedRule(rule, side_of(values, cells)).play(values, np.arange(len(values), dtype=np.uint32))
+        calls = InformedRule(rule, side_of(values, cells)).play(
+            values, np.arange(len(values), dtype=np.uint32)
+        )
         history, expected = naive.best(table, cells, level)
         assert (rule.active, rule.rows_seen, calls) == (history[-1], len(history) - 1, expected)
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"within": 0.2}, {"top": 2}, {"baseline": "b"}, {"baseline": "a", "within": 0.1}]
+    "options",
+    [{}, {"within": 0.2}, {"top": 2}, {"baseline": "b"}, {"baseline": "a", "within": 0.1}],
 )
 def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
     """Also to the bit: the wealth after every row is equal."""
@@ -62,7 +69,13 @@ def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
         assert np.array_equal(one, two)
 
 
-QUESTIONS: list[Any] = [{}, {"within": 0.2}, {"top": 2}, {"baseline": "a"}, {"baseline": "b", "within": 0.1}]
+QUESTIONS: list[Any] = [
+    {},
+    {"within": 0.2},
+    {"top": 2},
+    {"baseline": "a"},
+    {"baseline": "b", "within": 0.1},
+]
 
 
 def worst_over_orders(rule: Elimination, table: Any, cells: Any) -> tuple[float, float]:
@@ -80,7 +93,9 @@ def worst_over_orders(rule: Elimination, table: Any, cells: Any) -> tuple[float,
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize(("N", "k"), [(3, 3), (4, 3), (5, 2), pytest.param(6, 3, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("N", "k"), [(3, 3), (4, 3), (5, 2), pytest.param(6, 3, marks=pytest.mark.full)]
+)
 def test_guarantees_with_known_cells_exactly(N: int, k: int, question: Any) -> None:
     """All orders of random small pools with random known cells: error and expected wealth."""
     if question.get("top", 1) >= k:
@@ -134,7 +149,9 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("question", [{}, {"within": 0.05}, {"baseline": "b"}, {"baseline": "a"}, {"top": 2}])
+@pytest.mark.parametrize(
+    "question", [{}, {"within": 0.05}, {"baseline": "b"}, {"baseline": "a"}, {"top": 2}]
+)
 def test_answer_certain_by_file_needs_no_call(question: Any, seed: int) -> None:
     """Three missing cells cannot change the answer, wherever their rows are in the order."""
     table = np.tile([0.0, 0.5, 1.0], (8, 1))
@@ -142,9 +159,13 @@ def test_answer_certain_by_file_needs_no_call(question: Any, seed: int) -> None:
     one = Race(["a", "b", "c"], 8, known=table, seed=seed, level=1e-300, **question)
     assert one.done
     assert one.calls() == []
-    assert one.proved is ({"b": False}.get(question.get("baseline", ""), question.get("baseline") != "a"))
+    assert one.proved is (
+        {"b": False}.get(question.get("baseline", ""), question.get("baseline") != "a")
+    )
     assert "for certain: the other rows cannot change it" in one.verdict
-    assert one.answer == {"b": ("a",), "a": ()}.get(question.get("baseline", ""), ("a", "b")[: question.get("top", 1)])
+    assert one.answer == {"b": ("a",), "a": ()}.get(
+        question.get("baseline", ""), ("a", "b")[: question.get("top", 1)]
+    )
     assert "the same mean" not in one.verdict
 
 
@@ -153,7 +174,9 @@ def test_group_certain_by_file_needs_no_call() -> None:
     known = np.array([[0.0, 1.0]] * 6 + [[math.nan] * 2] * 6)
     known[0, 0] = math.nan
     for seed in range(6):
-        one = Race(["a", "b"], 12, known=known, strata=["law"] * 6 + ["code"] * 6, seed=seed, level=1e-300)
+        one = Race(
+            ["a", "b"], 12, known=known, strata=["law"] * 6 + ["code"] * 6, seed=seed, level=1e-300
+        )
         assert (one.by_group["law"].answer, one.by_group["law"].proved) == (("a",), True)
         report = RaceReport.from_race(one)
         assert [report.group_cells()[0][key] for key in ("leader", "mean")] == ["a", "0"]
@@ -191,7 +214,10 @@ def test_evidence_equals_race_without_file() -> None:
 
 def test_known_answers_are_stored_with_the_race(tmp_path: Path) -> None:
     """A file knows its answers on file; the same race with other ones is refused."""
-    settings, cells = RaceSettings(NAMES, seed=3), random_cells(np.random.default_rng(2), *LOSSES.shape)
+    settings, cells = (
+        RaceSettings(NAMES, seed=3),
+        random_cells(np.random.default_rng(2), *LOSSES.shape),
+    )
     side = side_of(LOSSES, cells)
     with RaceFile.start(tmp_path / "a.race", settings, ROWS, side=side) as file:
         for call in file.calls(20):
@@ -213,9 +239,16 @@ def test_event_of_known_cell_is_rejected() -> None:
 
 @pytest.mark.parametrize(
     "known",
-    [{"none": [0.5] * 60}, {"low": [0.5]}, {"low": {"row 99": 0.5}}, {"low": [2.0] * 60}, [[0.5] * 3],
-     {"low": "x" * 60}, pd.DataFrame({"category": ["x"] * 60})],
-)  # fmt: skip
+    [
+        {"none": [0.5] * 60},
+        {"low": [0.5]},
+        {"low": {"row 99": 0.5}},
+        {"low": [2.0] * 60},
+        [[0.5] * 3],
+        {"low": "x" * 60},
+        pd.DataFrame({"category": ["x"] * 60}),
+    ],
+)
 def test_bad_known_answers_are_rejected(known: Any, one_sentence: Any) -> None:
     with pytest.raises(ParameterError, match="known") as error:
         Race(NAMES, ROWS, known=known, kind="losses")
@@ -230,7 +263,16 @@ def test_known_scores_are_read_in_their_unit(ends: tuple[int, int]) -> None:
     one = Race(NAMES, ROWS, known=scores, kind="scores", range=ends, seed=3)
     assert one.answer == Race(NAMES, ROWS, known=LOSSES, seed=3).answer
     np.testing.assert_allclose(one.side.known, LOSSES, atol=1e-12)
-    finished = race(NAMES, ROWS, lambda _n, _row: math.nan, known=scores, kind="scores", range=ends, seed=3, workers=1)
+    finished = race(
+        NAMES,
+        ROWS,
+        lambda _n, _row: math.nan,
+        known=scores,
+        kind="scores",
+        range=ends,
+        seed=3,
+        workers=1,
+    )
     assert finished.answer == one.answer
     with pytest.raises(ParameterError, match=rf"a score from {low} to {high}"):
         Race(NAMES, ROWS, known=np.full_like(scores, high + 1), kind="scores", range=ends)

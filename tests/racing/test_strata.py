@@ -37,14 +37,19 @@ def rules_of(sizes: tuple[int, ...], level: float) -> list[Any]:
     rows = [str(row) for row in range(len(labels))]
     settings, side = RaceSettings(("a", "b"), 0, level=level), SideInformation.of(("a", "b"), rows)
     return [
-        part.rule for part in strata.build_parts(settings, len(labels), strata.Strata.of(labels, len(labels)), side)
+        part.rule
+        for part in strata.build_parts(
+            settings, len(labels), strata.Strata.of(labels, len(labels)), side
+        )
     ]
 
 
 def worst_of_all_lists(n: int, level: float) -> float:
-    """Return the largest probability, over all 0/1 lists of two groups of n rows, that any answer is wrong.
+    """Return the largest probability, over all 0/1 lists of two groups of n rows, that any answer
+    is wrong.
 
-    An order of a list is a sequence of row types and of groups; all that belong to one list are equally likely.
+    An order of a list is a sequence of row types and of groups; all that belong to one list are
+    equally likely.
     """
     whole, *groups = map(wrong_sequences, rules_of((n, n), level))
     sequences, digits = np.array(list(product(range(3), repeat=2 * n))), 3 ** np.arange(n)[::-1]
@@ -55,7 +60,9 @@ def worst_of_all_lists(n: int, level: float) -> float:
         wrong = whole | groups[0][parts[0] @ digits] | groups[1][parts[1] @ digits]
         # A list is given by the number of rows of types 1 and 2 in both groups; each is below 10.
         which = sum(
-            10 ** (2 * at + kind) * (part == kind + 1).sum(axis=1) for at, part in enumerate(parts) for kind in (0, 1)
+            10 ** (2 * at + kind) * (part == kind + 1).sum(axis=1)
+            for at, part in enumerate(parts)
+            for kind in (0, 1)
         )
         count += np.bincount(which, minlength=10**4)
         bad += np.bincount(which, weights=wrong, minlength=10**4)
@@ -66,7 +73,10 @@ def worst_of_groups(groups: int, n: int, level: float) -> float:
     """Return the largest probability that the answer of any group is wrong; orders of groups are independent."""
     wrong = wrong_sequences(rules_of((n,) * groups, level)[1])
     kinds = [tuple(sorted(sequence)) for sequence in product(range(3), repeat=n)]
-    worst = max(np.mean([w for w, kind in zip(wrong, kinds, strict=True) if kind == one]) for one in set(kinds))
+    worst = max(
+        np.mean([w for w, kind in zip(wrong, kinds, strict=True) if kind == one])
+        for one in set(kinds)
+    )
     return float(1.0 - (1.0 - worst) ** groups)
 
 
@@ -90,7 +100,8 @@ def test_exact_check_has_power() -> None:
 
 
 @pytest.mark.parametrize(
-    ("worst", "level"), [(lambda: worst_of_all_lists(4, 0.7), 0.7), (lambda: worst_of_groups(6, 6, 0.55), 0.55)]
+    ("worst", "level"),
+    [(lambda: worst_of_all_lists(4, 0.7), 0.7), (lambda: worst_of_groups(6, 6, 0.55), 0.55)],
 )
 def test_exact_check_detects_level_that_is_not_shared(
     monkeypatch: pytest.MonkeyPatch, worst: Callable[[], float], level: float
@@ -100,7 +111,13 @@ def test_exact_check_detects_level_that_is_not_shared(
     assert worst() > level
 
 
-QUESTIONS: list[dict[str, Any]] = [{}, {"within": 0.1}, {"top": 2}, {"baseline": "c"}, {"question": "ranks"}]
+QUESTIONS: list[dict[str, Any]] = [
+    {},
+    {"within": 0.1},
+    {"top": 2},
+    {"baseline": "c"},
+    {"question": "ranks"},
+]
 TABLE = (np.random.default_rng(3).random((90, 3)) < [0.2, 0.35, 0.7]).astype(float)
 LABELS = ["law", "code", "law", "maths", "code"] * 18
 
@@ -111,22 +128,41 @@ def losses_of(call: Any) -> float:
 
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("known", [None, {"b": {str(row): float(TABLE[row, 1]) for row in range(0, 90, 2)}}])
-def test_group_answers_are_those_of_a_race_on_the_group(question: dict[str, Any], known: Any) -> None:
+@pytest.mark.parametrize(
+    "known", [None, {"b": {str(row): float(TABLE[row, 1]) for row in range(0, 90, 2)}}]
+)
+def test_group_answers_are_those_of_a_race_on_the_group(
+    question: dict[str, Any], known: Any
+) -> None:
     """Each group, raced alone in its order at its share of the level, gives the same answer after the same rows."""
     one = answer_all(Race("abc", 90, strata=LABELS, seed=5, known=known, **question), losses_of)
     for name, result in one.by_group.items():
         members = [row for row in one._order if LABELS[row] == name]
-        on_file = known and {"b": {row: loss for row, loss in known["b"].items() if int(row) in members}}
-        alone = Race("abc", [str(row) for row in sorted(members)], known=on_file, seed=0, level=0.05 / 4, **question)
+        on_file = known and {
+            "b": {row: loss for row, loss in known["b"].items() if int(row) in members}
+        }
+        alone = Race(
+            "abc",
+            [str(row) for row in sorted(members)],
+            known=on_file,
+            seed=0,
+            level=0.05 / 4,
+            **question,
+        )
         alone._order = [sorted(members).index(row) for row in members]
         alone._await_row()
         answer_all(alone, lambda call: float(TABLE[int(call.row), "abc".index(call.candidate)]))
-        assert (result.answer, result.proved, result.rows_counted) == (alone.answer, alone.proved, alone.rows_counted)
+        assert (result.answer, result.proved, result.rows_counted) == (
+            alone.answer,
+            alone.proved,
+            alone.rows_counted,
+        )
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize("question", [*QUESTIONS, {"max_cost": 9.0}, {"max_cost": 9.0, "max_call_cost": 0.2}])
+@pytest.mark.parametrize(
+    "question", [*QUESTIONS, {"max_cost": 9.0}, {"max_cost": 9.0, "max_call_cost": 0.2}]
+)
 @pytest.mark.parametrize("labels", [None, LABELS])
 def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) -> None:
     pool = Pool(TABLE, actions=["a", "b", "c"], costs=np.tile([0.1, 0.15, 0.1], (90, 1)))
@@ -139,7 +175,11 @@ def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) 
             for call in live.calls(1):
                 live.record(call, loss=losses_of(call), cost=0.1 + 0.05 * (call.candidate == "b"))
         answers = [result.answer for result in live.by_group.values()]
-        assert (live.calls_made, live.rows_counted, live.answer) == (found.calls, found.rows, found.answers[0].names)
+        assert (live.calls_made, live.rows_counted, live.answer) == (
+            found.calls,
+            found.rows,
+            found.answers[0].names,
+        )
         assert answers == [group.names for group in found.answers[1:]]
         if "max_cost" in question:
             assert live.cost == pytest.approx(found.cost)
@@ -169,10 +209,21 @@ def test_gate_fails_in_one_group() -> None:
     """A gate that is passed on the list and refuted in a group is refuted."""
     labels = ["x"] * 200 + ["y"] * 40
     loss = {("new", "x"): 0.0, ("old", "x"): 1.0, ("new", "y"): 1.0, ("old", "y"): 0.0}
-    one = race(["old", "new"], range(240), lambda name, row: loss[name, labels[row]], strata=labels, kind="losses",
-               seed=1, baseline="old", progress=False)  # fmt: skip
+    one = race(
+        ["old", "new"],
+        range(240),
+        lambda name, row: loss[name, labels[row]],
+        strata=labels,
+        kind="losses",
+        seed=1,
+        baseline="old",
+        progress=False,
+    )
     assert one.whole.proved is True
-    assert {name: result.text for name, result in one.by_group.items()} == {"x": "new passes", "y": "new fails"}
+    assert {name: result.text for name, result in one.by_group.items()} == {
+        "x": "new passes",
+        "y": "new fails",
+    }
     assert one.proved is False
 
 
@@ -190,10 +241,13 @@ def test_race_file_stores_the_groups(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     ("labels", "words"),
-    [(["x"] * 3, "at least two groups"), (["x", "y"], "a label for each of the 3 rows"),
-     (["x", "", "y"], "an empty label"),
-     ("xyz", "strata")],
-)  # fmt: skip
+    [
+        (["x"] * 3, "at least two groups"),
+        (["x", "y"], "a label for each of the 3 rows"),
+        (["x", "", "y"], "an empty label"),
+        ("xyz", "strata"),
+    ],
+)
 def test_wrong_labels_are_rejected(labels: Any, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         Race(["a", "b"], rows=3, strata=labels)

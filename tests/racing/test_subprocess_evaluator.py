@@ -28,7 +28,11 @@ def test_hint_for_large_cap() -> None:
         answer_all(one, {"a": 0.1 * high, "b": high})
     assert "no call took more than 0.24 of the 60 seconds of --cap" in evaluator.hint(raced[0.004])
     assert "--cap 0.5" in evaluator.hint(raced[0.004])
-    assert evaluator.hint(raced[0.9]) == SubprocessEvaluator({"a": "true {row}"}).hint(raced[0.004]) == ""
+    assert (
+        evaluator.hint(raced[0.9])
+        == SubprocessEvaluator({"a": "true {row}"}).hint(raced[0.004])
+        == ""
+    )
 
 
 ROW = "'; echo 1; #\" $HOME"
@@ -58,13 +62,24 @@ def test_seconds_are_cost_and_loss() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["false {row}", "echo {row}", "echo inf #{row}", "sleep 9 {row}", "kill -9 $$ {row}", "echo 0.25 3 1; : {row}"],
+    [
+        "false {row}",
+        "echo {row}",
+        "echo inf #{row}",
+        "sleep 9 {row}",
+        "kill -9 $$ {row}",
+        "echo 0.25 3 1; : {row}",
+    ],
 )
 def test_failed_command_is_retried(command: str) -> None:
     said: list[str] = []
     with pytest.raises(TombolaError):
-        ask(SubprocessEvaluator({"a": command}, timeout=0.3, retries=2, shell=True), log=said.append)
-    assert [text.rpartition("; ")[2] for text in said] == ["trying again"] * 2 + ["counted as failed"]
+        ask(
+            SubprocessEvaluator({"a": command}, timeout=0.3, retries=2, shell=True), log=said.append
+        )
+    assert [text.rpartition("; ")[2] for text in said] == ["trying again"] * 2 + [
+        "counted as failed"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +99,9 @@ def test_shell_never_executes_row(command: str, tmp_path: Path) -> None:
     import subprocess
 
     row = "x y" if "`" in command else 'a  "b" $(touch hacked) `touch hacked` it\'s * \\ {row}'
-    words = SubprocessEvaluator({}, shell=True)._command_line(f'show() {{ printf "<%s>" "$@"; }}; {command}', row)
+    words = SubprocessEvaluator({}, shell=True)._command_line(
+        f'show() {{ printf "<%s>" "$@"; }}; {command}', row
+    )
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     wanted = "<x><y>" if "`" in command else f'<"{row}">' if "\\" in command else f"<{row}>"
     assert done.stdout.removeprefix("(\n") == wanted
@@ -93,7 +110,9 @@ def test_shell_never_executes_row(command: str, tmp_path: Path) -> None:
 
 def test_timeout_below_the_cap_is_rejected() -> None:
     """Else every slow run would be a failure, and PAR10 would count no timeout."""
-    with pytest.raises(TombolaError, match="--timeout: expected at least the 60 seconds of --cap, got 10"):
+    with pytest.raises(
+        TombolaError, match="--timeout: expected at least the 60 seconds of --cap, got 10"
+    ):
         SubprocessEvaluator({"a": "true {row}"}, "seconds", 60.0, 10.0).check()
     SubprocessEvaluator({"a": "true {row}"}, "seconds", 60.0, 60.0).check()
 
@@ -112,7 +131,9 @@ def test_number_outside_the_range_is_not_a_failure(
     """A repetition would not help, and as a failure the best score would count as the worst."""
     said: list[str] = []
     counts = CallCounts()
-    evaluator = SubprocessEvaluator({"a": f"echo {printed} # {{row}}"}, retries=2, shell=True, units=units)
+    evaluator = SubprocessEvaluator(
+        {"a": f"echo {printed} # {{row}}"}, retries=2, shell=True, units=units
+    )
     with pytest.raises(OutOfRangeError) as raised:
         ask(evaluator, log=said.append, counts=counts)
     assert f"race run: expected {expected} for a on row x; " in one_sentence(raised.value)

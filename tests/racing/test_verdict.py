@@ -37,7 +37,10 @@ def test_range_of_remaining_rows_is_calibrated() -> None:
     for seed in range(100):
         rng = np.random.default_rng(seed)
         table = (rng.random((600, 2)) < [0.3, 0.45 + 0.1 * (seed % 2)]).astype(float)
-        rule, order = Best(candidates=2, rows=600, population=600, level=0.05), np.arange(600, dtype=np.uint32)
+        rule, order = (
+            Best(candidates=2, rows=600, population=600, level=0.05),
+            np.arange(600, dtype=np.uint32),
+        )
         rule.play(table, order)
         rows = rule.rows_seen
         rule.play(table, order[:20])
@@ -58,44 +61,106 @@ LEVEL = {"a": 0.5, "b": 0.5, "c": 0.6}
 @pytest.mark.parametrize(
     ("names", "rows", "options", "losses", "verdict"),
     [
-        ("ab", 4, {}, {"a": 0.5, "b": 0.6}, "a is the best of 2 candidates on these 4 rows, for certain"),
-        ("ab", 4, {}, LEVEL, "not separable on this list: a and b have the same mean loss on all rows, for"),
-        ("abc", 4, {"top": 2}, {"a": 0.0, "b": 0.5, "c": 0.5},
-         "not separable on this list: b and c have the same mean loss on all rows, behind a, for certain"),
-        ("abc", 6, {"baseline": "a"}, {"a": 0.5, "b": 0.5, "c": 0.0},
-         "b is not better than a (the same mean loss on 6 rows), c is better than a (mean loss lower by 0.5 on 5 rows"),
-        ("abc", 4, {"question": "ranks"}, LEVEL,
-         "not separable on this list: 2 of 3 ranks are not settled on these 4 rows; ranks still possible: 1 to 2 a, "
-         "1 to 2 b and 3 c, for certain: the whole table is known"),
-        ("dcba", 400, {"question": "ranks"}, STEPS,
-         "the order of 4 candidates on these 400 rows: a, b, c and d, with probability 0.95 or more; "),
-        ("dcba", 400, {"question": "ranks", "candidate": "b"}, STEPS,
-         "b has rank 2 of 4 candidates on these 400 rows, with probability 0.95 or more; "),
-        ("ab", 40, {"max_calls": 4}, {"a": 0.0, "b": 1.0},
-         "undecided: nothing is proved, each of 2 candidates on these 40 rows may be the best, where a leads by 1 in "
-         "mean loss; 2 rows, 4 of 80 calls; "),
+        (
+            "ab",
+            4,
+            {},
+            {"a": 0.5, "b": 0.6},
+            "a is the best of 2 candidates on these 4 rows, for certain",
+        ),
+        (
+            "ab",
+            4,
+            {},
+            LEVEL,
+            "not separable on this list: a and b have the same mean loss on all rows, for",
+        ),
+        (
+            "abc",
+            4,
+            {"top": 2},
+            {"a": 0.0, "b": 0.5, "c": 0.5},
+            "not separable on this list: b and c have the same mean loss on all rows, behind a, "
+            "for certain",
+        ),
+        (
+            "abc",
+            6,
+            {"baseline": "a"},
+            {"a": 0.5, "b": 0.5, "c": 0.0},
+            "b is not better than a (the same mean loss on 6 rows), c is better than a (mean "
+            "loss lower by 0.5 on 5 rows",
+        ),
+        (
+            "abc",
+            4,
+            {"question": "ranks"},
+            LEVEL,
+            "not separable on this list: 2 of 3 ranks are not settled on these 4 rows; ranks "
+            "still possible: 1 to 2 a, "
+            "1 to 2 b and 3 c, for certain: the whole table is known",
+        ),
+        (
+            "dcba",
+            400,
+            {"question": "ranks"},
+            STEPS,
+            "the order of 4 candidates on these 400 rows: a, b, c and d, with probability 0.95 "
+            "or more; ",
+        ),
+        (
+            "dcba",
+            400,
+            {"question": "ranks", "candidate": "b"},
+            STEPS,
+            "b has rank 2 of 4 candidates on these 400 rows, with probability 0.95 or more; ",
+        ),
+        (
+            "ab",
+            40,
+            {"max_calls": 4},
+            {"a": 0.0, "b": 1.0},
+            "undecided: nothing is proved, each of 2 candidates on these 40 rows may be the "
+            "best, where a leads by 1 in "
+            "mean loss; 2 rows, 4 of 80 calls; ",
+        ),
     ],
-)  # fmt: skip
-def test_verdict_of_finished_race(names: str, rows: int, options: Any, losses: dict[str, float], verdict: str) -> None:
+)
+def test_verdict_of_finished_race(
+    names: str, rows: int, options: Any, losses: dict[str, float], verdict: str
+) -> None:
     """Calls are saved only if the question is answered, and drops of no bet that reached its goal are certain."""
     race = answer_all(Race(names, rows, seed=1, **options), losses)
     assert race.verdict.startswith(verdict)
     assert ("saved" in race.verdict) == race.rule.done
     if race.settings.baseline:
-        assert [(one.candidate, one.wealth) for one in race.dropped] == [("c", math.inf), ("b", math.inf)]
+        assert [(one.candidate, one.wealth) for one in race.dropped] == [
+            ("c", math.inf),
+            ("b", math.inf),
+        ]
 
 
 @pytest.mark.parametrize(
     ("options", "verdict"),
     [
-        ({}, "open: nothing is proved yet, each of 3 candidates on these 40 rows may be the best; 0 rows, "),
-        ({"baseline": "a"}, "open on these 40 rows: nothing is proved yet on whether b (no row yet) or c (no row yet) "
-         "is better than a; "),
+        (
+            {},
+            "open: nothing is proved yet, each of 3 candidates on these 40 rows may be the best; "
+            "0 rows, ",
+        ),
+        (
+            {"baseline": "a"},
+            "open on these 40 rows: nothing is proved yet on whether b (no row yet) or c (no row "
+            "yet) "
+            "is better than a; ",
+        ),
         ({"question": "ranks"}, "open: no rank of 3 candidates on these 40 rows is proved yet; "),
-        ({"question": "ranks", "candidate": "b"}, "open: nothing is proved yet of the rank of b among 3 candidates "
-         "on these 40 rows; "),
+        (
+            {"question": "ranks", "candidate": "b"},
+            "open: nothing is proved yet of the rank of b among 3 candidates on these 40 rows; ",
+        ),
     ],
-)  # fmt: skip
+)
 def test_verdict_of_open_race(options: Any, verdict: str) -> None:
     """Before anything is proved, a probability would be that of no statement."""
     race = Race("abc", 40, seed=1, **options)
@@ -113,7 +178,9 @@ def test_verdict_is_certain_only_without_early_drop() -> None:
     """The last rows of a candidate that was dropped were never counted, even if it was asked for all of them."""
     far = Race("abc", 60, seed=1)
     for call in far.calls(180):
-        far.record(call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.row_index == 0), "c": 1.0}[call.candidate])
+        far.record(
+            call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.row_index == 0), "c": 1.0}[call.candidate]
+        )
     assert far.rows_counted == 60
     assert "with probability 0.95 or more" in far.verdict
 
@@ -125,7 +192,9 @@ def test_within_answers_with_one_of_a_tie() -> None:
         for call in race.calls():
             race.record(call, loss=losses[call.candidate])
     assert (race.proved, race.answer) == (True, ("b",))
-    assert race.verdict.startswith("b is within 0.01 of the best of 3 candidates on these 2 rows, for certain")
+    assert race.verdict.startswith(
+        "b is within 0.01 of the best of 3 candidates on these 2 rows, for certain"
+    )
 
 
 def test_answer_of_ranks() -> None:
@@ -136,9 +205,13 @@ def test_answer_of_ranks() -> None:
     assert {one.against for one in race.dropped} == {""}
     close = {**STEPS, "d": 0.75}
     first = answer_all(Race("dcba", 400, seed=1, question="ranks", top=2), close)
-    assert first.verdict.startswith("the first 2 in order of 4 candidates on these 400 rows: a and b, with probability")
+    assert first.verdict.startswith(
+        "the first 2 in order of 4 candidates on these 400 rows: a and b, with probability"
+    )
     assert first.rank_sets["c"] == (3, 4)
-    assert first.calls_made < answer_all(Race("dcba", 400, seed=1, question="ranks"), close).calls_made
+    assert (
+        first.calls_made < answer_all(Race("dcba", 400, seed=1, question="ranks"), close).calls_made
+    )
 
 
 def test_is_wrong_for_top() -> None:
@@ -164,10 +237,15 @@ def test_is_wrong_of_ranks() -> None:
     rule = Ranks(3, 9, 9, 0.05)
     assert not is_wrong(rule, np.array([3.0, 2.0, 1.0]))
     rule.state.before[0, 1] = 1.0
-    wrong = [is_wrong(rule, np.array(totals)) for totals in ([3.0, 2.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 1.0])]
+    wrong = [
+        is_wrong(rule, np.array(totals))
+        for totals in ([3.0, 2.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 1.0])
+    ]
     assert wrong == [True, False, False]
     rule.state.before[2, 1] = 1.0
-    assert is_wrong(rule, np.array([1.0, 1.0, 1.0])), "the order of tied candidates is the order of the file"
+    assert is_wrong(rule, np.array([1.0, 1.0, 1.0])), (
+        "the order of tied candidates is the order of the file"
+    )
 
 
 def test_is_wrong_of_place() -> None:

@@ -44,7 +44,10 @@ def test_ties_share_their_rank_set() -> None:
     found = rank(losses, kind="losses", reading="this list")
     assert [found.rank_set(name) for name in found.names] == [(1, 1), (2, 3), (2, 3)]
     assert found.compare("1", "2") == "1 and 2 are tied (this list)."
-    near, far = (found.rows_to_separate("0", "1", "this list"), found.rows_to_separate("1", "2", "this list"))
+    near, far = (
+        found.rows_to_separate("0", "1", "this list"),
+        found.rows_to_separate("1", "2", "this list"),
+    )
     assert near < far == math.inf
 
 
@@ -54,7 +57,9 @@ def test_binomial_pvalues_equal_definition() -> None:
     for a, b in itertools.permutations(range(3), 2):
         wins = int(((losses[:, a] == 1) & (losses[:, b] == 0)).sum())
         differ = int((losses[:, a] != losses[:, b]).sum())
-        assert found[a, b] == pytest.approx(sum(binom.pmf(j, differ, 0.5) for j in range(wins, differ + 1)))
+        assert found[a, b] == pytest.approx(
+            sum(binom.pmf(j, differ, 0.5) for j in range(wins, differ + 1))
+        )
 
 
 def test_identical_candidates_are_never_separated() -> None:
@@ -63,26 +68,35 @@ def test_identical_candidates_are_never_separated() -> None:
 
 
 def test_betting_pvalues_are_valid_over_samples_and_orders() -> None:
-    """All samples of 5 independent rows with equal means, and all second orders: P(p <= x) <= x for every x.
+    """All samples of 5 independent rows with equal means, and all second orders: P(p <= x) <= x for
+    every x.
 
-    The largest e-value of the two orders, instead of the largest average of the first ones, breaks this.
+    The largest e-value of the two orders, instead of the largest average of the first ones, breaks
+    this.
     """
     rows = np.array([(0.0, 1.0), (1.0, 0.0)])
     probability: dict[float, float] = {}
     for sample in itertools.product(range(2), repeat=5):
-        # Orders that arrange the sample in the same way have the same e-value: one of each is enough.
-        seconds = {tuple(sample[i] for i in order): order for order in itertools.permutations(range(5))}
+        # Orders that arrange the sample in the same way have the same e-value: one of each is
+        # enough.
+        seconds = {
+            tuple(sample[i] for i in order): order for order in itertools.permutations(range(5))
+        }
         for second in seconds.values():
             p = float(_betting_pvalues(rows[list(sample)], [range(5), second], level=0.5)[0, 1])
             probability[p] = probability.get(p, 0.0) + 1.0 / (32 * len(seconds))
     assert min(probability) < 0.5
-    assert all(sum(mass for q, mass in probability.items() if q <= p) <= p + 1e-9 for p in probability)
+    assert all(
+        sum(mass for q, mass in probability.items() if q <= p) <= p + 1e-9 for p in probability
+    )
 
 
 @pytest.fixture
 def without_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the intervals of means, which take most of the time of a ranking."""
-    monkeypatch.setattr(_rank, "_intervals", lambda rows, *_, **__: (rows.min(axis=0), rows.max(axis=0)))
+    monkeypatch.setattr(
+        _rank, "_intervals", lambda rows, *_, **__: (rows.min(axis=0), rows.max(axis=0))
+    )
 
 
 @pytest.mark.usefixtures("without_intervals")
@@ -106,9 +120,16 @@ def test_clusters_cover_and_rows_of_clusters_as_independent_do_not() -> None:
         units = (np.random.default_rng(seed).random((15, 2)) < 0.5).astype(float)
         losses, names = np.repeat(units, 20, axis=0), np.repeat(np.arange(15), 20)
         for clustered in (True, False):
-            found = rank(losses, kind="losses", clusters=names if clustered else None, reading="beyond this list")
+            found = rank(
+                losses,
+                kind="losses",
+                clusters=names if clustered else None,
+                reading="beyond this list",
+            )
             wrong[clustered] += bool(found.reading().before.any())
-    assert wrong[True] <= 30  # two directions at .05 each; 30 of 300 is the expectation of the level, mostly less
+    assert (
+        wrong[True] <= 30
+    )  # two directions at .05 each; 30 of 300 is the expectation of the level, mostly less
     assert wrong[False] > 90
 
 
@@ -134,7 +155,9 @@ def test_clusters_of_unequal_size_keep_the_level_at_all_looks() -> None:
     """All orders of 5 clusters. By rows a is better, by means of clusters b is: means would be wrong in every order."""
     a_loses, b_loses, b_loses_all = [(1.0, 0.0)], [(0.0, 1.0)], [(0.0, 1.0)] * 3
     clusters = (a_loses, a_loses, a_loses, b_loses, b_loses_all)
-    orders = {tuple(map(tuple, order)) for order in itertools.permutations(clusters)}  # equally likely
+    orders = {
+        tuple(map(tuple, order)) for order in itertools.permutations(clusters)
+    }  # equally likely
     wrong = 0
     for order in orders:
         # Names that sort in another order than the clusters are listed in.
@@ -143,9 +166,13 @@ def test_clusters_of_unequal_size_keep_the_level_at_all_looks() -> None:
         for filled in range(1, 6):
             table = np.array(list(itertools.chain(*order)))
             table[sum(map(len, order[:filled])) :] = np.nan
-            one = rank(table, kind="losses", clusters=names, in_order=True, level=0.5, reading="this list").reading()
+            one = rank(
+                table, kind="losses", clusters=names, in_order=True, level=0.5, reading="this list"
+            ).reading()
             looks.append(one.before)
-        assert [bool(before.any()) for before in looks] == sorted(bool(before.any()) for before in looks)
+        assert [bool(before.any()) for before in looks] == sorted(
+            bool(before.any()) for before in looks
+        )
         wrong += any(before[1, 0] for before in looks)
     assert 0 < wrong <= 0.5 * len(orders)
 
@@ -164,7 +191,9 @@ def test_metrics_share_the_level_and_give_a_front() -> None:
     found = rank({"error": right, "price": cheap}, kind="losses", names=["a", "b", "c"])
     assert found.metrics["error"].readings[0].level == pytest.approx(0.025)
     assert found.front() == ["a", "b"]
-    assert found.front_sentences()[0].startswith("On this list: 2 of 3 candidates may be on the Pareto front: a, b")
+    assert found.front_sentences()[0].startswith(
+        "On this list: 2 of 3 candidates may be on the Pareto front: a, b"
+    )
     assert "<strong>price</strong>" in found._repr_html_()
     kinds: Any = {"error": "losses", "price": "scores"}
     assert rank({"error": right, "price": cheap}, kind=kinds).metrics["price"].kind == "scores"
@@ -180,24 +209,47 @@ METRICS = {"error": [[0.0, 1.0]], "price": [[0.0, 1.0]]}
         ([[0.0, 1.0]], {"kind": None}, "kind='losses'"),
         ("x.csv", {"kind": None}, r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"),
         ("x.csv", {"kind": "losses"}, r"read_table\('x\.csv', kind='losses'\)"),
-        ("x.csv", {"kind": "scores", "range": (0, 9)}, r"read_table\('x\.csv', kind='scores', range=\(0, 9\)\)"),
+        (
+            "x.csv",
+            {"kind": "scores", "range": (0, 9)},
+            r"read_table\('x\.csv', kind='scores', range=\(0, 9\)\)",
+        ),
         ([[0.0, 7.0], [3.0, 2.0]], {"kind": "scores"}, r"range=\(0, 10\)"),
         # A range over two units would rank 80 (percent) before 0.9.
-        (PERCENT, {"kind": "scores", "names": "abc"}, r"\(outside only in b\); in percent\? divide it by 100"),
+        (
+            PERCENT,
+            {"kind": "scores", "names": "abc"},
+            r"\(outside only in b\); in percent\? divide it by 100",
+        ),
         (PERCENT, {"names": ["a_seconds", "b_seconds", "c_seconds"]}, r"write range=\(0, 100\)"),
-        ([[0.0, 1.0]] * 60, {"clusters": [0, 1] * 30, "reading": "beyond this list"}, "enough rows or clusters"),
-        # The first row of a large cluster comes early in a shuffle of rows: clusters are not in random order.
-        ([[0.0, 1.0]] * 4, {"clusters": ["a", "b", "a", "b"], "in_order": True}, "shuffle whole clusters"),
+        (
+            [[0.0, 1.0]] * 60,
+            {"clusters": [0, 1] * 30, "reading": "beyond this list"},
+            "enough rows or clusters",
+        ),
+        # The first row of a large cluster comes early in a shuffle of rows: clusters are not in
+        # random order.
+        (
+            [[0.0, 1.0]] * 4,
+            {"clusters": ["a", "b", "a", "b"], "in_order": True},
+            "shuffle whole clusters",
+        ),
         (METRICS, {"kind": {"size": "losses"}}, "kind of the metrics error, price, got 'size'"),
         (METRICS, {"range": {"size": (0, 1)}}, "range of the metrics"),
         ([[0.0, 1.0]], {"kind": {"error": "losses"}}, "give a mapping of tables too"),
         ([[0.0, 1.0]], {"missing": "best"}, "expected one of missing='keep'"),
         ([[np.nan, 1.0]], {"missing": "drop"}, "expected rows with answers"),
-        (Pool([[0.0, 1.0]]), {"kind": "scores"}, "as in the table, got 'scores' and None; leave them out"),
+        (
+            Pool([[0.0, 1.0]]),
+            {"kind": "scores"},
+            "as in the table, got 'scores' and None; leave them out",
+        ),
         (Pool([[0.0, 1.0]]), {"names": ["a"]}, "expected 2 different names, got 1"),
     ],
-)  # fmt: skip
-def test_tables_and_options_that_do_not_fit_are_refused(table: Any, options: Any, message: str) -> None:
+)
+def test_tables_and_options_that_do_not_fit_are_refused(
+    table: Any, options: Any, message: str
+) -> None:
     with pytest.raises(ParameterError, match=message):
         rank(table, **{"kind": "losses", **options})
 
@@ -246,10 +298,18 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
     assert (filled.n_incomplete, filled.readings[0].exact) == (0, True)
     assert filled.to_json()["answers_counted_as_worst"] == 20
     assert filled.value(float(filled.means[0])) == pytest.approx(2 / 3)
-    dropped = rank(table, kind="scores", reading="this list", missing="drop", clusters=[n // 3 for n in range(60)])
+    dropped = rank(
+        table,
+        kind="scores",
+        reading="this list",
+        missing="drop",
+        clusters=[n // 3 for n in range(60)],
+    )
     assert (dropped.population, dropped.n_incomplete, dropped.readings[0].exact) == (40, 0, True)
     assert dropped.to_json()["rows_left_out"] == 20
-    sentence = "20 of 60 rows have a missing answer and were left out; the ranks are about the other 40."
+    sentence = (
+        "20 of 60 rows have a missing answer and were left out; the ranks are about the other 40."
+    )
     for text in (str(dropped), dropped._repr_html_(), ranking_page(dropped, "ranks")):
         assert sentence in text
         assert "answered every row" not in text
@@ -258,14 +318,38 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "sentence"),
     [
-        (60, {"missing": "worst"}, "the ranks are exact, with 20 missing answers counted as the worst value."),
-        (60, {"missing": "worst", "reading": "beyond this list"}, "20 missing answers counted as the worst value)"),
-        (60, {"missing": "drop"}, "On this list, without the 20 rows left out: the ranks are exact"),
-        (60, {"missing": "drop", "reading": "beyond this list"}, "rows like these (without the 20 rows left out): "),
-        (3, {"missing": "drop"}, "1 of 3 rows has a missing answer and was left out; the ranks are about the other 2."),
-        (1, {"missing": "drop"}, "the ranks are exact, because every candidate has answered every row."),
+        (
+            60,
+            {"missing": "worst"},
+            "the ranks are exact, with 20 missing answers counted as the worst value.",
+        ),
+        (
+            60,
+            {"missing": "worst", "reading": "beyond this list"},
+            "20 missing answers counted as the worst value)",
+        ),
+        (
+            60,
+            {"missing": "drop"},
+            "On this list, without the 20 rows left out: the ranks are exact",
+        ),
+        (
+            60,
+            {"missing": "drop", "reading": "beyond this list"},
+            "rows like these (without the 20 rows left out): ",
+        ),
+        (
+            3,
+            {"missing": "drop"},
+            "1 of 3 rows has a missing answer and was left out; the ranks are about the other 2.",
+        ),
+        (
+            1,
+            {"missing": "drop"},
+            "the ranks are exact, because every candidate has answered every row.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_sentences_about_incomplete_rows(rows: int, options: Any, sentence: str) -> None:
     table = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, 0.0]] * 20)[:rows]
     assert sentence in str(rank(table, kind="scores", **{"reading": "this list", **options}))
@@ -278,13 +362,22 @@ def run(*words: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("cell", [lambda n: f"{60 + n}%", lambda n: str(60 + n)], ids=["sign", "range"])
-def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(cell: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "cell", [lambda n: f"{60 + n}%", lambda n: str(60 + n)], ids=["sign", "range"]
+)
+def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(
+    cell: Any, tmp_path: Path
+) -> None:
     """Its unit is not that of the others, so that it cannot be ranked; then the ranks of the table are not exact."""
     path, page = tmp_path / "t.csv", tmp_path / "t.html"
-    path.write_text("id,a,b,c\n" + "".join(f"q{n},{n % 2},{n % 3 % 2},{cell(n)}\n" for n in range(30)))
+    path.write_text(
+        "id,a,b,c\n" + "".join(f"q{n},{n % 2},{n % 3 % 2},{cell(n)}\n" for n in range(30))
+    )
     text = " ".join(run(path, "--scores", "--this-list", "--out", page).split())
-    sentence = "On this list, without c: the ranks are among the other 2 candidates only, which have answered every row"
+    sentence = (
+        "On this list, without c: the ranks are among the other 2 candidates only, which "
+        "have answered every row"
+    )
     for found in (text, page.read_text(encoding="utf-8")):
         assert sentence in found
         assert "are exact" not in found
@@ -297,7 +390,9 @@ def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(cell: Any,
 
 def test_half_filled_table_names_the_race_that_finishes_it(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("id,a,b\n" + "".join(f"q{n},1,{n % 3}\n" if n % 2 else f"q{n},,\n" for n in range(40)))
+    path.write_text(
+        "id,a,b\n" + "".join(f"q{n},1,{n % 3}\n" if n % 2 else f"q{n},,\n" for n in range(40))
+    )
     options = ["--scores", "--range", "0,10"]
     start = f"tombola race start {path} --candidates a,b --known {path} --scores --range 0,10"
     assert f"{start} --file {tmp_path}/t.race --question ranks\n" in run(path, *options)
@@ -308,9 +403,15 @@ def test_half_filled_table_names_the_race_that_finishes_it(tmp_path: Path) -> No
 def test_means_are_in_the_unit_of_the_columns(tmp_path: Path) -> None:
     table = np.array([[10.0, 20.0], [30.0, 60.0]] * 20)
     seconds = ["minisat seconds", "glucose seconds"]
-    assert "mean seconds" in str(rank(table, kind="losses", names=seconds, range=(0, 60), reading="this list"))
-    assert "mean points" in str(rank(table, kind="scores", range=(0, 60), unit="points", reading="this list"))
-    assert "mean loss" in str(rank(table / 60, kind="losses", names=["a_error", "b_error"], reading="this list"))
+    assert "mean seconds" in str(
+        rank(table, kind="losses", names=seconds, range=(0, 60), reading="this list")
+    )
+    assert "mean points" in str(
+        rank(table, kind="scores", range=(0, 60), unit="points", reading="this list")
+    )
+    assert "mean loss" in str(
+        rank(table / 60, kind="losses", names=["a_error", "b_error"], reading="this list")
+    )
     path = tmp_path / "t.csv"
     path.write_text("id,a_accuracy,b_accuracy\n" + "".join(f"q{n},1,{n % 2}\n" for n in range(20)))
     assert "mean accuracy" in run(path, "--this-list")
@@ -318,7 +419,9 @@ def test_means_are_in_the_unit_of_the_columns(tmp_path: Path) -> None:
 
 def test_kind_against_the_names_of_the_columns_is_warned() -> None:
     names = ["a_accuracy", "b_accuracy"]
-    with pytest.warns(TombolaWarning, match=r"rank: the names say higher is better \(a_accuracy, b_accuracy\)"):
+    with pytest.warns(
+        TombolaWarning, match=r"rank: the names say higher is better \(a_accuracy, b_accuracy\)"
+    ):
         rank([[0.0, 1.0]] * 20, kind="losses", names=names)
     with pytest.warns(TombolaWarning, match="but kind='scores' was given"):
         rank({"time": np.ones((9, 2))}, kind="scores", names=["a seconds", "b seconds"])
@@ -327,9 +430,16 @@ def test_kind_against_the_names_of_the_columns_is_warned() -> None:
 
 def test_timeouts_in_a_frame_are_refused() -> None:
     """A cell with a word is not converted; `read_table` asks for the time limit."""
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'tombola[pandas]'")
-    frame = pandas.DataFrame({"a_seconds": [1, 7, 3], "b_seconds": [2, "timeout", 3], "c_seconds": [5, 5, 4]})
-    with pytest.raises(ParameterError, match=r"expected a table of numbers.*'timeout'.*rank\(read_table\(\.\.\.\)\)"):
+    pandas = pytest.importorskip(
+        "pandas", reason="pandas is not installed: pip install 'tombola[pandas]'"
+    )
+    frame = pandas.DataFrame(
+        {"a_seconds": [1, 7, 3], "b_seconds": [2, "timeout", 3], "c_seconds": [5, 5, 4]}
+    )
+    with pytest.raises(
+        ParameterError,
+        match=r"expected a table of numbers.*'timeout'.*rank\(read_table\(\.\.\.\)\)",
+    ):
         rank(frame, kind="losses", range=(0, 60))
     with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
         rank(read_table(frame))
@@ -341,7 +451,10 @@ def test_table_is_ranked_in_its_unit(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("id,a,b\n" + "".join(f"q{i},{i % 3},{i % 5}\n" for i in range(30)))
     table = read_table(path, range=(0, 10))
-    found, frame = rank(table), rank([[i % 3, i % 5] for i in range(30)], kind="scores", names="ab", range=(0, 10))
+    found, frame = (
+        rank(table),
+        rank([[i % 3, i % 5] for i in range(30)], kind="scores", names="ab", range=(0, 10)),
+    )
     assert str(found) == str(frame)
     for wrong in ({"kind": "losses"}, {"range": (0, 5)}):
         with pytest.raises(ParameterError, match=r"as in the table, got .*; leave them out"):

@@ -104,7 +104,8 @@ UGLY: dict[str, Ugly] = {
     "a column of means in German": Ugly("a;b;Mittelwert\n0;1;0,5\n0,5;0,25;0,375\n0;1;0,5\n", losses=[*AB, [0, 1]], notes=("ignored: Mittelwert (the mean of the others in every row)",)),
     "a row without an id, no sums": Ugly("id,a,b\nx,0,1\ny,.5,.25\nz,0,1\n,.5,1\n", losses=[*AB, [0, 1], [0.5, 1]], ids=("x", "y", "z", "")),
     "the largest of each row": Ugly("a,b,Max\n0,1,1\n.5,.25,.5\n.5,.75,.75\n", losses=[*AB, [0.5, 0.75]], notes=("ignored: Max (the largest of the others in every row)",)),
-    "rounded means and totals": Ugly("a score,b score,c score,mean score,total score\n1,0,0,.3,1\n.5,.75,1,.8,2.25\n1,1,1,1,3\n", losses=[[0, 1, 1], [0.5, 0.25, 0], [0, 0, 0]], actions="abc", options={"kind": "scores"}, notes=("mean score (the mean of the others", "total score (the sum of the others")),
+    "rounded means and totals": Ugly("a score,b score,c score,mean score,total "
+                                     "score\n1,0,0,.3,1\n.5,.75,1,.8,2.25\n1,1,1,1,3\n", losses=[[0, 1, 1], [0.5, 0.25, 0], [0, 0, 0]], actions="abc", options={"kind": "scores"}, notes=("mean score (the mean of the others", "total score (the sum of the others")),
     "the place of the best": Ugly("a,b,best\n0,1,2\n.5,.25,1\n1,0,1\n", losses=[*AB, [1, 0]], notes=("best (the place of the largest of the others",)),
     "a summary with one blank": Ugly("a,b,average\n0,1,.5\n.5,.25,\n0,1,.5\n1,0,.5\n", losses=[*AB, [0, 1], [1, 0]], notes=("average (the mean of the others",)),
     "a name of a summary, other numbers": Ugly("a,b,Max\n0,1,0\n.5,.25,.5\n0,1,1\n", losses=[[0, 1, 0], [0.5, 0.25, 0.5], [0, 1, 1]], actions=("a", "b", "Max"), notes=("'Max' counts as an action although its name is that of a summary; write --ignore Max if it is none",)),
@@ -118,12 +119,16 @@ UGLY: dict[str, Ugly] = {
     "a split": Ugly("a,b,fold\n0,1,0\n.5,.25,1\n", losses=AB, notes=("fold (named like a label)",)),
     "all columns as features": Ugly("a,b\n0,1\n", "expected columns of actions, got only features", options={"features": ["*"]}),
     "a feature that is not there": Ugly("a,b,size\n0,1,3\n", "called 'none' as --features states", options={"features": ["none"]}),
-    "a feature that is an action": Ugly("a,b,size\n0,1,3\n", "got 'size', which --actions names too", options={"features": ["size"], "actions": ["a", "s*"]}),
+    "a feature that is an action": Ugly("a,b,size\n0,1,3\n", "got 'size', which --actions names "
+                                                             "too", options={"features": ["size"], "actions": ["a", "s*"]}),
     "a feature that is the id": Ugly("id,a,b\nx,0,1\n", "got 'id', which --id names too", options={"features": ["id"], "ids": "id"}),
-    "free text as a feature": Ugly("id,a,b\nx,0,1\ny,1,1\nz,1,1\n", "3 different words in 3 rows; write --text id for free text", options={"features": ["id"]}),
+    "free text as a feature": Ugly("id,a,b\nx,0,1\ny,1,1\nz,1,1\n", "3 different words in 3 "
+                                                                    "rows; write --text id for "
+                                                                    "free text", options={"features": ["id"]}),
     "another feature in the same row": Ugly("id,solver,loss,size\nx,a,0,3\nx,b,1,3\ny,a,1,8\ny,b,0,9\n", "the same in all lines of a row, got '9' after '8' in line 5", options={"features": ["size"]}),
     "another group in the same row": Ugly("id,topic,model,loss\nx,law,a,0\nx,tax,b,1\ny,law,a,0\n", "'topic' to be the same in all lines of a row", options={"by": "topic"}),
-    "a group that is not there": Ugly("a,b\n0,1\n", "expected a column called 'topic' as --by states", options={"by": "topic"}),
+    "a group that is not there": Ugly("a,b\n0,1\n", "expected a column called 'topic' as --by "
+                                                    "states", options={"by": "topic"}),
     "features": Ugly("x1,x2,a,b\n.1,.2,0,1\n.3,.4,.5,.25\n", losses=AB, notes=("x1 (named like a feature)",)),
     "an embedding": Ugly("embedding_0,embedding_1,a,b\n.1,.2,0,1\n.3,.4,.5,.25\n", losses=AB, notes=("embedding_0 (named like a feature)",)),
     "nothing but features": Ugly("x1,x2\n0,1\n.5,.25\n", losses=AB, actions=("x1", "x2")),
@@ -150,11 +155,13 @@ UGLY: dict[str, Ugly] = {
     "names in hieroglyphs": Ugly("\U00013000,$x_1$\n0,1\n.5,.25\n", losses=AB, actions=("\U00013000", "$x_1$")),
     "a stratum": Ugly("id,stratum,a,b\nx,1,0,1\ny,0,.5,.25\n", losses=AB, ids=XY),
     "a column of actions, ignored": Ugly("id,action,a,b\nx,call,0,1\ny,skip,.5,.25\n", losses=AB, ids=XY, options={"ignore": ["action"]}),
-    "a value column of a wide table": Ugly("id,a,b\nx,0,1\ny,1,1\n", "expected a long table as --value-column states", options={"value": "a"}),
+    "a value column of a wide table": Ugly("id,a,b\nx,0,1\ny,1,1\n", "expected a long table as "
+                                                                     "--value-column states", options={"value": "a"}),
     # losses, rewards, costs
     "accuracy": Ugly("a accuracy,b accuracy\n1,0\n.5,.75\n", losses=AB, options={"kind": None}, notes=("read as scores (accuracy): higher is better",)),
     "scores": Ugly("score_a,score_b\n1,0\n.5,.75\n", losses=AB, options={"kind": None}, notes=("the action of column 'score_a' is called 'a'",)),
-    "direction unknown": Ugly("a,b\n1,0\n.5,.75\n", "--scores if higher is better, --losses if lower is", options={"kind": None}),
+    "direction unknown": Ugly("a,b\n1,0\n.5,.75\n", "--scores if higher is better, --losses if "
+                                                    "lower is", options={"kind": None}),
     "rewards called so": Ugly("reward_a,reward_b\n1,0\n.5,.75\n", losses=AB, options={"kind": None}, notes=("read as scores",)),
     "losses beside scores": Ugly("a_loss,b_loss,a_score,b_score\n0,1,3,4\n.5,.25,3,4\n", losses=AB, notes=("a_score (named like a score)",)),
     "a score among plain names": Ugly("a,b,score\n0,1,.3\n.5,.25,.4\n", losses=AB, notes=("score (named like a score)",)),
@@ -170,7 +177,8 @@ UGLY: dict[str, Ugly] = {
     "costs by name, left out": Ugly("id,a,b,cost:a,cost:b\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, ids=XY, options={"ignore": ["*cost*"]}),
     "likely costs, left out": Ugly("id,a,b,a_cost,b_cost\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, ids=XY, options={"ignore": ["*cost*"]}),
     "costs of one action only": Ugly("a,b,cost:a\n0,1,1\n", "called 'cost:b'"),
-    "a pattern that misses one": Ugly("a,b,pay a\n0,1,1\n", "called 'pay b' as --costs 'pay *' states", options={"costs": ["pay *"]}),
+    "a pattern that misses one": Ugly("a,b,pay a\n0,1,1\n", "called 'pay b' as --costs 'pay *' "
+                                                            "states", options={"costs": ["pay *"]}),
     "run times": Ugly("minisat_seconds,glucose_seconds\n0,10\n5,2.5\n", losses=AB, actions=("minisat_seconds", "glucose_seconds"), options={"rescale": True}),
     "no cost in any row": Ugly("id,a,b,cost:a,cost:b\nx,0.5,0.25,,\ny,0.5,1,,\n", "expected the costs of some row, got none; leave out their columns", options={"missing": "worst"}),
     "one cost for A and a": Ugly("id,A,a,cost:A\nx,0.5,0.25,1\ny,0.5,1,3\n", "for each of A, a, got 'cost:A' for all of them"),
@@ -184,36 +192,56 @@ UGLY: dict[str, Ugly] = {
     "half a round of delay": Ugly("a,b,delay\n0,1,1.5\n", "whole numbers of rounds"),
     "a negative delay": Ugly("a,b,delay\n0,1,-1\n", "whole numbers of rounds"),
     # ways to write numbers
-    "per cent": Ugly("a,b\n0%,100%\n50 %,25%\n", losses=AB, notes=("percent: '0%' in column 'a' was read as 0",)),
-    "per cent here and there": Ugly("a,b\n0%,1\n.5,.25\n", "a percent sign in every cell of column 'a' or in none"),
+    "per cent": Ugly("a,b\n0%,100%\n50 %,25%\n", losses=AB, notes=("percent: '0%' in column 'a' "
+                                                                   "was read as 0",)),
+    "per cent here and there": Ugly("a,b\n0%,1\n.5,.25\n", "a percent sign in every cell of "
+                                                           "column 'a' or in none"),
     "yes and no": Ugly("a,b\nno,YES\nyes,no\n", losses=[[0, 1], [1, 0]], notes=("word: 'no' in column 'a' was read as 0",)),
     "true and false": Ugly("a,b\nFALSE,true\ntrue,false\n", losses=[[0, 1], [1, 0]]),
-    "decimal commas": Ugly("a;b\n0;1\n0,5;0,25\n", losses=AB, notes=("decimal comma: '0,5' in column 'a' was read as 0.5",)),
+    "decimal commas": Ugly("a;b\n0;1\n0,5;0,25\n", losses=AB, notes=("decimal comma: '0,5' in "
+                                                                     "column 'a' was read as 0.5",)),
     "decimal commas in quotes": Ugly('a,b\n0,1\n"0,5","0,25"\n', losses=AB),
-    "commas that may be either": Ugly("a;b\n1,234;0\n2,345;1\n", "may have a decimal comma or one between thousands", options={"rescale": True}),
+    "commas that may be either": Ugly("a;b\n1,234;0\n2,345;1\n", "may have a decimal comma or "
+                                                                 "one between thousands", options={"rescale": True}),
     "commas said to be decimal": Ugly("a;b\n1,000;0\n1,000;1\n", losses=[[1, 0], [1, 1]], options={"decimal": ","}),
     "commas between thousands": Ugly("a;b\n1,234,567;0\n2;1\n", "got '1,234,567'", options={"rescale": True}),
     "points between thousands": Ugly("Nr;a;b\nx;959,00;1.530,00\ny;2.443,00;583,00\nz;1,00;2,00\n", "got '2.443,00'; leave out the points between thousands in every cell: 2443,00.", options={"rescale": True}),
     "commas said not to be decimal": Ugly("a;b\n1,000;0\n1;1\n", "--decimal ,", options={"decimal": "."}),
-    "decimal commas without quotes": Ugly("a,b\n0,5,0,25\n", "decimal commas, put quotes around the cells"),
+    "decimal commas without quotes": Ugly("a,b\n0,5,0,25\n", "decimal commas, put quotes around "
+                                                             "the cells"),
     "underscores": Ugly("a,b\n1_0,1\n.5,.25\n", "got '1_0'"),
     "currency": Ugly("a,b,cost:a,cost:b\n0,1,$1,$2\n", "column 'cost:a', got '$1'"),
-    "a spreadsheet's error": Ugly("a,b\n#DIV/0!,1\n.5,.25\n.5,.25\n", "line 2, column 'a', got '#DIV/0!'"),
+    "a spreadsheet's error": Ugly("a,b\n#DIV/0!,1\n.5,.25\n.5,.25\n", "line 2, column 'a', got "
+                                                                      "'#DIV/0!'"),
     "infinity": Ugly("a,b\ninf,1\n.5,.25\n.5,.25\n", "got 'inf'"),
     "dashes for what is missing": Ugly("a,b\n0,1\n-,.25\n", "--missing drop"),
     "dashes as the worst": Ugly("a,b\n0,1\n-,.25\n", losses=[[0, 1], [1, 0.25]], options={"missing": "worst"}, notes=("counted 1 missing cell as loss 1",)),
-    "one good word among numbers": Ugly("a,b\n0,1\n.5,good\n0,0\n", "line 3, column 'b', got 'good'; fill it in, leave out the row, or leave out the column with --ignore b"),
-    "words for a result": Ugly("id,a,b\nx,pass,fail\ny,fail,pass\n", "got 'pass'; write 1 for pass and 0 for fail in every cell, with --scores, since higher is then better"),
+    "one good word among numbers": Ugly("a,b\n0,1\n.5,good\n0,0\n", "line 3, column 'b', got "
+                                                                    "'good'; fill it in, leave "
+                                                                    "out the row, or leave out the column with --ignore b"),
+    "words for a result": Ugly("id,a,b\nx,pass,fail\ny,fail,pass\n", "got 'pass'; write 1 for "
+                                                                     "pass and 0 for fail in "
+                                                                     "every cell, with --scores, since higher is then better"),
     "a word for a result among numbers": Ugly("id,a,b\nx,1,0\ny,Failed,1\nz,1,1\n", "got 'Failed'; write 1 for pass and 0 for fail"),
-    "points out of ten": Ugly("id,a,b\nx,8/10,9/10\ny,7/10,3/10\n", "got '8/10'; write 0.8, or 8 in every cell with --range 0,10"),
+    "points out of ten": Ugly("id,a,b\nx,8/10,9/10\ny,7/10,3/10\n", "got '8/10'; write 0.8, or 8 "
+                                                                    "in every cell with --range "
+                                                                    "0,10"),
     "points out of ten in words": Ugly("id,a,b\nx,7.5 out of 10,9\ny,7,3\n", "got '7.5 out of 10'; write 0.75, or 7.5 in every cell with --range 0,10"),
     "words for a result beside numbers": Ugly("a,b,done\n0,1,pass\n.5,.25,fail\n", losses=AB, notes=("done (words; to use it, write 1 for pass and 0 for fail)",)),
-    "percent beside points": Ugly(MIXED, "expected a number from 0 to 10 in line 3, column 'p_c', got '67%'; write numbers in the unit of --range, or leave out the columns in percent: --actions p_a,p_b", options={**SCORES, "range": (0, 10), "actions": ["p_*"]}),
-    "percent beside points, rescaled": Ugly(MIXED, "expected a number like those of the other actions, 4 to 7, in line 3, column 'p_c', got '67%'; write all in one unit, or leave out the columns in percent: --actions p_a,p_b", options={**SCORES, "rescale": True, "actions": ["p_*"]}),
-    "percent in a range of 100": Ugly(SHARES, "expected a number from 0 to 100 in line 2, column 'a', got '67%'; write numbers in the unit of --range, or leave out --range, since cells in percent are read as fractions from 0 to 1", options={**SCORES, "range": (0, 100)}),
+    "percent beside points": Ugly(MIXED, "expected a number from 0 to 10 in line 3, column "
+                                         "'p_c', got '67%'; write numbers in the unit of "
+                                         "--range, or leave out the columns in percent: --actions p_a,p_b", options={**SCORES, "range": (0, 10), "actions": ["p_*"]}),
+    "percent beside points, rescaled": Ugly(MIXED, "expected a number like those of the other "
+                                                   "actions, 4 to 7, in line 3, column 'p_c', "
+                                                   "got '67%'; write all in one unit, or leave out the columns in percent: --actions p_a,p_b", options={**SCORES, "rescale": True, "actions": ["p_*"]}),
+    "percent in a range of 100": Ugly(SHARES, "expected a number from 0 to 100 in line 2, column "
+                                              "'a', got '67%'; write numbers in the unit of "
+                                              "--range, or leave out --range, since cells in percent are read as fractions from 0 to 1", options={**SCORES, "range": (0, 100)}),
     "percent in a range below 0": Ugly(SHARES, "expected a number from -1 to 1 in line 2", options={**SCORES, "range": (-1, 1)}),
     "percent above 100 in a range of 200": Ugly(SHARES.replace("70", "150"), "got '67%'; write numbers in the unit of --range.", options={**SCORES, "range": (0, 200)}),
-    "one column in percent, one not": Ugly("id,a,b\nx,5,6%\ny,7,8%\n", "line 2, column 'b', got '6%'; write all in one unit.", options={**SCORES, "rescale": True}),
+    "one column in percent, one not": Ugly("id,a,b\nx,5,6%\ny,7,8%\n", "line 2, column 'b', got "
+                                                                       "'6%'; write all in one "
+                                                                       "unit.", options={**SCORES, "rescale": True}),
     "percent above 100 beside fractions": Ugly("id,a,b\nx,.5,6%\ny,.7,150%\n", "expected a number from 0 to 2 in line 2, column 'b'", options={**SCORES, "range": (0, 2)}),
     "percent in a long table": Ugly("id,model,score\nx,a,67%\nx,b,5%\ny,a,7%\ny,b,8%\n", "column 'score', got '67%'", options={**SCORES, "range": (0, 100)}),
     "percent as fractions": Ugly(SHARES, losses=[[0.33, 0.8], [0.3, 0.7]], ids=XY, options=SCORES),
@@ -235,7 +263,8 @@ UGLY: dict[str, Ugly] = {
     "a separator named": Ugly("sep=;\na;b\n0;1\n.5;.25\n", losses=AB),
     "bars": Ugly("a|b\n0|1\n.5|.25\n", losses=AB, notes=("separated by bars",)),
     "blank rows at the end": Ugly("a,b\n0,1\n.5,.25\n,\n,\n", losses=AB, notes=("left out 2 blank lines",)),
-    "a title above": Ugly("My results\na,b\n0,1\n", "expected 1 column as in the header, got 2 in line 2"),
+    "a title above": Ugly("My results\na,b\n0,1\n", "expected 1 column as in the header, got 2 "
+                                                    "in line 2"),
     "no header": Ugly(".5,1\n.5,.25\n", "--no-header if it is data, --header if these are names"),
     "no header but ids": Ugly("x,.5,1\ny,.5,.25\n", "got x, .5, 1, which looks like data"),
     "no header, as told": Ugly("0,1\n.5,.25\n", losses=AB, actions="01", options={"header": False}),
@@ -275,7 +304,8 @@ UGLY: dict[str, Ugly] = {
     "half a character of UTF-16": Ugly(b"\xff\xfe\x00\xd8\x00\x01", "expected a text table"),
     "a picture": Ugly(b"\x89PNG\r\n\x1a\n\x00\x00", "expected a text table"),
     "an endless number": Ugly("a,b\n" + "9" * 200_000 + ",1\n", "expected a text table"),
-    "semicolons": Ugly("a;b\n0;1\n0.5;0.25\n", losses=AB, notes=("columns are separated by semicolons",)),
+    "semicolons": Ugly("a;b\n0;1\n0.5;0.25\n", losses=AB, notes=("columns are separated by "
+                                                                 "semicolons",)),
     "tabs": Ugly("a\tb\n0\t1\n0.5\t0.25\n", losses=AB, notes=("columns are separated by tabs",)),
     "an index without a name": Ugly(",a,b\n0,0,1\n1,0.5,0.25\n", losses=AB, ids=("0", "1"), notes=("ids from column ''",)),
     "column numbers": Ugly("0,1\n0,1\n0.5,0.25\n", losses=AB, actions="01", notes=("was read as names",)),
@@ -312,7 +342,8 @@ UGLY: dict[str, Ugly] = {
     "half a character as an id": Ugly('{"id": "\\ud800", "a": 0, "b": 1}', "valid Unicode", name="t.jsonl"),
     "half a character as a name": Ugly('{"id": "x", "\\udc00": 0, "b": 1}', "valid Unicode", name="t.jsonl"),
     # bases and books
-    "one table of a base": Ugly(lambda path: sqlite(path, {"runs": '[["x", 0, 1], ["y", 0.5, 0.25]]'}), losses=AB, ids=XY, name="t.db", notes=("the table 'runs'",)),
+    "one table of a base": Ugly(lambda path: sqlite(path, {"runs": '[["x", 0, 1], ["y", 0.5, '
+                                                                   '0.25]]'}), losses=AB, ids=XY, name="t.db", notes=("the table 'runs'",)),
     "two tables of a base": Ugly(lambda path: sqlite(path, {"r": "[]", "s": "[]"}), "one table of r, s, got no name", name="t.db"),
     "a table named": Ugly(lambda path: sqlite(path, {"q'": "[]", "s t": '[["x", 0, 1], ["y", 0.5, 0.25]]'}), losses=AB, ids=XY, name="t.db", inner="s t"),
     "an empty table": Ugly(lambda path: sqlite(path, {"r": "[]"}), "at least one row", name="t.db"),
@@ -360,14 +391,18 @@ def made(ugly: Ugly, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("what", UGLY)
-def test_ugly_file_is_read_or_rejected(what: str, tmp_path: Path, refused: Callable[..., str]) -> None:
+def test_ugly_file_is_read_or_rejected(
+    what: str, tmp_path: Path, refused: Callable[..., str]
+) -> None:
     ugly = UGLY[what]
     source = made(ugly, tmp_path)
     if ugly.says:
         with cli_style():
             sentence = refused(source, **ugly.options)
         assert ugly.says in sentence
-        assert set(re.findall(r" (--[a-z-]+)", sentence)) <= OPTIONS, "every remedy exists where the person is"
+        assert set(re.findall(r" (--[a-z-]+)", sentence)) <= OPTIONS, (
+            "every remedy exists where the person is"
+        )
         return
     with cli_style():
         table = read_table(source, **{"kind": "losses", **ugly.options})
@@ -394,7 +429,9 @@ def test_summary_names_needed_options(what: str, tmp_path: Path) -> None:
     """A look needs neither a unit nor a choice about missing cells, and names what `compare` needs."""
     ugly = UGLY[what]
     given = {"kind": "losses", **ugly.options}
-    options = {name: value for name, value in given.items() if name not in ("range", "rescale", "missing")}
+    options = {
+        name: value for name, value in given.items() if name not in ("range", "rescale", "missing")
+    }
     summary = summarise_table(made(ugly, tmp_path), ReadOptions(**options))
     kind = summary.parsed.require_direction()
     with cli_style():
@@ -426,14 +463,20 @@ def test_wide_parsing_is_linear(tmp_path: Path) -> None:
         __hash__ = str.__hash__
 
     table = read_text(tmp_path / "t.csv", ReadOptions())
-    counting = Columns(table.source, [column._replace(name=Counting(column.name)) for column in table.columns])
+    counting = Columns(
+        table.source, [column._replace(name=Counting(column.name)) for column in table.columns]
+    )
     assert read_wide(counting, ReadOptions()).values.shape == (1, width)
     assert counted < 100 * width
 
 
-def test_bombs_are_rejected(tmp_path: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_are_rejected(
+    tmp_path: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**13, 1)})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (10**13, 1)}
+    )
     with zipfile.ZipFile(tmp_path / "lies.npz", "w") as archive:
         archive.writestr("losses.npy", header.getvalue() + bytes(80))
     (tmp_path / "lies.npy").write_bytes(header.getvalue() + bytes(80))

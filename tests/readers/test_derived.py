@@ -12,7 +12,11 @@ from tombola.readers import read_table
 from tombola.readers.columns import Column
 from tombola.readers.derived import summary_columns
 
-TOTALS = "id,topic,a,b,size,best\n" + "x,law,0,1,3,1\ny,tax,0.5,0.25,5,0.5\nz,law,1,0,4,1\n" + ",,1.5,1.25,12,2.5\n"
+TOTALS = (
+    "id,topic,a,b,size,best\n"
+    + "x,law,0,1,3,1\ny,tax,0.5,0.25,5,0.5\nz,law,1,0,4,1\n"
+    + ",,1.5,1.25,12,2.5\n"
+)
 
 
 @pytest.fixture
@@ -24,7 +28,10 @@ def totals(tmp_path: Path) -> Path:
 
 def test_groups_and_features_lose_the_summary_row(totals: Path) -> None:
     table = read_table(totals, kind="scores", by="topic", features=["size"])
-    assert (table.strata, np.ravel(np.asarray(table.pool.features)).tolist()) == (("law", "tax", "law"), [3, 5, 4])
+    assert (table.strata, np.ravel(np.asarray(table.pool.features)).tolist()) == (
+        ("law", "tax", "law"),
+        [3, 5, 4],
+    )
     assert (table.pool.actions, table.pool.rows) == (("a", "b"), 3)
 
 
@@ -33,7 +40,9 @@ def test_rank_prints_what_was_left_out(totals: Path, capsys: pytest.CaptureFixtu
     app(["rank", str(totals), *options], standalone_mode=False)
     shown = capsys.readouterr()
     assert "Note: left out line 5, without an id: the sum of the rows above." in shown.out
-    assert "note: not ranked: topic (text), best (the largest of the others in every row)" in shown.err
+    assert (
+        "note: not ranked: topic (text), best (the largest of the others in every row)" in shown.err
+    )
     app(["rank", str(totals), *options, "--clusters", "topic", "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["clusters"] == 2
 
@@ -69,7 +78,9 @@ def test_summary_is_recognised_by_name_and_values(name: str, summary: Any, expec
 def test_candidate_with_the_name_of_a_summary_is_kept(name: str, rows: int) -> None:
     """A function that the name does not state, and few zeros and ones that agree by chance, only raise a question."""
     a, b = (np.random.default_rng(0).integers(0, 2, (2, rows))).astype(float)
-    ignored, questions = summary_columns([Column("a", a), Column("b", b), Column(name, np.fmax(a, b))])
+    ignored, questions = summary_columns(
+        [Column("a", a), Column("b", b), Column(name, np.fmax(a, b))]
+    )
     assert (ignored, [*questions]) == ({}, [name])
 
 
@@ -97,7 +108,8 @@ def test_sums_without_ids_raise_a_question(tmp_path: Path, rows: str, asks: bool
     (tmp_path / "t.csv").write_text(f"a,b\n{rows}")
     table = read_table(tmp_path / "t.csv", kind="losses", range=(0, 2))
     question = (
-        "line 5, the last, counts as a row although it is the sum of the rows above; leave it out if it is a total"
+        "line 5, the last, counts as a row although it is the sum of the rows above; "
+        "leave it out if it is a total"
     )
     assert (question in table.notes) == asks
     assert table.pool.rows == rows.count("\n")

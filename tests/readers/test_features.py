@@ -15,7 +15,8 @@ from tombola.readers.summary import summarise_table
 from tombola.readers.to_pool import Table
 
 WIDE = "id,a_loss,b_loss,f_size,f_depth,kind\n" + "".join(
-    f"r{i},{i % 2},{1 - i % 2},{i},{'' if i == 3 else i * i},{'sat' if i % 2 else 'unsat'}\n" for i in range(12)
+    f"r{i},{i % 2},{1 - i % 2},{i},{'' if i == 3 else i * i},{'sat' if i % 2 else 'unsat'}\n"
+    for i in range(12)
 )
 
 
@@ -60,7 +61,9 @@ def test_categories_are_one_hot_in_any_order(tmp_path: Path) -> None:
     one = read_text(WIDE, tmp_path, features=["kind", "f_*"]).pool
     other = read_text("\n".join([head, *lines[::-1]]), tmp_path, features=["kind", "f_*"]).pool
     np.testing.assert_array_equal(np.asarray(one.features)[::-1], np.asarray(other.features))
-    assert one.feature_names == other.feature_names == ("kind=sat", "kind=unsat", "f_size", "f_depth")
+    assert (
+        one.feature_names == other.feature_names == ("kind=sat", "kind=unsat", "f_size", "f_depth")
+    )
     assert np.asarray(one.features)[:2, :2].tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
@@ -101,12 +104,18 @@ def test_text_separates_topics(tmp_path: Path) -> None:
 
 def test_describe_lists_possible_features(tmp_path: Path) -> None:
     """Outcomes, ids, constants, summaries and actions in another unit are not proposed."""
-    lines = [f"{i},{i % 2},{i % 3 / 2},{60 + i},{60 + i},{100 * i},{i},{i},3\n" for i in range(1, 30)]
-    (tmp_path / "t.csv").write_text("id,gpt,llama,claude,Max,x1,b_seconds,gold,same_feature\n" + "".join(lines))
+    lines = [
+        f"{i},{i % 2},{i % 3 / 2},{60 + i},{60 + i},{100 * i},{i},{i},3\n" for i in range(1, 30)
+    ]
+    (tmp_path / "t.csv").write_text(
+        "id,gpt,llama,claude,Max,x1,b_seconds,gold,same_feature\n" + "".join(lines)
+    )
     summary = summarise_table(tmp_path / "t.csv", ReadOptions())
     assert {"claude", "Max", "x1", "b_seconds", "gold", "same_feature"} == {*summary.parsed.ignored}
     assert summary.parsed.possible_features == ("x1",)
     assert "x1" in dict(summary.facts())["could be features"]
-    chosen = summarise_table(tmp_path / "t.csv", ReadOptions(actions=["gpt", "llama"], features=["x1"]))
+    chosen = summarise_table(
+        tmp_path / "t.csv", ReadOptions(actions=["gpt", "llama"], features=["x1"])
+    )
     assert "Max" not in chosen.parsed.possible_features
     assert dict(chosen.facts())["features"] == "1: x1"

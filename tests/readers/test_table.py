@@ -57,7 +57,13 @@ def long() -> Any:
 
 def same(table: Table) -> bool:
     pool, costs = table.pool, np.asarray(table.pool.costs)[:, :, 0].tolist()
-    found = (pool.losses.tolist(), list(pool.actions), list(pool.ids or ()), costs, np.asarray(table.delays).tolist())
+    found = (
+        pool.losses.tolist(),
+        list(pool.actions),
+        list(pool.ids or ()),
+        costs,
+        np.asarray(table.delays).tolist(),
+    )
     return found == (LOSSES, NAMES, IDS, COSTS, [0, 3, 1, 2])
 
 
@@ -94,11 +100,21 @@ def test_all_frames_give_same_pool(frame: Callable[[], Any]) -> None:
 def test_long_table_in_any_order() -> None:
     pool = read_table(long().sample(frac=1, random_state=5)).pool
     order = [list(pool.ids or ()).index(name) for name in IDS]
-    assert pool.losses[np.ix_(order, [pool.actions.index(name) for name in NAMES])].tolist() == LOSSES
+    assert (
+        pool.losses[np.ix_(order, [pool.actions.index(name) for name in NAMES])].tolist() == LOSSES
+    )
 
 
 def test_archives_and_arrays(tmp_path: Path) -> None:
-    np.savez(tmp_path / "t.npz", losses=LOSSES, actions=NAMES, ids=IDS, costs=COSTS, delay=[0, 3, 1, 2], X=[[1]] * 4)
+    np.savez(
+        tmp_path / "t.npz",
+        losses=LOSSES,
+        actions=NAMES,
+        ids=IDS,
+        costs=COSTS,
+        delay=[0, 3, 1, 2],
+        X=[[1]] * 4,
+    )
     table = read_table(tmp_path / "t.npz")
     assert same(table)
     assert "ignored: X" in table.notes
@@ -106,9 +122,16 @@ def test_archives_and_arrays(tmp_path: Path) -> None:
     assert read_table(tmp_path / "r.npz", kind=None).pool.losses.tolist() == LOSSES
     assert read_table(LOSSES, actions=NAMES, costs=np.array(COSTS)).pool.costs is not None
     # Numbers select columns of an array, other names are new ones.
-    for actions, columns in ((["2", "0"], [2, 0]), (["2", "0", "1"], [2, 0, 1]), (["1", "2", "3"], [0, 1, 2])):
+    for actions, columns in (
+        (["2", "0"], [2, 0]),
+        (["2", "0", "1"], [2, 0, 1]),
+        (["1", "2", "3"], [0, 1, 2]),
+    ):
         pool = read_table(np.array(LOSSES), actions=actions).pool
-        assert (pool.actions, pool.losses.tolist()) == (tuple(actions), np.array(LOSSES)[:, columns].tolist())
+        assert (pool.actions, pool.losses.tolist()) == (
+            tuple(actions),
+            np.array(LOSSES)[:, columns].tolist(),
+        )
 
 
 def test_npy_stays_memory_mapped(tmp_path: Path) -> None:
@@ -149,17 +172,25 @@ def test_scores_and_ranges(values: Any, options: dict[str, Any], losses: Any) ->
 
 
 def test_values_beyond_the_range_are_rejected(refused: Refused) -> None:
-    assert "got numbers from 10 to 30; write the smallest and the" in refused(np.array(REWARDS), range=(0, 20))
+    assert "got numbers from 10 to 30; write the smallest and the" in refused(
+        np.array(REWARDS), range=(0, 20)
+    )
     assert "scores must be in" in refused(np.array(REWARDS), kind="scores")
 
 
 def test_read_pool_is_the_pool_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "losses.csv").write_text("a,b\n-10,30\n10,0\n")
-    assert read_pool(tmp_path / "losses.csv", rescale=True).losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]
+    assert read_pool(tmp_path / "losses.csv", rescale=True).losses.tolist() == [
+        [0.0, 1.0],
+        [0.5, 0.25],
+    ]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=1, max_size=5), st.booleans())
+@given(
+    st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=1, max_size=5),
+    st.booleans(),
+)
 def test_rescale_keeps_order(numbers: list[list[float]], rewards: bool) -> None:
     values = np.array(numbers)
     losses = read_table(values, kind="scores" if rewards else "losses", rescale=True).pool.losses
@@ -169,13 +200,17 @@ def test_rescale_keeps_order(numbers: list[list[float]], rewards: bool) -> None:
     assert (np.diff(losses.reshape(-1)[ranked]) >= 0).all()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     head=st.sampled_from(["a,b\n", "id,action,loss\n1,a,0\n", "a,b,delay,cost:a,cost:b\n", ""]),
     body=st.text(alphabet='ab01,;\t\n\r"\u00e9?x:-\0', max_size=40),
     missing=st.sampled_from(["error", "drop", "worst"]),
 )
-def test_random_text_is_read_or_rejected(head: str, body: str, missing: Any, tmp_path: Path) -> None:
+def test_random_text_is_read_or_rejected(
+    head: str, body: str, missing: Any, tmp_path: Path
+) -> None:
     (tmp_path / "t.csv").write_bytes((head + body).encode())
     try:
         pool = read_table(tmp_path / "t.csv", missing=missing, rescale=True).pool
@@ -193,7 +228,9 @@ GAPS = "id,a,b,cost:a,cost:b,delay\nw,0.5,,1,1,0\nx,0.25,1,2,,1\ny,NA,0,3,3,\nz,
 def test_missing_error_drop_and_worst(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(GAPS)
-    with pytest.raises(TableError, match=r"line 2, column 'b', got '', and cells are missing in 3 of 4 rows"):
+    with pytest.raises(
+        TableError, match=r"line 2, column 'b', got '', and cells are missing in 3 of 4 rows"
+    ):
         read_table(path)
     dropped = read_table(path, missing="drop")
     assert dropped.pool.ids == ("z",)
@@ -203,7 +240,10 @@ def test_missing_error_drop_and_worst(tmp_path: Path) -> None:
     assert np.asarray(worst.pool.costs)[:, :, 0].tolist() == [[1, 1], [2, 3], [3, 3], [1, 1]]
     assert np.asarray(worst.delays).tolist() == [0, 1, 4, 2]
     path.write_text("a,b\n10,\n20,40\n")
-    assert read_table(path, missing="worst", rescale=True).pool.losses.tolist() == [[0, 1], [1 / 3, 1]]
+    assert read_table(path, missing="worst", rescale=True).pool.losses.tolist() == [
+        [0, 1],
+        [1 / 3, 1],
+    ]
     frame = pl.DataFrame({"a": [0.5, None], "b": [0, 1]})
     assert read_table(frame, missing="drop").pool.losses.tolist() == [[0.5, 0.0]]
     with pytest.raises(TableError, match="row 1, column 'a'"):
@@ -212,12 +252,23 @@ def test_missing_error_drop_and_worst(tmp_path: Path) -> None:
 
 def test_options_name_columns(tmp_path: Path) -> None:
     frame = pd.DataFrame(
-        {"prompt": ["p", "q"], "big": [0, 1], "small": [1, 1], "usd:big": [5.0, 6.0], "usd:small": [1.0, 2.0],
-         "s:big": [9.0, 8.0], "s:small": [7.0, 6.0], "wait": [4, 5], "remark": ["none yet", "fine"]}
-    )  # fmt: skip
+        {
+            "prompt": ["p", "q"],
+            "big": [0, 1],
+            "small": [1, 1],
+            "usd:big": [5.0, 6.0],
+            "usd:small": [1.0, 2.0],
+            "s:big": [9.0, 8.0],
+            "s:small": [7.0, 6.0],
+            "wait": [4, 5],
+            "remark": ["none yet", "fine"],
+        }
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     for source in (frame, tmp_path / "t.csv"):
-        table = read_table(source, ids="prompt", actions=["small", "big"], costs=["usd", "s"], delay="wait")
+        table = read_table(
+            source, ids="prompt", actions=["small", "big"], costs=["usd", "s"], delay="wait"
+        )
         assert (table.pool.actions, table.pool.ids) == (("small", "big"), ("p", "q"))
         assert np.asarray(table.pool.costs).tolist() == [[[1, 7], [5, 9]], [[2, 6], [6, 8]]]
         assert np.asarray(table.delays).tolist() == [4, 5]
@@ -227,7 +278,9 @@ def test_options_name_columns(tmp_path: Path) -> None:
     renamed = long().rename(columns={"row": "case", "action": "who", "loss": "points"})
     table = read_table(renamed, ids="case", action="who", value="points", kind="losses")
     assert same(table)
-    assert read_table(renamed, ids="case", action="who", value="points", actions=["c"]).pool.losses.shape == (4, 1)
+    assert read_table(
+        renamed, ids="case", action="who", value="points", actions=["c"]
+    ).pool.losses.shape == (4, 1)
 
 
 def test_costs_from_second_table(tmp_path: Path) -> None:
@@ -240,7 +293,13 @@ def test_costs_from_second_table(tmp_path: Path) -> None:
         assert np.asarray(read_table(losses, costs=costs).pool.costs)[:, :, 0].tolist() == COSTS
     same_price = read_table(losses, costs={"a": 1, "b": 2, "c": 3.5}).pool.costs
     assert np.asarray(same_price)[3, :, 0].tolist() == [1, 2, 3.5]
-    for wrong in ({"a": 1}, {"a": -1, "b": 2, "c": 3}, prices[:2], np.zeros((4, 2)), Path("nowhere.csv")):
+    for wrong in (
+        {"a": 1},
+        {"a": -1, "b": 2, "c": 3},
+        prices[:2],
+        np.zeros((4, 2)),
+        Path("nowhere.csv"),
+    ):
         with pytest.raises(TombolaError):
             read_table(losses, costs=wrong)
 
@@ -275,25 +334,44 @@ def test_table_of_several_chunks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"kind": "points"}, {"missing": "skip"}, {"rescale": 5}, {"range": (1, 1)}, {"range": 5},
+        {"kind": "points"},
+        {"missing": "skip"},
+        {"rescale": 5},
+        {"range": (1, 1)},
+        {"range": 5},
         {"range": (0, 1), "rescale": True},
     ],
-)  # fmt: skip
+)
 def test_bad_options_are_rejected(wrong: dict[str, Any], refused: Refused) -> None:
     refused(LOSSES, **wrong)
 
 
 BAD_SOURCES: list[tuple[Any, str, dict[str, Any]]] = [
-    (5, "", {}), (None, "", {}), ({"a": [1]}, "", {}), (Pool([[0.0]]), "", {}), (pd.DataFrame(), "", {}),
-    (pd.DataFrame({"a": []}), "", {}), ([[0.1, 0.2], [0.3]], "got rows of different lengths", {}),
-    (pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]), "columns must have different names, got 'a' twice", {}),
-    ([[1e308, -1e308], [0.0, 1.0]], "must be nearer to each other to be rescaled", {"rescale": True}),
+    (5, "", {}),
+    (None, "", {}),
+    ({"a": [1]}, "", {}),
+    (Pool([[0.0]]), "", {}),
+    (pd.DataFrame(), "", {}),
+    (pd.DataFrame({"a": []}), "", {}),
+    ([[0.1, 0.2], [0.3]], "got rows of different lengths", {}),
+    (
+        pd.DataFrame([[0.1, 0.2]], columns=["a", "a"]),
+        "columns must have different names, got 'a' twice",
+        {},
+    ),
+    (
+        [[1e308, -1e308], [0.0, 1.0]],
+        "must be nearer to each other to be rescaled",
+        {"rescale": True},
+    ),
     ([[0.0, 1.0]], "must be nearer to each other", {"range": (-1e308, 1e308)}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("source", "reason", "options"), BAD_SOURCES)
-def test_bad_source_is_rejected(source: Any, reason: str, options: dict[str, Any], refused: Refused) -> None:
+def test_bad_source_is_rejected(
+    source: Any, reason: str, options: dict[str, Any], refused: Refused
+) -> None:
     assert reason in refused(source, **options)
 
 
@@ -323,7 +401,10 @@ def test_cost_detection_is_linear(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cost_columns, "action_stem", counted)
     header = [*(f"m{i}" for i in range(k)), *(f"m{i}_cost" for i in range(k))]
-    cells = [["0.5"] * k + [f"{i}" for i in range(k)], ["0.25"] * k + [f"{2 * i}" for i in range(k)]]
+    cells = [
+        ["0.5"] * k + [f"{i}" for i in range(k)],
+        ["0.25"] * k + [f"{2 * i}" for i in range(k)],
+    ]
     (tmp_path / "t.csv").write_text("\n".join(",".join(line) for line in [header, *cells]))
     costs = np.asarray(read_table(tmp_path / "t.csv").pool.costs)
     assert costs[:, :, 0].tolist() == [list(range(k)), list(range(0, 2 * k, 2))]
@@ -348,5 +429,7 @@ def test_column_options_of_array_are_rejected(said: str) -> None:
 
 
 def test_object_that_is_no_table_is_named() -> None:
-    with pytest.raises(TableError, match=r"expected a path, an array or a data frame, got dict; write read_table"):
+    with pytest.raises(
+        TableError, match=r"expected a path, an array or a data frame, got dict; write read_table"
+    ):
         read_any_table({"a": [0.5]})

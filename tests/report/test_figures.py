@@ -46,7 +46,10 @@ def test_labels_follow_curves_when_limits_change() -> None:
 def test_second_chart_in_same_axes() -> None:
     figure = draw_chart(chart(band("a", 0, 1, 2), band("b", 0, 2, 3)))
     axes = figure.axes[0]
-    draw_chart(chart(band("c", 0, 2, 3.01), lines=(Line("bound", X, np.array([9.0, 9.0, 40.0])),)), axes=axes)
+    draw_chart(
+        chart(band("c", 0, 2, 3.01), lines=(Line("bound", X, np.array([9.0, 9.0, 40.0])),)),
+        axes=axes,
+    )
     levels = sorted(text.get_position()[1] for text in axes.texts)
     figure.canvas.draw()
     gap = 15.0 * figure.dpi / 72 / axes.get_window_extent().height
@@ -63,7 +66,9 @@ def test_size_is_in_inches() -> None:
     _, shown = figure._repr_png_()
     assert shown["width"] / shown["height"] == pytest.approx(3.5 / 2)
     for wrong in ((700, 440), (3,), "large", (0, 2), (float("nan"), 1)):
-        with pytest.raises(ParameterError, match=r"\(width, height\) in inches, got .*; write size=\(7, 4.4\)"):
+        with pytest.raises(
+            ParameterError, match=r"\(width, height\) in inches, got .*; write size=\(7, 4.4\)"
+        ):
             draw_chart(one, size=wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="expected ax or size, got both"):
         draw_chart(one, axes=figure.axes[0], size=(3, 2))
@@ -74,7 +79,9 @@ def test_save_selects_format_by_suffix(tmp_path: Path) -> None:
     figure: Any = draw_chart(one)
     for name, start in {"x.pdf": b"%PDF", "x.PNG": b"\x89PNG", "x.svg": b"<?xml"}.items():
         assert figure.save(tmp_path / name).read_bytes().startswith(start)
-    assert figure_bytes(draw_chart(one), "pdf") == figure_bytes(draw_chart(one), "pdf"), "no date inside"
+    assert figure_bytes(draw_chart(one), "pdf") == figure_bytes(draw_chart(one), "pdf"), (
+        "no date inside"
+    )
     for name in ("x", "x.jpg"):
         with pytest.raises(ParameterError, match=r"ends in \.png, \.svg or \.pdf"):
             save(figure, tmp_path / name)
@@ -83,7 +90,9 @@ def test_save_selects_format_by_suffix(tmp_path: Path) -> None:
 def test_intervals_have_one_line_per_name() -> None:
     means, lows, highs = np.array([0.5, np.nan]), np.array([0.25, 0.0]), np.array([0.75, 1.0])
     axes = draw_intervals(["a", "$b$"], means, lows, highs, x_label="mean").axes[0]
-    (segments,) = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
+    (segments,) = [
+        line.get_segments() for line in axes.collections if hasattr(line, "get_segments")
+    ]
     assert [[point[0] for point in one] for one in segments] == [[0.25, 0.75], [0.0, 1.0]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "$b$"]
 
@@ -112,14 +121,25 @@ def test_figure_for_the_column_of_a_paper() -> None:
     """Below 4.5 inches the curves keep the width: a legend below, small letters, no title."""
     x = np.arange(1.0, 30.0)
     bands = tuple(Band(f"learner {i}", x, i * x, i * x, i * x) for i in range(1, 4))
-    chart = Chart("title", "round", "regret: loss above the best fixed action", bands, log_x=False, log_y=False)
+    chart = Chart(
+        "title",
+        "round",
+        "regret: loss above the best fixed action",
+        bands,
+        log_x=False,
+        log_y=False,
+    )
     figure = draw_chart(chart, size=(3.3, 2.2))
     figure_bytes(figure, "pdf")
     axes = figure.axes[0]
     box = axes.get_window_extent()
     assert box.width / figure.bbox.width > 0.75
     assert (axes.get_title(loc="left"), axes.get_ylabel()) == ("", "regret")
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["learner 1", "learner 2", "learner 3"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "learner 1",
+        "learner 2",
+        "learner 3",
+    ]
     assert figure.legends[0].get_window_extent().y1 < box.y0
     assert all(label.get_fontsize() == 7 for label in axes.get_xticklabels())
 

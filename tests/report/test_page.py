@@ -15,15 +15,31 @@ from tombola.report.page import ClaimEntry, claims_page, draw_for_page
 def chart(name: str = "measured") -> Chart:
     x = np.array([10.0, 100.0, 1000.0])
     bands = (Band(name, x, x / 2, x / 3, x), Band("other", x, x / 5, x / 6, x / 4))
-    return Chart("A title", "rows", "regret", bands, (Line("bound", x, 2 * x),), alt="two curves below a line")
+    return Chart(
+        "A title",
+        "rows",
+        "regret",
+        bands,
+        (Line("bound", x, 2 * x),),
+        alt="two curves below a line",
+    )
 
 
 def entry(name: str, outcome: str) -> ClaimEntry:
     return ClaimEntry(
-        name, f"Title of {name}", "Theorem 9", "A <b>statement</b> & more", "What it means.", outcome, "holds",
-        "slope 0.5", "√T", "", f"tombola reproduce --claims {name}",
+        name,
+        f"Title of {name}",
+        "Theorem 9",
+        "A <b>statement</b> & more",
+        "What it means.",
+        outcome,
+        "holds",
+        "slope 0.5",
+        "√T",
+        "",
+        f"tombola reproduce --claims {name}",
         (draw_for_page(f"{name}-0", chart()),),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -72,7 +88,9 @@ def test_page_works(browser: Any, page_file: Path, width: int) -> None:
     inner, tip = page.locator(".plot .inner").first, page.locator(".tip").first
     inner.scroll_into_view_if_needed()
     box = inner.bounding_box()
-    left, top, text = page.evaluate("JSON.parse(document.querySelector('.plot script').textContent)[1]")
+    left, top, text = page.evaluate(
+        "JSON.parse(document.querySelector('.plot script').textContent)[1]"
+    )
     assert not tip.is_visible()
     page.mouse.move(box["x"] + left * box["width"], box["y"] + top * box["height"])
     assert tip.inner_text() == text == "measured\nrows: 100\n50 [33.33, 100]"

@@ -37,7 +37,9 @@ def roles(tmp_path: Path) -> Iterator[tuple[Api, dict[str, str]]]:
     store = TokenStore(None)
     tokens = {role: store.add(role, role) for role in reversed(ROLES)}
     start_file(tmp_path / "models.race").close()
-    with api_of(start_session(tmp_path / "calls.run"), tmp_path / "models.race", tokens=store) as found:
+    with api_of(
+        start_session(tmp_path / "calls.run"), tmp_path / "models.race", tokens=store
+    ) as found:
         yield found, tokens
 
 
@@ -80,9 +82,15 @@ def test_record_amend_and_cancel(api: Api) -> None:
     # All or none: the outcome of ticket 3 is not recorded.
     for other in ({"ticket": 1, "loss": 0.25}, {"ticket": 4, "loss": 0}):
         conflict = api.post(f"{S}/record", {"outcomes": [{"ticket": 3, "loss": 0.5}, other]})
-        assert (conflict.status_code, conflict.headers["content-type"]) == (409, "application/problem+json")
+        assert (conflict.status_code, conflict.headers["content-type"]) == (
+            409,
+            "application/problem+json",
+        )
     assert digest_of(api) == before
-    assert api.post(f"{S}/amend", {"ticket": 1, "loss": 1}).json() == {"ticket": 1, "loss_before": 0.5}
+    assert api.post(f"{S}/amend", {"ticket": 1, "loss": 1}).json() == {
+        "ticket": 1,
+        "loss_before": 0.5,
+    }
     now = api("GET", f"{S}/status").json()
     assert (now["answered"], now["amended"], now["cancelled"], now["loss"]) == (2, 1, 1, 1.0)
 
@@ -115,16 +123,31 @@ def test_paused_list_issues_and_records_nothing(api: Api) -> None:
 
 
 INVALID_FIELDS: dict[str, list[Any]] = {
-    "next": [{"count": 0}, {"count": 1001}, {"count": True}, {"count": "1"}, {"reissue_after": -1}, {"other": 1}, []],
+    "next": [
+        {"count": 0},
+        {"count": 1001},
+        {"count": True},
+        {"count": "1"},
+        {"reissue_after": -1},
+        {"other": 1},
+        [],
+    ],
     "record": [{}, {"outcomes": []}, {"outcomes": {"ticket": 1}}],
     "amend": [{"ticket": 1, "loss": 0, "cost": 1}],
     "cancel": [{"ticket": 99}, {"ticket": None}],
 }
 INVALID_OUTCOMES = [
-    {"ticket": 1}, {"ticket": 1, "loss": 2}, {"ticket": 1, "loss": float("nan")}, {"ticket": 1, "loss": "0.5"},
-    {"ticket": 1, "loss": 10**400}, {"ticket": 1, "loss": [0.5, 0.5]}, {"ticket": 1, "loss": 0.5, "reward": 0.5},
-    {"ticket": 1, "loss": 0.5, "cost": float("inf")}, {"ticket": 99, "loss": 0.5}, {"ticket": 10**30, "loss": 0.5},
-]  # fmt: skip
+    {"ticket": 1},
+    {"ticket": 1, "loss": 2},
+    {"ticket": 1, "loss": float("nan")},
+    {"ticket": 1, "loss": "0.5"},
+    {"ticket": 1, "loss": 10**400},
+    {"ticket": 1, "loss": [0.5, 0.5]},
+    {"ticket": 1, "loss": 0.5, "reward": 0.5},
+    {"ticket": 1, "loss": 0.5, "cost": float("inf")},
+    {"ticket": 99, "loss": 0.5},
+    {"ticket": 10**30, "loss": 0.5},
+]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +158,12 @@ INVALID_OUTCOMES = [
 def test_invalid_request_changes_nothing(api: Api, path: str, body: Any, one_sentence: Any) -> None:
     api.post(f"{S}/next", {})
     before = digest_of(api)
-    reply = api("POST", f"{S}/{path}", content=json.dumps(body), headers={"content-type": "application/json"})
+    reply = api(
+        "POST",
+        f"{S}/{path}",
+        content=json.dumps(body),
+        headers={"content-type": "application/json"},
+    )
     assert reply.status_code == reply.json()["status"] == 422, reply.text
     one_sentence(reply.json()["detail"])
     assert digest_of(api) == before
@@ -144,17 +172,23 @@ def test_invalid_request_changes_nothing(api: Api, path: str, body: Any, one_sen
 @pytest.mark.parametrize(
     ("method", "path", "content", "headers", "status"),
     [
-        ("POST", f"{S}/next", b"{", {}, 400), ("POST", f"{S}/next", b"[" * 100_000, {}, 400),
-        ("POST", f"{S}/next", b"\xff\xfe{", {}, 400), ("POST", f"{S}/next", b" " * (_MAX_BODY_BYTES + 1), {}, 413),
-        ("POST", f"{S}/next", b"{}", {"content-type": "text/plain"}, 415), ("GET", f"{S}/next", b"", {}, 405),
-        ("POST", f"{S}/next", b"{}", {"idempotency-key": "x" * 101}, 422), ("GET", f"{S}/tickets/x", b"", {}, 422),
-        ("GET", "/v1/sessions/other/status", b"", {}, 404), ("GET", f"{S}/export.xls", b"", {}, 404),
+        ("POST", f"{S}/next", b"{", {}, 400),
+        ("POST", f"{S}/next", b"[" * 100_000, {}, 400),
+        ("POST", f"{S}/next", b"\xff\xfe{", {}, 400),
+        ("POST", f"{S}/next", b" " * (_MAX_BODY_BYTES + 1), {}, 413),
+        ("POST", f"{S}/next", b"{}", {"content-type": "text/plain"}, 415),
+        ("GET", f"{S}/next", b"", {}, 405),
+        ("POST", f"{S}/next", b"{}", {"idempotency-key": "x" * 101}, 422),
+        ("GET", f"{S}/tickets/x", b"", {}, 422),
+        ("GET", "/v1/sessions/other/status", b"", {}, 404),
+        ("GET", f"{S}/export.xls", b"", {}, 404),
         ("GET", "/v1/sessions/..%2F..%2Fetc%2Fpasswd/status", b"", {}, 404),
         # A web site whose name resolves to 127.0.0.1 must not read a service without tokens.
-        ("GET", f"{S}/status", b"", {"host": "evil.example"}, 421), ("GET", f"{S}/status", b"", {"host": "[::1"}, 400),
+        ("GET", f"{S}/status", b"", {"host": "evil.example"}, 421),
+        ("GET", f"{S}/status", b"", {"host": "[::1"}, 400),
         ("GET", f"{S}/status", b"", {"host": "127.0.0.1:8787"}, 200),
     ],
-)  # fmt: skip
+)
 def test_malformed_request_is_rejected(
     api: Api, method: str, path: str, content: bytes, headers: dict[str, str], status: int
 ) -> None:
@@ -173,9 +207,16 @@ def test_roles_are_enforced_on_every_route(roles: tuple[Api, dict[str, str]]) ->
         before = digest_of(api)
         assert api(method, address).status_code == 401, address
         for lower in ROLES[: ROLES.index(role)]:
-            assert api(method, address, headers=bearer(tokens[lower])).status_code == 403, (address, lower)
+            assert api(method, address, headers=bearer(tokens[lower])).status_code == 403, (
+                address,
+                lower,
+            )
         assert digest_of(api) == before
-        assert api(method, address, headers=bearer(tokens[role])).status_code not in (401, 403, 500), address
+        assert api(method, address, headers=bearer(tokens[role])).status_code not in (
+            401,
+            403,
+            500,
+        ), address
 
 
 def test_wrong_tokens_are_limited_but_right_ones_pass(roles: tuple[Api, dict[str, str]]) -> None:
@@ -183,7 +224,10 @@ def test_wrong_tokens_are_limited_but_right_ones_pass(roles: tuple[Api, dict[str
     wrong = [api("GET", "/v1", headers=bearer(str(n))).status_code for n in range(14)]
     assert wrong == [401] * 10 + [429] * 4
     assert api("GET", "/v1", headers=bearer(tokens["reader"])).status_code == 200
-    assert Api(api.service, client=("10.0.0.9", 1))("GET", "/v1", headers=bearer("x")).status_code == 401
+    assert (
+        Api(api.service, client=("10.0.0.9", 1))("GET", "/v1", headers=bearer("x")).status_code
+        == 401
+    )
 
 
 def test_key_of_another_worker_shows_nothing(roles: tuple[Api, dict[str, str]]) -> None:
@@ -198,15 +242,22 @@ def test_key_of_another_worker_shows_nothing(roles: tuple[Api, dict[str, str]]) 
 @pytest.mark.parametrize(
     "headers",
     [
-        {"origin": "https://evil.example"}, {"origin": "null"}, {"origin": "http://localhost:9999"},
-        {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://localhost:9999"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
     ],
-)  # fmt: skip
+)
 def test_posts_of_other_sites_are_rejected(api: Api, headers: dict[str, str]) -> None:
     before = digest_of(api)
     assert api("POST", f"{S}/next", {}, headers).status_code == 403
     assert digest_of(api) == before
-    assert tickets_of(api("POST", f"{S}/next", {}, {"origin": "http://localhost", "sec-fetch-site": "same-origin"}))
+    assert tickets_of(
+        api(
+            "POST", f"{S}/next", {}, {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
+        )
+    )
 
 
 def test_every_reply_has_security_headers(api: Api) -> None:
@@ -214,15 +265,22 @@ def test_every_reply_has_security_headers(api: Api) -> None:
         assert api("GET", path).headers.items() >= SECURITY_HEADERS.items(), path
 
 
-def test_log_has_no_token_and_no_query(roles: tuple[Api, dict[str, str]], caplog: pytest.LogCaptureFixture) -> None:
+def test_log_has_no_token_and_no_query(
+    roles: tuple[Api, dict[str, str]], caplog: pytest.LogCaptureFixture
+) -> None:
     api, tokens = roles
     with caplog.at_level(logging.INFO):
         api("GET", "/v1?token=secret", headers=bearer(tokens["admin"]))
         api("GET", "/v1", headers=bearer(f"{tokens['admin']}x"))
-    lines = [json.loads(record.getMessage()) for record in caplog.records if record.name == "tombola.service"]
+    lines = [
+        json.loads(record.getMessage())
+        for record in caplog.records
+        if record.name == "tombola.service"
+    ]
     assert [(line["path"], line["status"], line["worker"]) for line in lines] == [
-        ("/v1", 200, "admin"), ("/v1", 401, ""),
-    ]  # fmt: skip
+        ("/v1", 200, "admin"),
+        ("/v1", 401, ""),
+    ]
     assert tokens["admin"] not in str(lines)
     assert "secret" not in str(lines)
 
@@ -253,5 +311,7 @@ def test_tokens_are_managed_by_admins(roles: tuple[Api, dict[str, str]]) -> None
     assert api("GET", "/v1", headers=bearer(made.json()["token"])).json()["you"] == bob
     assert api("GET", "/v1/tokens").json()["tokens"][-1] == bob
     assert api.post("/v1/tokens", bob).status_code == 422
-    assert [api("DELETE", f"/v1/tokens/{name}").status_code for name in ("Bob", "Bob", "admin")] == [200, 404, 422]
+    assert [
+        api("DELETE", f"/v1/tokens/{name}").status_code for name in ("Bob", "Bob", "admin")
+    ] == [200, 404, 422]
     assert api("GET", "/v1", headers=bearer(made.json()["token"])).status_code == 401

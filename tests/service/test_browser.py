@@ -30,7 +30,9 @@ VIEWS = [(400, "light"), (400, "dark"), (1280, "light"), (1280, "dark")]
 def people(tmp_path: Path) -> Path:
     """Write a list with names, phones and prompts."""
     table = tmp_path / "people.csv"
-    rows = "".join(f"{name},+49 30 {n},{'Ask about the offer. ' * n}\n" for n, name in enumerate(NAMES))
+    rows = "".join(
+        f"{name},+49 30 {n},{'Ask about the offer. ' * n}\n" for n, name in enumerate(NAMES)
+    )
     table.write_text(f"id,phone,prompt\n{rows}", encoding="utf-8")
     return table
 
@@ -40,7 +42,10 @@ def browser_page(browser: Any, width: int, scheme: str) -> Iterator[Any]:
     """Open a page of this width; errors of the console fail the test."""
     problems: list[str] = []
     page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: problems.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: problems.append(str(error)))
     yield page
     page.close()
@@ -51,11 +56,15 @@ def keep(page: Any, tmp_path: Path, name: str) -> None:
     """Take a screenshot, and check that nothing is wider than the window."""
     folder = Path(os.environ.get("TOMBOLA_SCREENSHOTS", tmp_path))
     page.screenshot(path=folder / f"{name}.png", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], name
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], (
+        name
+    )
 
 
 @pytest.mark.parametrize(("width", "scheme"), [VIEWS[1], VIEWS[2]])
-def test_working_day_by_keyboard_only(tmp_path: Path, browser: Any, width: int, scheme: str) -> None:
+def test_working_day_by_keyboard_only(
+    tmp_path: Path, browser: Any, width: int, scheme: str
+) -> None:
     path = tmp_path / "calls.run"
     arguments = (path, "--list", people(tmp_path), "--actions", "call,letter", "--learner", "UCB1")
     with Server(*arguments) as server, browser_page(browser, width, scheme) as page:
@@ -72,7 +81,10 @@ def test_working_day_by_keyboard_only(tmp_path: Path, browser: Any, width: int, 
         page.wait_for_selector("ul.outcomes li:first-child >> text=score 1")
         # A number by keyboard: Tab leads to the field.
         for _ in range(30):
-            if page.evaluate("document.activeElement.tagName + document.activeElement.name") == "INPUToutcome":
+            if (
+                page.evaluate("document.activeElement.tagName + document.activeElement.name")
+                == "INPUToutcome"
+            ):
                 break
             page.keyboard.press("Tab")
         page.keyboard.type("0,25")
@@ -80,8 +92,13 @@ def test_working_day_by_keyboard_only(tmp_path: Path, browser: Any, width: int, 
         page.wait_for_selector("header >> text=3 answered today")
         keep(page, tmp_path, f"work-{width}-{scheme}")
         # Another client records; the page shows it without a reload.
-        ticket = httpx.post(f"{server.url}/v1/sessions/calls/next", json={}).json()["tickets"][0]["ticket"]
-        httpx.post(f"{server.url}/v1/sessions/calls/record", json={"outcomes": [{"ticket": ticket, "loss": 0.5}]})
+        ticket = httpx.post(f"{server.url}/v1/sessions/calls/next", json={}).json()["tickets"][0][
+            "ticket"
+        ]
+        httpx.post(
+            f"{server.url}/v1/sessions/calls/record",
+            json={"outcomes": [{"ticket": ticket, "loss": 0.5}]},
+        )
         page.wait_for_selector("#progress >> text=4 of 5 rows answered")
         page.keyboard.press("y")
         page.wait_for_selector("text=No row is left")
@@ -93,7 +110,11 @@ def test_working_day_by_keyboard_only(tmp_path: Path, browser: Any, width: int, 
 def test_race_page_updates_live(tmp_path: Path, browser: Any) -> None:
     start_file(tmp_path / "models.race").close()
     path = tmp_path / "models.race"
-    with Server(path) as server, browser_page(browser, 400, "dark") as page, RaceClient(server.url) as client:
+    with (
+        Server(path) as server,
+        browser_page(browser, 400, "dark") as page,
+        RaceClient(server.url) as client,
+    ):
         page.goto(server.url)
         page.wait_for_selector("text=none yet")
         # Without a reload: a mark in the page survives.
@@ -113,7 +134,15 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     if npm is None:
         pytest.skip("axe-core needs npm")
     folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "install", "--silent", "--no-audit", "--prefix", str(folder), f"axe-core@{AXE_VERSION}"]
+    command = [
+        npm,
+        "install",
+        "--silent",
+        "--no-audit",
+        "--prefix",
+        str(folder),
+        f"axe-core@{AXE_VERSION}",
+    ]
     if subprocess.run(command, capture_output=True, timeout=HANGS, check=False).returncode:
         pytest.skip("axe-core could not be installed")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
@@ -123,7 +152,9 @@ def violations(page: Any, axe: str) -> list[str]:
     """Return the violations that axe-core finds on a page."""
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"]]
+    return [
+        f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"]
+    ]
 
 
 @pytest.mark.full
@@ -178,5 +209,7 @@ def test_pages_pass_axe(tmp_path: Path, browser: Any, width: int, scheme: str, a
 def test_axe_detects_a_missing_label(browser: Any, axe: str) -> None:
     """Fault: an input without a label must be reported, or the test above shows nothing."""
     with browser_page(browser, 400, "light") as page:
-        page.set_content("<html lang=en><title>x</title><main><h1>x</h1><input name=a></main></html>")
+        page.set_content(
+            "<html lang=en><title>x</title><main><h1>x</h1><input name=a></main></html>"
+        )
         assert any(one.startswith("label:") for one in violations(page, axe))

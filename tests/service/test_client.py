@@ -13,7 +13,13 @@ from race_cases import loss_of, start_file
 from service_cases import Server, start_session
 from tombola import AsyncClient, AsyncRaceClient, Client, RaceClient, RaceFile, SessionFile
 from tombola._formatting import cli_style
-from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, SessionError
+from tombola.errors import (
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    ParameterError,
+    SessionError,
+)
 from tombola.persistence.session_events import Outcome
 from tombola.service.tokens import TokenStore
 
@@ -59,9 +65,13 @@ def test_client_waits_for_a_restart(tmp_path: Path) -> None:
         starting.join()
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8791", "localhost:8791", "ftp://127.0.0.1:8791", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8791", "localhost:8791", "ftp://127.0.0.1:8791", "http://", ""]
+)
 def test_address_without_http_is_rejected_at_once(url: str) -> None:
-    with pytest.raises(ParameterError, match=r"expected an address such as http://.*; write .*http://"):
+    with pytest.raises(
+        ParameterError, match=r"expected an address such as http://.*; write .*http://"
+    ):
         Client(url, name="calls")
 
 
@@ -72,12 +82,14 @@ def test_client_logs_that_it_waits(kind: Any, caplog: pytest.LogCaptureFixture) 
     def reject(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("Connection refused", request=request)
 
-    client = kind("http://127.0.0.1:9", name="calls", patience=1.5, transport=httpx.MockTransport(reject))
+    client = kind(
+        "http://127.0.0.1:9", name="calls", patience=1.5, transport=httpx.MockTransport(reject)
+    )
     with pytest.raises(SessionError, match="got ConnectError"):
         client.status() if kind is Client else asyncio.run(client.status())
-    assert [record.getMessage() for record in caplog.records if record.name == "tombola.client"] == [
-        "waiting for http://127.0.0.1:9, at most 1.5 s: ConnectError: Connection refused"
-    ]
+    assert [
+        record.getMessage() for record in caplog.records if record.name == "tombola.client"
+    ] == ["waiting for http://127.0.0.1:9, at most 1.5 s: ConnectError: Connection refused"]
 
 
 @pytest.mark.parametrize("character", ["ö", "\n", "\u2019"])
@@ -86,7 +98,10 @@ def test_token_outside_of_ascii_is_rejected_and_not_printed(character: str) -> N
         Client("http://127.0.0.1:8791", f"secret{character}")
     assert repr(character) in str(refused.value)
     assert "secret" not in str(refused.value)
-    with cli_style(["tombola"]), pytest.raises(ParameterError, match="correct --token or TOMBOLA_TOKEN"):
+    with (
+        cli_style(["tombola"]),
+        pytest.raises(ParameterError, match="correct --token or TOMBOLA_TOKEN"),
+    ):
         Client("http://127.0.0.1:8791", f"secret{character}")
 
 
@@ -172,7 +187,9 @@ _FOREIGN_REPLIES = {
     "empty": httpx.Response(204),
     "other data": httpx.Response(200, json={"name": "another service"}),
     "list": httpx.Response(200, json=[1, 2]),
-    "malformed JSON": httpx.Response(200, content=b"{", headers={"content-type": "application/json"}),
+    "malformed JSON": httpx.Response(
+        200, content=b"{", headers={"content-type": "application/json"}
+    ),
     "problem of another service": httpx.Response(400, json={"type": [], "detail": "no"}),
     "redirect": httpx.Response(301, headers={"location": "/x"}),
 }
@@ -188,10 +205,18 @@ def test_address_of_another_server_is_named(reply: httpx.Response, tmp_path: Pat
         RaceClient("http://else.example", transport=transport) as race,
     ):
         requests = (
-            session.next, session.overview, lambda: session.record(1, loss=0.5), lambda: session.pending,
-            lambda: session.export(out), race.calls, lambda: race.name, lambda: race.settings,
-        )  # fmt: skip
+            session.next,
+            session.overview,
+            lambda: session.record(1, loss=0.5),
+            lambda: session.pending,
+            lambda: session.export(out),
+            race.calls,
+            lambda: race.name,
+            lambda: race.settings,
+        )
         for request in requests:
-            with pytest.raises(SessionError, match=r"expected a reply of tombola serve, got .*; check the address"):
+            with pytest.raises(
+                SessionError, match=r"expected a reply of tombola serve, got .*; check the address"
+            ):
                 request()
     assert not out.exists()

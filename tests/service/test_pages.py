@@ -42,7 +42,10 @@ def test_working_day_by_forms(tmp_path: Path) -> None:
         submit(api, "/s/calls/cancel", "ticket=3")
         assert submit(api, "/s/calls/record", "ticket=3&outcome=1").status_code == 409
         # The outcome of the last row leads to the end of the list.
-        assert submit(api, "/s/calls/record", "ticket=2&outcome=0,25&then=next&key=k4").status_code == 303
+        assert (
+            submit(api, "/s/calls/record", "ticket=2&outcome=0,25&then=next&key=k4").status_code
+            == 303
+        )
         assert "No row is left" in api("GET", "/s/calls").text
     with SessionFile.open(path) as file:
         assert file.round == 3
@@ -50,11 +53,18 @@ def test_working_day_by_forms(tmp_path: Path) -> None:
 
 
 INVALID_FORMS = [
-    ("next", "key="), ("next", ""),
-    ("record", "ticket=1&outcome=x"), ("record", "ticket=1&outcome=7"), ("record", "outcome=1"),
-    ("record", "ticket=1&outcome=nan"), ("record", "ticket=%F0&outcome=1"), ("record", "ticket=99&outcome=1"),
-    ("record", "&&&"), ("amend", "ticket=1&outcome=1"), ("cancel", "ticket=-1"),
-]  # fmt: skip
+    ("next", "key="),
+    ("next", ""),
+    ("record", "ticket=1&outcome=x"),
+    ("record", "ticket=1&outcome=7"),
+    ("record", "outcome=1"),
+    ("record", "ticket=1&outcome=nan"),
+    ("record", "ticket=%F0&outcome=1"),
+    ("record", "ticket=99&outcome=1"),
+    ("record", "&&&"),
+    ("amend", "ticket=1&outcome=1"),
+    ("cancel", "ticket=-1"),
+]
 
 
 def test_rejected_form_changes_nothing(tmp_path: Path) -> None:
@@ -67,7 +77,9 @@ def test_rejected_form_changes_nothing(tmp_path: Path) -> None:
             reply = submit(api, f"/s/calls/{path}", fields)
             assert reply.status_code in (400, 409, 422), fields
             assert "Not done" in reply.text
-        assert submit(api, "/s/calls/next", "key=k2", origin="https://evil.example").status_code == 403
+        assert (
+            submit(api, "/s/calls/next", "key=k2", origin="https://evil.example").status_code == 403
+        )
         typed = {"content-type": "application/x-www-form-urlencoded"}
         assert api("POST", "/s/calls/next", content=b"key=k2", headers=typed).status_code == 403
         assert file.read_bytes() == before
@@ -75,7 +87,9 @@ def test_rejected_form_changes_nothing(tmp_path: Path) -> None:
 
 def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     path = tmp_path / "calls.run"
-    SessionFile.start(path, [EVIL], [EVIL + "a", EVIL + "b"], UCB1(), seed=1, columns={EVIL: [EVIL]}).close()
+    SessionFile.start(
+        path, [EVIL], [EVIL + "a", EVIL + "b"], UCB1(), seed=1, columns={EVIL: [EVIL]}
+    ).close()
     with api_of(path) as api:
         submit(api, "/s/calls/next", "key=k1")
         page = api("GET", "/s/calls").text
@@ -112,19 +126,26 @@ def test_login_sets_a_strict_cookie(tmp_path: Path) -> None:
         signed_in = {"cookie": cookie.partition(";")[0]}
         assert "Ann (admin)" in api("GET", "/s/calls", headers=signed_in).text
         assert submit(api, "/s/calls/next", "key=k", **signed_in).status_code == 303
-        assert submit(api, "/s/calls/next", "key=k", cookie="tombola-token=x").headers["location"] == "/login"
+        assert (
+            submit(api, "/s/calls/next", "key=k", cookie="tombola-token=x").headers["location"]
+            == "/login"
+        )
         # A reader sees, but does not work.
         assert "Next row" not in api("GET", "/s/calls", headers=bearer(reader)).text
         assert submit(api, "/s/calls/next", "key=k", **bearer(reader)).status_code == 403
         assert api("GET", "/static/..%2Fapp.py").status_code == 404
         # A damaged file of tokens is a page, not a crash.
         (tmp_path / "t").write_text("{", encoding="utf-8")
-        assert [api("GET", path).status_code for path in ("/", "/s/calls", "/admin", "/v1")] == [503] * 4
+        assert [api("GET", path).status_code for path in ("/", "/s/calls", "/admin", "/v1")] == [
+            503
+        ] * 4
 
 
 def test_unit_of_the_session_is_the_unit_of_the_page(tmp_path: Path) -> None:
     path = tmp_path / "calls.run"
-    SessionFile.start(path, ["a", "b"], ["x", "y"], UCB1(), seed=1, kind="losses", range=(0.0, 60.0)).close()
+    SessionFile.start(
+        path, ["a", "b"], ["x", "y"], UCB1(), seed=1, kind="losses", range=(0.0, 60.0)
+    ).close()
     with api_of(path) as api:
         submit(api, "/s/calls/next", "key=k1")
         page = api("GET", "/s/calls").text
@@ -144,8 +165,10 @@ def test_buttons_of_the_server_have_their_values(tmp_path: Path) -> None:
     submit(api, "/s/calls/next", "key=k1")
     page = api("GET", "/s/calls").text
     assert re.findall(r'name="outcome" value="([^"]*)" data-key="(.)">([^<]*) <kbd>', page) == [
-        ("1", "1", "sold"), ("0.5", "2", "later &lt;b&gt;"), ("0", "3", "no"),
-    ]  # fmt: skip
+        ("1", "1", "sold"),
+        ("0.5", "2", "later &lt;b&gt;"),
+        ("0", "3", "no"),
+    ]
     service.sessions["calls"].close()
     with pytest.raises(ParameterError, match="values from 0 to 1"):
         open_service([path], TokenStore(None), {"sold": "7"})
@@ -173,7 +196,9 @@ def test_race_page_shows_survivors_leader_and_savings(tmp_path: Path) -> None:
         assert "none yet" in page
         assert "Ann: 2 calls" in page
         file = api.service.races["models"].file
-        file.record_all([Event("answer", call.ticket, loss_of(call), 0.25) for call in file.pending])
+        file.record_all(
+            [Event("answer", call.ticket, loss_of(call), 0.25) for call in file.pending]
+        )
         finish_files(file)
         api.service.races["models"].changes += 1
         page = api("GET", "/r/models/progress").text
@@ -181,7 +206,9 @@ def test_race_page_shows_survivors_leader_and_savings(tmp_path: Path) -> None:
         assert f"{len(race.active)} of {len(race.candidates)}" in page
         assert f"{race.calls_saved:,} (" in page
         assert "low ★" in page
-        assert sorted(map(int, re.findall(r"out at row (\d+)<", page))) == sorted(one.row for one in race.dropped)
+        assert sorted(map(int, re.findall(r"out at row (\d+)<", page))) == sorted(
+            one.row for one in race.dropped
+        )
 
 
 def test_admin_page_pauses_and_adds_tokens(tmp_path: Path) -> None:
@@ -191,7 +218,9 @@ def test_admin_page_pauses_and_adds_tokens(tmp_path: Path) -> None:
     paths = start_session(tmp_path / "calls.run"), tmp_path / "models.race"
     with api_of(*paths, tokens=store, token=admin) as api:
         assert "Pause models" in api("GET", "/admin").text
-        assert submit(api, "/admin/files/models/pause", "paused=yes").headers["location"] == "/admin"
+        assert (
+            submit(api, "/admin/files/models/pause", "paused=yes").headers["location"] == "/admin"
+        )
         assert "paused" in api("GET", "/r/models").text
         submit(api, "/admin/files/calls/pause", "paused=yes")
         assert "Next row" not in api("GET", "/s/calls").text

@@ -27,16 +27,27 @@ def test_race_over_http_equals_the_file(api: Api, tmp_path: Path) -> None:
         finish_files(same)
         race, done = api.service.races["models"].file.race, False
         while not done:
-            tickets = [call["ticket"] for call in api.post(f"{R}/next", {"count": 2}).json()["calls"]]
-            answers = [{"ticket": ticket, "loss": loss_of(race.call(ticket)), "cost": 0.25} for ticket in tickets]
+            tickets = [
+                call["ticket"] for call in api.post(f"{R}/next", {"count": 2}).json()["calls"]
+            ]
+            answers = [
+                {"ticket": ticket, "loss": loss_of(race.call(ticket)), "cost": 0.25}
+                for ticket in tickets
+            ]
             done = api.post(f"{R}/record", {"answers": answers}).json()["done"]
         verdict = api("GET", f"{R}/verdict").json()
         assert verdict["verdict"] == same.race.verdict
         assert verdict["answer"] == list(same.race.answer)
         assert verdict["calls_saved"] == same.race.calls_saved
         status = api("GET", f"{R}/status").json()
-        assert [one["name"] for one in status["candidates"] if one["active"]] == list(same.race.active)
-        assert api.post(f"{R}/next", {}).json() | {"key": ""} == {"calls": [], "key": "", "done": True}
+        assert [one["name"] for one in status["candidates"] if one["active"]] == list(
+            same.race.active
+        )
+        assert api.post(f"{R}/next", {}).json() | {"key": ""} == {
+            "calls": [],
+            "key": "",
+            "done": True,
+        }
         assert len(api("GET", f"{R}/export.csv").text.splitlines()) == same.race.calls_answered + 1
         assert api("GET", f"{R}/export.parquet").content[:4] == b"PAR1"
 
@@ -46,8 +57,14 @@ def test_calls_are_issued_and_answered_once(api: Api) -> None:
     first = api.post(f"{R}/next", {}, idempotency_key="k1").json()
     assert api.post(f"{R}/next", {}, idempotency_key="k1").json() == first
     assert len(first["calls"]) == len(api.service.races["models"].file.settings.candidates)
-    assert api.post(f"{R}/next", {"count": 1}, idempotency_key="k2").json()["calls"][0] not in first["calls"]
-    assert api.post(f"{R}/next", {"count": 1, "reissue_after": 0}).json()["calls"] == first["calls"][:1]
+    assert (
+        api.post(f"{R}/next", {"count": 1}, idempotency_key="k2").json()["calls"][0]
+        not in first["calls"]
+    )
+    assert (
+        api.post(f"{R}/next", {"count": 1, "reissue_after": 0}).json()["calls"]
+        == first["calls"][:1]
+    )
     assert api.post(f"{R}/record", {"answers": [failed]}).json()["recorded"] == 1
     before = path.read_bytes()
     answers = [{"ticket": 2, "loss": 0.5}, {"ticket": 1, "loss": 0.25}]
@@ -61,11 +78,19 @@ def test_calls_are_issued_and_answered_once(api: Api) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        {"ticket": 1}, {"ticket": 1, "loss": 2}, {"ticket": 1, "loss": [0.5]}, {"ticket": 1, "loss": True},
-        {"ticket": 1, "loss": 0.5, "failed": True}, {"ticket": 1, "failed": 1}, {"ticket": 1, "loss": 0.5, "cost": -1},
-        {"ticket": 9, "loss": 0.5}, {"ticket": 10**9, "loss": 0.5}, {"ticket": 1, "loss": 0.5, "other": 1}, [],
+        {"ticket": 1},
+        {"ticket": 1, "loss": 2},
+        {"ticket": 1, "loss": [0.5]},
+        {"ticket": 1, "loss": True},
+        {"ticket": 1, "loss": 0.5, "failed": True},
+        {"ticket": 1, "failed": 1},
+        {"ticket": 1, "loss": 0.5, "cost": -1},
+        {"ticket": 9, "loss": 0.5},
+        {"ticket": 10**9, "loss": 0.5},
+        {"ticket": 1, "loss": 0.5, "other": 1},
+        [],
     ],
-)  # fmt: skip
+)
 def test_invalid_answer_changes_nothing(api: Api, answer: Any, one_sentence: Any) -> None:
     api.post(f"{R}/next", {"count": 1})
     before = api.service.races["models"].path.read_bytes()

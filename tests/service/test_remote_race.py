@@ -33,7 +33,9 @@ NAMES = ("low", "middle", "high")
 
 def start(tmp_path: Path, rows: int = 400, **settings: Any) -> Path:
     path = tmp_path / "models.race"
-    RaceFile.start(path, RaceSettings(NAMES, seed=3, **settings), [str(row) for row in range(rows)]).close()
+    RaceFile.start(
+        path, RaceSettings(NAMES, seed=3, **settings), [str(row) for row in range(rows)]
+    ).close()
     return path
 
 
@@ -42,11 +44,34 @@ def machine(tmp_path: Path, name: str, url: str, token: str, *more: str) -> "sub
     (tmp_path / "call.py").write_text(PROGRAM, encoding="utf-8")
     home = tmp_path / name
     home.mkdir()
-    command = [sys.executable, "-m", "tombola", "race", "run", "models", "--url", url, "--workers", "2", *more]
+    command = [
+        sys.executable,
+        "-m",
+        "tombola",
+        "race",
+        "run",
+        "models",
+        "--url",
+        url,
+        "--workers",
+        "2",
+        *more,
+    ]
     for candidate in NAMES:
-        command += ["--candidate", f"{candidate}={sys.executable} -I -S {tmp_path / 'call.py'} {candidate} {{row}}"]
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "HOME": str(home), "TOMBOLA_TOKEN": token, "COLUMNS": "300"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        command += [
+            "--candidate",
+            f"{candidate}={sys.executable} -I -S {tmp_path / 'call.py'} {candidate} {{row}}",
+        ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(SOURCE),
+        "HOME": str(home),
+        "TOMBOLA_TOKEN": token,
+        "COLUMNS": "300",
+    }
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
 
 
 def test_two_machines_run_one_race(tmp_path: Path) -> None:
@@ -54,12 +79,18 @@ def test_two_machines_run_one_race(tmp_path: Path) -> None:
     store = TokenStore(tmp_path / "models.race.tokens")
     tokens = [store.add("one", "admin"), store.add("two", "worker")]
     with Server(path) as server:
-        processes = [machine(tmp_path, f"home{n}", server.url, token) for n, token in enumerate(tokens)]
+        processes = [
+            machine(tmp_path, f"home{n}", server.url, token) for n, token in enumerate(tokens)
+        ]
         ended = [(*process.communicate(timeout=HANGS), process.returncode) for process in processes]
-    # The counts after the semicolon depend on the moment: the other machine may still have a call under way.
+    # The counts after the semicolon depend on the moment: the other machine may still have a call
+    # under way.
     verdicts = {out.strip().partition(";")[0] for out, _, _ in ended}
     assert [code for _, _, code in ended] == [0, 0], ended
-    logs = [(tmp_path / f"home{n}" / "calls.log").read_text(encoding="utf-8").splitlines() for n in range(2)]
+    logs = [
+        (tmp_path / f"home{n}" / "calls.log").read_text(encoding="utf-8").splitlines()
+        for n in range(2)
+    ]
     with RaceFile.open(path) as file:
         assert file.race.answer == ("low",)
         assert verdicts == {file.race.verdict.partition(";")[0]}
@@ -73,10 +104,14 @@ def test_two_machines_run_one_race(tmp_path: Path) -> None:
         assert len(leases) == file.race.calls_made
 
 
-def run_here(url: str, commands: dict[str, str], reissue_after: float | None = None) -> dict[str, object]:
+def run_here(
+    url: str, commands: dict[str, str], reissue_after: float | None = None
+) -> dict[str, object]:
     async def main() -> dict[str, object]:
         async with AsyncRaceClient(url) as client:
-            return await run_remote_race(client, SubprocessEvaluator(commands), 2, reissue_after=reissue_after)
+            return await run_remote_race(
+                client, SubprocessEvaluator(commands), 2, reissue_after=reissue_after
+            )
 
     return asyncio.run(main())
 
@@ -96,7 +131,13 @@ def run_here(url: str, commands: dict[str, str], reissue_after: float | None = N
     ids=["all calls fail", "number outside of the range"],
 )
 def test_broken_machine_records_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, broken: str, error: str, numbers: Any, best: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    broken: str,
+    error: str,
+    numbers: Any,
+    best: str,
 ) -> None:
     """Its calls stay pending, and another machine takes them over; numbers are in the unit of the race."""
     monkeypatch.setattr(remote_race, "_POLL_SECONDS", 0.1)
@@ -106,7 +147,10 @@ def test_broken_machine_records_nothing(
         with RaceClient(server.url) as client:
             assert client.status()["failures"] == 0
             assert client.pending
-        commands = {name: f"sh -c 'echo {number}' {{row}}" for name, number in zip(NAMES, numbers, strict=True)}
+        commands = {
+            name: f"sh -c 'echo {number}' {{row}}"
+            for name, number in zip(NAMES, numbers, strict=True)
+        }
         assert run_here(server.url, commands, reissue_after=0.0)["answer"] == [best]
 
 

@@ -42,7 +42,9 @@ def test_server_streams_counts_and_stops_gracefully(tmp_path: Path) -> None:
                     counts.append(json.loads(line[6:])["issued"])
                     if len(counts) == 2:
                         break
-                    ticket = httpx.post(f"{server.url}/v1/sessions/calls/next", json={}).json()["tickets"][0]
+                    ticket = httpx.post(f"{server.url}/v1/sessions/calls/next", json={}).json()[
+                        "tickets"
+                    ][0]
         assert counts == [0, 1]
         assert ticket["columns"] == {"phone": {"Ann": "+1", "Bob": "+2"}[ticket["id"]]}
         assert http.get("/readyz").json() == {"status": "ready", "files": 1}
@@ -94,7 +96,11 @@ def test_add_token_prints_it_once(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_name_the_fix(
-    tmp_path: Path, arguments: list[str], expected: str, monkeypatch: pytest.MonkeyPatch, one_sentence: Any
+    tmp_path: Path,
+    arguments: list[str],
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+    one_sentence: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     start_session(tmp_path / "calls.run")
@@ -109,17 +115,27 @@ def test_examples_of_the_documentation_run(tmp_path: Path, language: str, progra
         pytest.skip(f"no {program} on this machine")
     text = (SOURCE.parent / "docs" / "howto" / "serve.md").read_text(encoding="utf-8")
     (example,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-    path, token = start_session(tmp_path / "calls.run"), TokenStore(tmp_path / "calls.run.tokens").add("Ann", "admin")
+    path, token = (
+        start_session(tmp_path / "calls.run"),
+        TokenStore(tmp_path / "calls.run.tokens").add("Ann", "admin"),
+    )
     with Server(path) as server:
         example = example.replace("http://127.0.0.1:8787", server.url)
         if program == "node":
-            given = f'const url = "{server.url}/v1/sessions/calls", token = "{token}", evaluate = async () => 0.25;\n'
+            given = (
+                f'const url = "{server.url}/v1/sessions/calls", token = "{token}", evaluate '
+                "= async () => 0.25;\n"
+            )
             (tmp_path / "example.mjs").write_text(given + example, encoding="utf-8")
             command = ["node", str(tmp_path / "example.mjs")]
         else:
             command = ["bash", "-ec", example]
         subprocess.run(
-            command, check=True, env={**os.environ, "TOKEN": token}, stdout=subprocess.DEVNULL, timeout=HANGS
+            command,
+            check=True,
+            env={**os.environ, "TOKEN": token},
+            stdout=subprocess.DEVNULL,
+            timeout=HANGS,
         )
     with SessionFile.open(path) as file:
         assert file.view().outcomes == [0.25]

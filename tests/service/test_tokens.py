@@ -73,7 +73,8 @@ def test_last_admin_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "role"), [("", "admin"), ("a\n", "admin"), ("a/b", "admin"), ("x" * 61, "admin"), ("a", "king")]
+    ("name", "role"),
+    [("", "admin"), ("a\n", "admin"), ("a/b", "admin"), ("x" * 61, "admin"), ("a", "king")],
 )
 def test_invalid_names_and_roles_are_rejected(name: str, role: str) -> None:
     with pytest.raises(ParameterError, match="token: expected"):

@@ -11,7 +11,8 @@ from tombola.runs import Runs
 
 # Learner -> clause that explains why it is good; shown beside the advice.
 _REASONS = {
-    "FollowTheLeader": "in random order the best action so far is the one to play, without any tuning",
+    "FollowTheLeader": "in random order the best action so far is the one to play, without any "
+    "tuning",
     "ThompsonSampling": "it plays an action as often as that action is likely to be the best",
     "FrugalUCB": "it switches only if the switch can pay in the remaining rounds",
     "EmpiricalLP": "it plans again and again, with the remaining budget for the remaining rows",
@@ -22,7 +23,8 @@ class Advice(NamedTuple):
     """The advised learner, and the estimates (with 95 % intervals) that support it.
 
     - `order`: the input model of all estimates: "random", "iid" or "given".
-    - `learner`: name of the learner to use; if `fixed_action` (no learner is worth it), that of smallest regret.
+    - `learner`: name of the learner to use; if `fixed_action` (no learner is worth it), that of
+      smallest regret.
     - `regret`: total regret of `learner` over the list.
     - `tied`: the learners whose regret does not differ significantly from that of `learner`.
     - `next`: the best learner that is significantly worse, or "".
@@ -52,11 +54,12 @@ class Advice(NamedTuple):
 def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Advice:
     """Choose the learner of smallest regret; among tied ones, the best by mean rank.
 
-    Mean ranks were measured on other tables (`MEAN_RANKS`). Learners are tied if the 95 % interval of their paired
-    difference contains zero. The first order of the runs counts.
+    Mean ranks were measured on other tables (`MEAN_RANKS`). Learners are tied if the 95 % interval
+    of their paired difference contains zero. The first order of the runs counts.
 
     kind: condition of the comparison, from `CompareRequest.kind`.
-    random_action_loss: total loss of a fixed action, averaged over the actions; None under a budget.
+    random_action_loss: total loss of a fixed action, averaged over the actions; None under a
+        budget.
 
     >>> from tombola import FollowTheLeader, Pool, compare
     >>> from tombola.learners import Uniform
@@ -79,14 +82,20 @@ def advise(runs: Runs, kind: str, random_action_loss: float | None = None) -> Ad
 
     gains: dict[str, Estimate | None] = dict.fromkeys(ranked)
     if random_action_loss is not None:
-        gains = {name: _statistics.mean(random_action_loss - total_losses(runs, name, order)) for name in ranked}
+        gains = {
+            name: _statistics.mean(random_action_loss - total_losses(runs, name, order))
+            for name in ranked
+        }
     tied_with_best = [name for name in ranked if tied(name, best)]
     useful = [name for name in ranked if (gain := gains[name]) is None or gain.low > 0]
     candidates = [name for name in tied_with_best if name in useful] or useful[:1]
     if not candidates:
-        # No learner is useful: name the best. After one repetition there is no interval, so all are alike.
+        # No learner is useful: name the best. After one repetition there is no interval, so all are
+        # alike.
         gain = gains[best]
-        candidates = tied_with_best[:1] if gain is not None and gain.repetitions > 1 else tied_with_best
+        candidates = (
+            tied_with_best[:1] if gain is not None and gain.repetitions > 1 else tied_with_best
+        )
     ranks = MEAN_RANKS[kind]
     chosen = min(candidates, key=lambda name: (ranks.get(name, len(ranks) / 2), ranked.index(name)))
     behind = next((name for name in ranked if not tied(name, chosen)), "")

@@ -19,17 +19,19 @@ from tombola.report.page import draw_for_page, render
 
 # Curves in a chart: more cannot be told apart.
 _MAX_CURVES = 8
-# Characters of a name in a chart; longer ones are cut in the middle, because they often differ at their ends.
+# Characters of a name in a chart; longer ones are cut in the middle, because they often differ at
+# their ends.
 _MAX_NAME_LENGTH = 26
-# The chart of budgets ends at this multiple of the cost of the best action; more expensive actions are not drawn,
-# because they would squeeze the others.
+# The chart of budgets ends at this multiple of the cost of the best action; more expensive actions
+# are not drawn, because they would squeeze the others.
 _BUDGET_AXIS_MARGIN = 1.25
 
 
 class _Bar(NamedTuple):
     """Mean of an action, with the 95 % interval it would have as a sample, as a bar of the page.
 
-    left, width, dot: start and length of the interval, and place of the mean, in per cent of the axis.
+    left, width, dot: start and length of the interval, and place of the mean, in per cent of the
+        axis.
     """
 
     action: str
@@ -52,11 +54,16 @@ def compare_page(report: CompareReport, *, command: str) -> str:
         lead=_lead(report),
         report=report,
         facts=_facts(report),
-        rankings={order: [report.ranking_cells(row) for row in rows] for order, rows in report.rankings.items()},
+        rankings={
+            order: [report.ranking_cells(row) for row in rows]
+            for order, rows in report.rankings.items()
+        },
         regret_definition=regret_definition(report),
         routing=_routing_cells(report),
         explained=None if report.routing is None else report.routing.explanation,
-        pictures=[(one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)],
+        pictures=[
+            (one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)
+        ],
         bars=bars,
         ticks=[f"{end:.3g}" for end in limits],
         command=command,
@@ -66,11 +73,18 @@ def compare_page(report: CompareReport, *, command: str) -> str:
 def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
     """Return the table of routing as text; empty without features."""
     routing = report.routing
-    return [] if routing is None else [
-        {"name": row.name, "mean_loss": f"{routing.mean(row).value:.4f}",
-         "spent": "" if row.spent is None else format_number(row.spent.value)}
-        for row in routing.rows
-    ]  # fmt: skip
+    return (
+        []
+        if routing is None
+        else [
+            {
+                "name": row.name,
+                "mean_loss": f"{routing.mean(row).value:.4f}",
+                "spent": "" if row.spent is None else format_number(row.spent.value),
+            }
+            for row in routing.rows
+        ]
+    )
 
 
 def _linear(
@@ -82,7 +96,16 @@ def _linear(
     points: Sequence[Point] = (),
 ) -> Chart:
     """Return a chart with linear axes."""
-    return Chart(title, x_label, y_label, tuple(bands), tuple(lines), log_x=False, log_y=False, points=tuple(points))
+    return Chart(
+        title,
+        x_label,
+        y_label,
+        tuple(bands),
+        tuple(lines),
+        log_x=False,
+        log_y=False,
+        points=tuple(points),
+    )
 
 
 def _routing_pictures(report: CompareReport) -> list[CaptionedChart]:
@@ -96,12 +119,17 @@ def _routing_pictures(report: CompareReport) -> list[CaptionedChart]:
     capital = Band("capital", routing.rounds, *_statistics.mean_band(explained.capital))
     pictures = [
         _captioned(
-            f"Averaged over the guard's draws; the mean over {plural(routing.gain.repetitions, 'order')} with its 95 % "
-            f"interval. The promise of the guard is the line at {-routing.risk:g}. {explained.won_text}",
-            _linear("Rows won by routing against the safe learner", "round", "rows won", [won], [floor]),
+            "Averaged over the guard's draws; the mean over "
+            f"{plural(routing.gain.repetitions, 'order')} with its 95 % "
+            f"interval. The promise of the guard is the line at {-routing.risk:g}. "
+            f"{explained.won_text}",
+            _linear(
+                "Rows won by routing against the safe learner", "round", "rows won", [won], [floor]
+            ),
         ),
         _captioned(
-            f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has won. The router is "
+            f"Rows that the guard may stake: {routing.risk:g} at first, then what routing has "
+            "won. The router is "
             "played with a probability in proportion to it, at most 1.",
             _linear("Capital of the guard", "round", "rows", [capital]),
         ),
@@ -121,23 +149,34 @@ def _learning_curve(report: CompareReport, explained: Explanation) -> CaptionedC
         f"always {_shorten(pool.actions[pool.best])}": float(pool.means.min()),
         "best action of every row": float(np.asarray(pool.losses).min(axis=1).mean()),
     }
-    band = Band("router", explained.starts, *_statistics.mean_band(_in_units(explained.curve, units)))
-    lines = tuple(Line(name, ends, np.full(2, units.number(value))) for name, value in references.items())
+    band = Band(
+        "router", explained.starts, *_statistics.mean_band(_in_units(explained.curve, units))
+    )
+    lines = tuple(
+        Line(name, ends, np.full(2, units.number(value))) for name, value in references.items()
+    )
     caption = (
-        f"Mean {units.quantity} of the unguarded router on the rows after each training. {explained.twice_text(units)}"
+        f"Mean {units.quantity} of the unguarded router on the rows after each training. "
+        f"{explained.twice_text(units)}"
     )
     title = "Learning curve of the router"
-    return _captioned(caption, Chart(title, "rows trained on", f"mean {units.quantity}", (band,), lines, log_y=False))
+    return _captioned(
+        caption,
+        Chart(title, "rows trained on", f"mean {units.quantity}", (band,), lines, log_y=False),
+    )
 
 
 def _facts(report: CompareReport) -> list[tuple[str, str]]:
     pool, request = report.pool, report.request
     mean = report.units.number(float(pool.means[pool.best]))
     facts = [
-        ("rows", f"{pool.rows:,}"), ("actions", f"{pool.k:,}"), ("best fixed action", pool.actions[pool.best]),
-        (f"its mean {report.quantity}", f"{mean:.4f}"), ("repetitions", str(request.repetitions)),
+        ("rows", f"{pool.rows:,}"),
+        ("actions", f"{pool.k:,}"),
+        ("best fixed action", pool.actions[pool.best]),
+        (f"its mean {report.quantity}", f"{mean:.4f}"),
+        ("repetitions", str(request.repetitions)),
         ("seed", str(request.seed)),
-    ]  # fmt: skip
+    ]
     if request.amounts:
         facts.append(("budget", ", ".join(format_number(amount) for amount in request.amounts)))
     if request.target is not None:
@@ -158,9 +197,16 @@ def _lead(report: CompareReport) -> str:
     elif conditions.delay:
         parts.append(f"feedback arrives {plural(conditions.delay, 'round')} late")
     parts += [f"a switch costs {conditions.switching_price:g}"] * (conditions.switching_price > 0)
-    rows = "Rows are drawn with replacement in iid order" if "iid" in orders else "Every row is drawn once"
+    rows = (
+        "Rows are drawn with replacement in iid order"
+        if "iid" in orders
+        else "Every row is drawn once"
+    )
     same = "shuffles" if orders == ("random",) else "orders"
-    return f"{rows}, with one action for each; {', '.join(parts)}. All learners played the same {same} of the rows."
+    return (
+        f"{rows}, with one action for each; {', '.join(parts)}. All learners played the same "
+        f"{same} of the rows."
+    )
 
 
 def _charts(report: CompareReport) -> list[CaptionedChart]:
@@ -172,33 +218,56 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
         if n_learners > _MAX_CURVES
         else plural(n_learners, "learner")
     )
-    proved = report.bound is not None and report.bound < report.pool.rows  # a larger bound says nothing
-    bound = f" The proved bound for {learner} is {format_number(report.bound or 0.0)}." if proved else ""
+    proved = (
+        report.bound is not None and report.bound < report.pool.rows
+    )  # a larger bound says nothing
+    bound = (
+        f" The proved bound for {learner} is {format_number(report.bound or 0.0)}."
+        if proved
+        else ""
+    )
     pictures = [
         CaptionedChart(
             f"Regret over time, {order} order",
-            f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % interval of the mean "
+            f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % "
+            "interval of the mean "
             f"over {plural(count, 'repetition')}.{bound}",
             _regret_chart(report, order),
         )
     ]
     if len(report.runs.orders) > 1:
-        bands = [_regret_band(report, learner, order, f"{order} order") for order in report.runs.orders]
+        bands = [
+            _regret_band(report, learner, order, f"{order} order") for order in report.runs.orders
+        ]
         title = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
-        chart, caption = _linear(title, "round", "regret", bands), "The same learner on the same rows."
+        chart, caption = (
+            _linear(title, "round", "regret", bands),
+            "The same learner on the same rows.",
+        )
         pictures.append(CaptionedChart(f"{learner} in every order", caption, chart))
     if report.pool.rows > 1:
         caption = (
-            f"The share of each action in successive slices of the rounds, averaged over {plural(count, 'repetition')}."
+            "The share of each action in successive slices of the rounds, averaged over "
+            f"{plural(count, 'repetition')}."
         )
-        pictures.append(CaptionedChart(f"Actions of {learner}", caption, _share_chart(report, learner, order)))
-    return [*pictures, *_routing_pictures(report), *_budget_picture(report), *_cost_pictures(report, order)]
+        pictures.append(
+            CaptionedChart(f"Actions of {learner}", caption, _share_chart(report, learner, order))
+        )
+    return [
+        *pictures,
+        *_routing_pictures(report),
+        *_budget_picture(report),
+        *_cost_pictures(report, order),
+    ]
 
 
 def regret_definition(report: CompareReport) -> str:
     """Return the definition of regret for this report, as a noun phrase."""
     if report.request.target is not None:
-        return "the cost above the cheapest mix that reaches the target, plus twice the price of missing it"
+        return (
+            "the cost above the cheapest mix that reaches the target, plus twice the price "
+            "of missing it"
+        )
     costs = " with switching costs" if report.request.conditions.switching_price > 0 else ""
     side = "below" if report.units.scores else "above"
     best = "mix within the budget" if report.runs.amounts else "action"
@@ -207,7 +276,10 @@ def regret_definition(report: CompareReport) -> str:
 
 def _regret_chart(report: CompareReport, order: str) -> Chart:
     """Return mean regret over rounds: the advised learner first, then the best others."""
-    advised, ranking = report.advice.learner, [row.learner for row in report.rankings[order] if row.rank is not None]
+    advised, ranking = (
+        report.advice.learner,
+        [row.learner for row in report.rankings[order] if row.rank is not None],
+    )
     names = list(dict.fromkeys([advised, *ranking]))[:_MAX_CURVES]
     bands = [_regret_band(report, name, order, name) for name in names]
     title = f"Regret over time in {order} order; {ranking[0]} has the smallest at the end"
@@ -222,7 +294,11 @@ def _regret_chart(report: CompareReport, order: str) -> Chart:
 
 def _regret_band(report: CompareReport, learner: str, order: str, label: str) -> Band:
     rounds, regrets = report.runs.curve(learner, order)
-    return Band(_shorten(label), rounds.astype(np.float64), *_statistics.mean_band(report.regret_scale * regrets))
+    return Band(
+        _shorten(label),
+        rounds.astype(np.float64),
+        *_statistics.mean_band(report.regret_scale * regrets),
+    )
 
 
 def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
@@ -234,10 +310,15 @@ def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     top = ranked if len(ranked) <= _MAX_CURVES else ranked[: _MAX_CURVES - 1]
     curves = [(_shorten(names[action]), shares[:, action]) for action in top]
     if len(top) < len(ranked):
-        curves.append((f"{len(ranked) - len(top)} others", shares[:, ranked[len(top) :]].sum(axis=1)))
+        curves.append(
+            (f"{len(ranked) - len(top)} others", shares[:, ranked[len(top) :]].sum(axis=1))
+        )
     title = f"Share of each action over time, played by {learner}; most often {names[ranked[0]]}"
     return _linear(
-        title, "round", "share of the rounds", [Band(name, x, share, share, share) for name, share in curves]
+        title,
+        "round",
+        "share of the rounds",
+        [Band(name, x, share, share, share) for name, share in curves],
     )
 
 
@@ -250,7 +331,9 @@ def _cost_pictures(report: CompareReport, order: str) -> list[CaptionedChart]:
         bands = []
         for name in names:
             rounds, spent = runs.spent(name, order)
-            bands.append(Band(name, rounds.astype(np.float64), *_statistics.mean_band(spent[:, :, resource])))
+            bands.append(
+                Band(name, rounds.astype(np.float64), *_statistics.mean_band(spent[:, :, resource]))
+            )
         target = runs.target_regrets.get(horizon)
         pace, total = "an even pace", amount
         caption = f"The budget is {format_number(amount)}; it is never exceeded."
@@ -280,12 +363,21 @@ def _budget_picture(report: CompareReport) -> list[CaptionedChart]:
         quality = _in_units(quality, units)
         bands.append(Band("RoutedLP", spent, quality, quality, quality))
     points = _action_points(report, max_cost=_BUDGET_AXIS_MARGIN * float(best.x[-1]))
-    names = join_names([_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and ")
-    caption = f"Corners are fixed actions: {names}; between them two are mixed. Dots are single actions"
+    names = join_names(
+        [_shorten(report.pool.actions[action]) for action in corners], limit=None, last=" and "
+    )
+    caption = (
+        f"Corners are fixed actions: {names}; between them two are mixed. Dots are single actions"
+    )
     if hidden := report.pool.k - len(points):
-        caption += f"; {hidden} far more expensive {'one is' if hidden == 1 else 'ones are'} not drawn"
+        caption += (
+            f"; {hidden} far more expensive {'one is' if hidden == 1 else 'ones are'} not drawn"
+        )
     if len(routed) > 1:
-        caption += ". RoutedLP chooses by features, on one order at several budgets; the best mix is the line to beat"
+        caption += (
+            ". RoutedLP chooses by features, on one order at several budgets; the best "
+            "mix is the line to beat"
+        )
     title, mean = f"Mean {units.quantity} of the best mix over the budget", f"mean {units.quantity}"
     chart = _linear(title, "budget for all rows", mean, bands, _limit_lines(report, best), points)
     return [_captioned(f"{caption}.", chart)]
@@ -301,7 +393,9 @@ def _action_points(report: CompareReport, *, max_cost: float) -> tuple[Point, ..
     """Return the cost on all rows and the mean of every action up to this cost."""
     pool = report.pool
     costs = pool.rows * mean_costs(pool)[:, 0]
-    actions = zip(pool.actions, costs.tolist(), _in_units(pool.means, report.units).tolist(), strict=True)
+    actions = zip(
+        pool.actions, costs.tolist(), _in_units(pool.means, report.units).tolist(), strict=True
+    )
     return tuple(Point(name, cost, mean) for name, cost, mean in actions if cost <= max_cost)
 
 
@@ -310,10 +404,26 @@ def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
     amounts, target, lines = report.request.amounts, report.request.target, []
     if amounts:
         right = float(best.x[-1])
-        name = "your budget" if amounts[0] <= right else f"your budget, {amounts[0]:,.10g}, lies beyond"
-        lines.append(Line(name, np.full(2, min(amounts[0], right)), np.array([best.middle.min(), best.middle.max()])))
+        name = (
+            "your budget"
+            if amounts[0] <= right
+            else f"your budget, {amounts[0]:,.10g}, lies beyond"
+        )
+        lines.append(
+            Line(
+                name,
+                np.full(2, min(amounts[0], right)),
+                np.array([best.middle.min(), best.middle.max()]),
+            )
+        )
     if target is not None:
-        lines.append(Line("your target", np.array([best.x[0], best.x[-1]]), np.full(2, report.units.number(target))))
+        lines.append(
+            Line(
+                "your target",
+                np.array([best.x[0], best.x[-1]]),
+                np.full(2, report.units.number(target)),
+            )
+        )
     return tuple(lines)
 
 
@@ -322,7 +432,9 @@ def _mean_bars(pool: Pool, units: Units) -> tuple[list[_Bar], tuple[float, float
     means = []
     for action in range(pool.k):  # a column at a time: a mapped table may not fit into memory
         estimate = _statistics.mean(np.asarray(pool.losses[:, action], np.float64))
-        low, high = (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)  # one row has no interval
+        low, high = (
+            (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)
+        )  # one row has no interval
         ends = units.interval(max(0.0, low), min(1.0, high))
         means.append((units.number(float(pool.means[action])), *ends, pool.actions[action]))
     low, high = min(mean[1] for mean in means), max(mean[2] for mean in means)
@@ -330,8 +442,12 @@ def _mean_bars(pool: Pool, units: Units) -> tuple[list[_Bar], tuple[float, float
     low, high = max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
     bars = []
     for value, start, end, name in sorted(means, key=lambda mean: mean[0], reverse=units.scores):
-        dot, left, right = (100 * (min(max(x, low), high) - low) / (high - low) for x in (value, start, end))
-        bars.append(_Bar(name, f"{value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2)))
+        dot, left, right = (
+            100 * (min(max(x, low), high) - low) / (high - low) for x in (value, start, end)
+        )
+        bars.append(
+            _Bar(name, f"{value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2))
+        )
     return bars, (low, high)
 
 

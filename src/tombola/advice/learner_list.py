@@ -42,7 +42,9 @@ def parse_learner_text(text: str) -> Learner:
     """
     path, colon, name = text.rpartition(":")
     return (
-        _load_learner(Path(path), name, text) if colon and path.endswith(".py") else parse_learner(text, "--learners")
+        _load_learner(Path(path), name, text)
+        if colon and path.endswith(".py")
+        else parse_learner(text, "--learners")
     )
 
 
@@ -68,12 +70,16 @@ def _load_learner(path: Path, call: str, text: str) -> Learner:
     try:
         return learner_class(**parameters)
     except TypeError as error:
-        raise ParameterError(f"--learners: {text!r} cannot be made ({error}); write its parameters by name.") from None
+        raise ParameterError(
+            f"--learners: {text!r} cannot be made ({error}); write its parameters by name."
+        ) from None
 
 
 def _load_module(path: Path) -> Any:
     if not path.is_file():
-        raise ParameterError(f"--learners: expected a Python file, got none at {path}; check the path.")
+        raise ParameterError(
+            f"--learners: expected a Python file, got none at {path}; check the path."
+        )
     name = f"tombola_user_{path.stem}"  # a cluster sends the classes of modules with this prefix
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -84,7 +90,8 @@ def _load_module(path: Path) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ParameterError(
-            f"--learners: {path} cannot be loaded ({type(error).__name__}: {error}); run it with python to see where."
+            f"--learners: {path} cannot be loaded ({type(error).__name__}: {error}); run it with "
+            "python to see where."
         ) from None
     return module
 
@@ -121,7 +128,9 @@ def list_learners() -> list[LearnerInfo]:
     return [
         _info(name, value)
         for name, value in (ours | installed_learners()).items()
-        if isinstance(value, type) and issubclass(value, Learner | BudgetedBase) and not isabstract(value)
+        if isinstance(value, type)
+        and issubclass(value, Learner | BudgetedBase)
+        and not isabstract(value)
     ]
 
 
@@ -136,7 +145,9 @@ _FEEDBACK = {
 def _info(name: str, learner_class: Any) -> LearnerInfo:
     feedback = _FEEDBACK.get(getattr(learner_class, "feedback", ""), "as its base learner")
     parameters = ", ".join(_parameter(field) for field in fields(learner_class))
-    return LearnerInfo(name, feedback, parameters, has_bound(learner_class), _summary(learner_class))
+    return LearnerInfo(
+        name, feedback, parameters, has_bound(learner_class), _summary(learner_class)
+    )
 
 
 def _summary(learner_class: Any) -> str:
@@ -148,4 +159,8 @@ def _summary(learner_class: Any) -> str:
 def _parameter(field: Any) -> str:
     if field.default is not MISSING:
         return f"{field.name}={field.default!r}"
-    return f"{field.name}={field.default_factory()!r}" if field.default_factory is not MISSING else field.name
+    return (
+        f"{field.name}={field.default_factory()!r}"
+        if field.default_factory is not MISSING
+        else field.name
+    )

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tombola import _statistics
-from tombola._formatting import HtmlTable, format_estimate, format_number, html_block, option_text, plural, short_repr
+from tombola._formatting import (
+    HtmlTable,
+    format_estimate,
+    format_number,
+    html_block,
+    option_text,
+    plural,
+    short_repr,
+)
 from tombola._statistics import Estimate
 from tombola.advice.advise import Advice, advise, total_losses
 from tombola.advice.request import CompareRequest
@@ -90,14 +98,21 @@ class CompareReport:
     @cached_property
     def feedback(self) -> str:
         """The feedback of the learners: "full", "bandit", or "mixed" if they differ."""
-        full = {feedback_type(learner).full_feedback for learner in self.request.learners_by_name.values()}
+        full = {
+            feedback_type(learner).full_feedback
+            for learner in self.request.learners_by_name.values()
+        }
         return "mixed" if len(full) > 1 else "full" if True in full else "bandit"
 
     @cached_property
     def row_delays(self) -> tuple[int, int] | None:
         """Smallest and largest delay of the rows in rounds; None with one delay for all."""
         delay = self.request.delay(self.table)
-        return (int(delay.values.min()), int(delay.values.max())) if isinstance(delay, RowDelays) else None
+        return (
+            (int(delay.values.min()), int(delay.values.max()))
+            if isinstance(delay, RowDelays)
+            else None
+        )
 
     @cached_property
     def random_action_loss(self) -> float | None:
@@ -118,7 +133,8 @@ class CompareReport:
     def rankings(self) -> dict[str, tuple[RankingRow, ...]]:
         """Learners by regret, the best first, for each input model ("random", "given").
 
-        The random fixed action, a baseline without learning, is inserted by its regret, without a rank.
+        The random fixed action, a baseline without learning, is inserted by its regret, without a
+        rank.
         """
         return {order: self._ranking(order) for order in self.runs.orders}
 
@@ -130,15 +146,24 @@ class CompareReport:
             above = None if rank == 1 else runs.difference(name, names[0], order)
             spent = tuple(end[SPENT:].tolist())
             loss, switches = float(end[LOSS]) / self.pool.rows, float(end[SWITCHES])
-            rows.append(RankingRow(rank, name, loss, runs.regret(name, order), switches, spent, above))
+            rows.append(
+                RankingRow(rank, name, loss, runs.regret(name, order), switches, spent, above)
+            )
         if self.random_action_loss is None:
             return tuple(rows)
-        gains = [_statistics.mean(self.random_action_loss - total_losses(runs, name, order)) for name in names]
+        gains = [
+            _statistics.mean(self.random_action_loss - total_losses(runs, name, order))
+            for name in names
+        ]
         regret = gains[0].value + rows[0].regret.value
         place = next((at for at, gain in enumerate(gains) if gain.value < 0), len(gains))
-        exact = Estimate(regret, -math.inf, math.inf, 1)  # an average over actions, not over repetitions: no interval
+        exact = Estimate(
+            regret, -math.inf, math.inf, 1
+        )  # an average over actions, not over repetitions: no interval
         loss = self.random_action_loss / self.pool.rows
-        random_action = RankingRow(None, RANDOM_ACTION, loss, exact, 0.0, (), gains[0] if place else None)
+        random_action = RankingRow(
+            None, RANDOM_ACTION, loss, exact, 0.0, (), gains[0] if place else None
+        )
         return (*rows[:place], random_action, *rows[place:])
 
     def ranking_cells(self, row: RankingRow) -> dict[str, str]:
@@ -151,7 +176,9 @@ class CompareReport:
             "regret": format_estimate(row.regret.linear(scale)),
             "switches": f"{row.switches:,.0f}",
             "spent": ", ".join(format_number(cost) for cost in row.spent),
-            "above_first": "" if row.above_first is None else format_estimate(row.above_first.linear(scale)),
+            "above_first": ""
+            if row.above_first is None
+            else format_estimate(row.above_first.linear(scale)),
         }
 
     @property
@@ -176,7 +203,10 @@ class CompareReport:
             return []
         rows = group_rows(self.pool.losses, self.table.strata, self.pool.actions, "losses")
         value = self.units.number
-        return [one._replace(best_mean=value(one.best_mean), second_mean=value(one.second_mean)) for one in rows]
+        return [
+            one._replace(best_mean=value(one.best_mean), second_mean=value(one.second_mean))
+            for one in rows
+        ]
 
     @cached_property
     def summary(self) -> Summary:
@@ -193,28 +223,51 @@ class CompareReport:
         """Notes on the conversion of the table and on the feedback of the learners."""
         conditions, target = self.request.conditions, self.request.target
         # Direction and best action are in the summary already.
-        notes = [note for note in self.table.notes if not note.startswith(("best fixed action", "read as "))]
+        notes = [
+            note
+            for note in self.table.notes
+            if not note.startswith(("best fixed action", "read as "))
+        ]
         if self.feedback == "mixed":
-            notes.append("some learners see the whole row, others only the outcome of the played action")
+            notes.append(
+                "some learners see the whole row, others only the outcome of the played action"
+            )
         elif self.runs.amounts and self.feedback == "full":
             notes.append("the learners see the whole row with its costs after each round")
         elif self.feedback != conditions.feedback:
-            seen = "the whole row" if self.feedback == "full" else "the outcome of the played action"
-            notes.append(f"the learners see {seen}; {option_text('feedback', conditions.feedback)} has no effect")
+            seen = (
+                "the whole row" if self.feedback == "full" else "the outcome of the played action"
+            )
+            notes.append(
+                f"the learners see {seen}; {option_text('feedback', conditions.feedback)} has no "
+                "effect"
+            )
         if self.table.delays is not None and self.row_delays is None:
             notes.append(
-                f"every row has a delay of {plural(conditions.delay, 'round')} as requested; its own delay is ignored"
+                f"every row has a delay of {plural(conditions.delay, 'round')} as requested; its "
+                "own delay is ignored"
             )
         if target is not None or conditions.switching_price > 0:
             quantity = "the target" if target is not None else "the switching price"
             if any(" rescaled from [" in note for note in notes):
-                notes.append(f"{quantity} is in rescaled losses from 0 to 1, not in the unit of the table")
-        if self.pool.features is not None and (reason := skip_reason(self.table, self.request)) is not None:
+                notes.append(
+                    f"{quantity} is in rescaled losses from 0 to 1, not in the unit of the table"
+                )
+        if (
+            self.pool.features is not None
+            and (reason := skip_reason(self.table, self.request)) is not None
+        ):
             notes.append(reason)
         elif self.routing is not None and self.feedback != "full":
-            notes.append("routing sees whole rows after each round, the learners only the outcome of the played action")
+            notes.append(
+                "routing sees whole rows after each round, the learners only the outcome of the "
+                "played action"
+            )
         if target is not None:
-            notes.append("regret is the cost above the cheapest mix plus twice the price of each loss above the target")
+            notes.append(
+                "regret is the cost above the cheapest mix plus twice the price of each loss "
+                "above the target"
+            )
         return tuple(notes)
 
     def __repr__(self) -> str:
@@ -228,25 +281,35 @@ class CompareReport:
         tables = []
         for order, ranking in self.rankings.items():
             cells = [self.ranking_cells(row) for row in ranking]
-            rows = [[one[key] for key in ("rank", "learner", "mean_loss", "regret", "above_first")] for one in cells]
+            rows = [
+                [one[key] for key in ("rank", "learner", "mean_loss", "regret", "above_first")]
+                for one in cells
+            ]
             columns = ("rank", "learner", f"mean {self.quantity}", "regret", "above the first")
             tables.append(HtmlTable(columns, rows, f"{order} order"))
         answer = (summary.best, summary.advice, summary.gain, summary.precision)
-        return html_block(summary.table, [], tables, (*summary.remarks, *answer, *summary.warnings, *self.notes))
+        return html_block(
+            summary.table, [], tables, (*summary.remarks, *answer, *summary.warnings, *self.notes)
+        )
 
     def to_dict(self) -> _Json:
         """Return the report as plain data, for JSON.
 
-        Keys: those of the request, and table, rows, actions, mean_losses, summary, order_test, rankings, advice,
+        Keys: those of the request, and table, rows, actions, mean_losses, summary, order_test,
+            rankings, advice,
         best_mix, groups, routing and notes; an estimate is a dict with value, low and high.
 
-        Mean losses are in [0, 1], and regrets are totals of such losses over the list; only means in groups are in the
-        unit of the table.
+        Mean losses are in [0, 1], and regrets are totals of such losses over the list; only means
+        in groups are in the unit of the table.
         """
         pool, conditions, advice = self.pool, self.request.conditions, self.advice
         return {
             "table": self.name,
-            "read_as": {"kind": self.table.kind, "unit": self.table.unit, "range": list(self.table.range)},
+            "read_as": {
+                "kind": self.table.kind,
+                "unit": self.table.unit,
+                "range": list(self.table.range),
+            },
             "rows": pool.rows,
             "actions": list(pool.actions),
             "mean_losses": pool.means.tolist(),
@@ -260,10 +323,13 @@ class CompareReport:
             "seed": self.request.seed,
             "summary": self.summary._asdict(),
             "order_test": {
-                "rejected": self.order_test.refuted, "p_value": self.order_test.p_value, "text": self.order_text
+                "rejected": self.order_test.refuted,
+                "p_value": self.order_test.p_value,
+                "text": self.order_text,
             },
             "rankings": {
-                order: [_row_data(row) for row in rows if row.rank is not None] for order, rows in self.rankings.items()
+                order: [_row_data(row) for row in rows if row.rank is not None]
+                for order, rows in self.rankings.items()
             },
             "advice": {
                 "learner": None if advice.fixed_action else advice.learner,
@@ -279,7 +345,7 @@ class CompareReport:
             "groups": [one._asdict() for one in self.groups],
             "routing": None if self.routing is None else self.routing.to_dict(),
             "notes": list(self.notes),
-        }  # fmt: skip
+        }
 
     def _mix_data(self) -> _Json | None:
         if self.best_mix is None:
@@ -294,7 +360,12 @@ class CompareReport:
 
 
 def run_comparison(
-    table: Table, request: CompareRequest, *, name: str = "table", workers: int = 1, cache_dir: Path | None = None
+    table: Table,
+    request: CompareRequest,
+    *,
+    name: str = "table",
+    workers: int = 1,
+    cache_dir: Path | None = None,
 ) -> CompareReport:
     """Compare the learners on a table, test its order, and return the report.
 
@@ -303,7 +374,8 @@ def run_comparison(
     table, request: the table, as `read_table` returns it, and the parameters of the comparison.
     name: of the table, in texts.
     workers: number of threads.
-    cache_dir: folder for finished repetitions, from which an interrupted comparison continues; None for no cache.
+    cache_dir: folder for finished repetitions, from which an interrupted comparison continues; None
+        for no cache.
 
     >>> from tombola.readers import read_table
     >>> from tombola.advice.default_learners import Conditions
@@ -314,12 +386,22 @@ def run_comparison(
     """
     pool, comparison = table.pool, request.comparison(table)
     settings = (
-        pool.actions, request.conditions, request.orders, request.amounts, request.target, request.seed
-    )  # fmt: skip
-    sources = {name: [repr(learner), source_hash(learner)] for name, learner in request.learners_by_name.items()}
+        pool.actions,
+        request.conditions,
+        request.orders,
+        request.amounts,
+        request.target,
+        request.seed,
+    )
+    sources = {
+        name: [repr(learner), source_hash(learner)]
+        for name, learner in request.learners_by_name.items()
+    }
     key = result_key(package_hash(), repr(settings), sources, pool.losses, pool.costs, table.delays)
     cache = None if cache_dir is None else ResultCache(cache_dir)
-    runs, n_cached = play_cached(partial(comparison.play, workers=workers), request.repetitions, cache, key)
+    runs, n_cached = play_cached(
+        partial(comparison.play, workers=workers), request.repetitions, cache, key
+    )
     order_test = check_order(pool, _ORDER_TEST_LEVEL, seed=request.seed)
     routing = None
     if pool.features is not None and skip_reason(table, request) is None:

@@ -5,7 +5,13 @@ from functools import cached_property
 
 from tombola._compare import Comparison
 from tombola._formatting import option_text
-from tombola.advice.default_learners import DEFAULTS, Conditions, Kind, default_budgeted_learners, default_learners
+from tombola.advice.default_learners import (
+    DEFAULTS,
+    Conditions,
+    Kind,
+    default_budgeted_learners,
+    default_learners,
+)
 from tombola.advice.learner_list import parse_learner_text
 from tombola.budget.budget import Budget
 from tombola.delay import RowDelays
@@ -42,7 +48,8 @@ class CompareRequest:
     def __post_init__(self) -> None:
         if self.conditions.feedback not in DEFAULTS:
             raise ParameterError(
-                f"{option_text('feedback')}: expected bandit or full, got {self.conditions.feedback!r}; "
+                f"{option_text('feedback')}: expected bandit or full, got "
+                f"{self.conditions.feedback!r}; "
                 f"write {option_text('feedback', 'bandit')}."
             )
         for order in self.orders:
@@ -71,20 +78,25 @@ class CompareRequest:
         if self.has_budget:
             return self._budgeted_learners()
         suited = default_learners(self.conditions)
-        return {text: suited[text] if text in suited else parse_learner_text(text) for text in self.learners} or suited
+        return {
+            text: suited[text] if text in suited else parse_learner_text(text)
+            for text in self.learners
+        } or suited
 
     def _budgeted_learners(self) -> dict[str, BudgetedBase]:
         suited = default_budgeted_learners(self.conditions.feedback)
         every = {**default_budgeted_learners("full"), **default_budgeted_learners("bandit")}
         if self.target is not None:
             suited, every = (
-                {name: learner for name, learner in some.items() if learner.supports_target} for some in (suited, every)
+                {name: learner for name, learner in some.items() if learner.supports_target}
+                for some in (suited, every)
             )
         for name in self.learners:
             if name not in every:
                 condition = "budget" if self.target is None else "target"
                 raise ParameterError(
-                    f"{option_text('learners')}: expected some of {', '.join(every)} with a {condition}, got "
+                    f"{option_text('learners')}: expected some of {', '.join(every)} with a "
+                    f"{condition}, got "
                     f"{name!r}; write one of those."
                 )
         return {name: every[name] for name in self.learners} or suited
@@ -98,14 +110,16 @@ class CompareRequest:
     def budget(self, pool: Pool) -> Budget | None:
         """Return the `Budget` of the comparison on `pool`; None without budget and target.
 
-        A null action (no cost, loss 1) is added unless an action is free. ParameterError if the pool has no costs.
+        A null action (no cost, loss 1) is added unless an action is free. ParameterError if the
+        pool has no costs.
         """
         if not self.has_budget:
             return None
         if pool.costs is None:
             name = option_text("budget" if self.target is None else "target")
             raise ParameterError(
-                f"{name}: the table must have costs, got none; add columns cost:ACTION, or name those there are with "
+                f"{name}: the table must have costs, got none; add columns cost:ACTION, or name "
+                "those there are with "
                 f"{option_text('costs', 'cost_*')}."
             )
         free = bool((pool.costs.max(axis=(0, 2)) == 0).any())
@@ -114,6 +128,11 @@ class CompareRequest:
     def comparison(self, table: Table) -> Comparison:
         """Return the `Comparison` of the learners on this table; `play` runs it."""
         return Comparison(
-            table.pool, self.learners_by_name, list(self.orders), delay=self.delay(table),
-            switching_price=self.conditions.switching_price, budget=self.budget(table.pool), seed=self.seed,
-        )  # fmt: skip
+            table.pool,
+            self.learners_by_name,
+            list(self.orders),
+            delay=self.delay(table),
+            switching_price=self.conditions.switching_price,
+            budget=self.budget(table.pool),
+            seed=self.seed,
+        )

@@ -1,10 +1,10 @@
 """Routing in a comparison: play a policy that chooses actions by features.
 
-A router is a trained model that chooses the action by the features of a row. Without a budget the policy is `Routed`: a
-guard draws whether the router or a safe learner plays. Under a budget it is `RoutedLP`. The answer is one of three
-sentences: route by features, features do not help, or the comparison with the best fixed mix at the same cost. The
-guarantee of the guard is about the loss averaged over its random draws, so both the averaged and the realised figure
-are shown.
+A router is a trained model that chooses the action by the features of a row. Without a budget the
+policy is `Routed`: a guard draws whether the router or a safe learner plays. Under a budget it is
+`RoutedLP`. The answer is one of three sentences: route by features, features do not help, or the
+comparison with the best fixed mix at the same cost. The guarantee of the guard is about the loss
+averaged over its random draws, so both the averaged and the realised figure are shown.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,13 @@ from tombola.budget.optimum import best_per_row, optimum
 from tombola.budget.target import target_regret
 from tombola.delay import RowDelays
 from tombola.parallel.parallel_map import parallel_map
-from tombola.policies.explain import Importance, block_means, feature_importance, gain_of_twice_the_rows, tree_in_words
+from tombola.policies.explain import (
+    Importance,
+    block_means,
+    feature_importance,
+    gain_of_twice_the_rows,
+    tree_in_words,
+)
 from tombola.policies.linear_index import LinearIndex
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
@@ -35,12 +41,13 @@ if TYPE_CHECKING:
     from tombola.advice.request import CompareRequest
     from tombola.readers.to_pool import Table
 
-# Training takes about a millisecond a row, so that routing has fewer repetitions than the learners; and enough for an
-# interval, since the answer depends on it.
+# Training takes about a millisecond a row, so that routing has fewer repetitions than the learners;
+# and enough for an interval, since the answer depends on it.
 _MIN_REPETITIONS, _MAX_REPETITIONS = 5, 10
 # Rounds at which the curve of rows won is drawn: enough for a smooth line.
 _CURVE_POINTS = 200
-# Budgets at which the curve of cost against loss is measured, as shares of the cost of the best fixed action.
+# Budgets at which the curve of cost against loss is measured, as shares of the cost of the best
+# fixed action.
 _QUALITY_SHARES = (0.1, 0.3, 0.6, 1.0)
 
 
@@ -56,13 +63,15 @@ class _RoutingRow(NamedTuple):
 class Explanation:
     """Figures of the page that explain the router; total losses are in rows (loss 1).
 
-    The guard draws in each round whether the router or the safe learner, which uses no features, plays.
+    The guard draws in each round whether the router or the safe learner, which uses no features,
+    plays.
 
     starts: training rows of the router in each block, shape (blocks,).
     curve: mean loss of the router in each block, repetitions x blocks.
     twice: expected fall of the mean loss with twice the rows of the list, an extrapolation.
     capital: loss in rows that the guard may still risk, repetitions x points of `Routing.rounds`.
-    won: loss of the safe learner minus that of routing (averaged over the guard's draws), shape (repetitions,).
+    won: loss of the safe learner minus that of routing (averaged over the guard's draws), shape
+        (repetitions,).
     importance: features with the loss per row that each saves, the largest first.
     tree: a decision tree of two levels, one sentence per leaf.
     """
@@ -79,7 +88,9 @@ class Explanation:
         """Return the expected fall of the mean loss with twice the rows, as a sentence."""
         if self.twice < 0.00005:
             return "Twice the rows would bring nothing that the curve shows (an extrapolation)."
-        change = f"{units.gap(self.twice):.4f} {'more' if units.scores else 'less'} {units.quantity}"
+        change = (
+            f"{units.gap(self.twice):.4f} {'more' if units.scores else 'less'} {units.quantity}"
+        )
         return f"Twice the rows would bring about {change} a row (an extrapolation)."
 
     @property
@@ -87,8 +98,10 @@ class Explanation:
         """Sentence on rows won against the safe learner in the best and the worst order."""
         lost = int((self.won < 0).sum())
         return (
-            f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the best order, "
-            f"{format_number(abs(float(self.won.min())))} {'lost' if self.won.min() < 0 else 'won'} in the worst; "
+            f"Against the safe learner: {format_number(float(self.won.max()))} rows won in the "
+            "best order, "
+            f"{format_number(abs(float(self.won.min())))} "
+            f"{'lost' if self.won.min() < 0 else 'won'} in the worst; "
             f"{lost} of {plural(self.won.size, 'order')} lost."
         )
 
@@ -99,12 +112,16 @@ class Routing:
 
     policy: "Routed", or "RoutedLP" under a budget.
     fixed: the name of the best fixed action, or the description of the best fixed mix.
-    gain: mean loss of `fixed` minus mean loss of routing (averaged over the guard's draws), paired over the orders.
-        With a target: mean cost saved, less twice the price of each loss above the target.
-    share_of_gap: gain as a share of the largest possible one, which plays the best action of every row.
-    against_safe: loss of routing minus that of the safe learner, averaged over the guard's draws; None under a budget.
+    gain: mean loss of `fixed` minus mean loss of routing (averaged over the guard's draws), paired
+        over the orders. With a target: mean cost saved, less twice the price of each loss above the
+        target.
+    share_of_gap: gain as a share of the largest possible one, which plays the best action of every
+        row.
+    against_safe: loss of routing minus that of the safe learner, averaged over the guard's draws;
+        None under a budget.
     rows: router and references.
-    rounds, won: rounds of the curve, and rows won against the safe learner up to each, repetitions x rounds.
+    rounds, won: rounds of the curve, and rows won against the safe learner up to each, repetitions
+        x rounds.
     risk: loss in rows that the guard lets routing cost on average.
     quality: under a budget, cost and mean loss of routing at several budgets.
     """
@@ -147,8 +164,10 @@ class Routing:
             return f"Features do not help here: the best fixed mix at the same cost ({self.fixed})."
         if self.helps:
             return (
-                f"Route by features: on this list {self._gain_text} {self.units.quantity} a row than always "
-                f"{self.fixed}; on average {self._average} at most {format_number(self.risk)} rows worse than not "
+                f"Route by features: on this list {self._gain_text} {self.units.quantity} a row "
+                "than always "
+                f"{self.fixed}; on average {self._average} at most {format_number(self.risk)} "
+                "rows worse than not "
                 "routing, for all features."
             )
         return f"Features do not help here: {self.fixed}."
@@ -159,11 +178,16 @@ class Routing:
         assert routed.spent is not None
         assert mix.spent is not None
         if not self.helps:
-            return f"Features do not help here: the cheapest fixed mix that reaches the target ({self.fixed})."
+            return (
+                "Features do not help here: the cheapest fixed mix that reaches the target "
+                f"({self.fixed})."
+            )
         saved = 100 * (1 - routed.spent.value / mix.spent.value)
         return (
-            f"Route by features: {self._mean_text(routed)} (target {self.units.number(self.target or 0.0):.4g}) for "
-            f"{format_estimate(routed.spent)}, {saved:.0f} % less than the cheapest fixed mix that reaches the target, "
+            f"Route by features: {self._mean_text(routed)} (target "
+            f"{self.units.number(self.target or 0.0):.4g}) for "
+            f"{format_estimate(routed.spent)}, {saved:.0f} % less than the cheapest fixed mix "
+            "that reaches the target, "
             "known in advance."
         )
 
@@ -173,20 +197,31 @@ class Routing:
         count = self.gain.repetitions
         share = f"{100 * self.share_of_gap.value:.0f} % of the gap to the best action of every row"
         if self.budget is not None or self.target is not None:
-            limit = "the target is aimed at, not guaranteed" if self.budget is None else "the budget is never exceeded"
+            limit = (
+                "the target is aimed at, not guaranteed"
+                if self.budget is None
+                else "the budget is never exceeded"
+            )
             within = "at the same target" if self.target is not None else "within the budget"
             return (
-                f"{self.policy} with {plural(self.n_features, 'feature')} closes {share} {within}, over "
-                f"{plural(count, 'order')}; {limit}. It sees whole rows with their costs after each round."
+                f"{self.policy} with {plural(self.n_features, 'feature')} closes {share} "
+                f"{within}, over "
+                f"{plural(count, 'order')}; {limit}. It sees whole rows with their costs after "
+                "each round."
             )
         assert self.against_safe is not None
-        averaged, realised = (next(r for r in self.rows if r.name.endswith(end)) for end in ("averaged", "realised"))
+        averaged, realised = (
+            next(r for r in self.rows if r.name.endswith(end)) for end in ("averaged", "realised")
+        )
         worse = self.against_safe.value
         return (
-            f"{self.policy} with {plural(self.n_features, 'feature')} closes {share}, over {plural(count, 'order')}. "
-            f"Mean {self.units.quantity} averaged over the guard's draws {self.mean(averaged).value:.4f}, realised "
+            f"{self.policy} with {plural(self.n_features, 'feature')} closes {share}, over "
+            f"{plural(count, 'order')}. "
+            f"Mean {self.units.quantity} averaged over the guard's draws "
+            f"{self.mean(averaged).value:.4f}, realised "
             f"{self.mean(realised).value:.4f}; against "
-            f"the safe learner {format_number(abs(worse))} rows {'worse' if worse > 0 else 'better'} on average "
+            f"the safe learner {format_number(abs(worse))} rows "
+            f"{'worse' if worse > 0 else 'better'} on average "
             f"{self._average}. It sees whole rows after each round."
         )
 
@@ -210,21 +245,33 @@ class Routing:
     def to_dict(self) -> dict[str, Any]:
         """Return the result of routing as JSON data; losses are in [0, 1].
 
-        Keys: policy, fixed, features (their number), risk, sentence, detail, helps, repetitions, quality, explanation;
-        gain, share_of_gap, rows_worse, and mean_loss and cost by name in losses: dicts with value, low, high, or None.
+        Keys: policy, fixed, features (their number), risk, sentence, detail, helps, repetitions,
+            quality, explanation;
+        gain, share_of_gap, rows_worse, and mean_loss and cost by name in losses: dicts with value,
+            low, high, or None.
         """
         return {
-            "policy": self.policy, "sentence": self.sentence, "detail": self.detail, "helps": self.helps,
-            "fixed": self.fixed, "features": self.n_features, "risk": None if self.against_safe is None else self.risk,
-            "gain": interval_data(self.gain), "share_of_gap": interval_data(self.share_of_gap),
+            "policy": self.policy,
+            "sentence": self.sentence,
+            "detail": self.detail,
+            "helps": self.helps,
+            "fixed": self.fixed,
+            "features": self.n_features,
+            "risk": None if self.against_safe is None else self.risk,
+            "gain": interval_data(self.gain),
+            "share_of_gap": interval_data(self.share_of_gap),
             "rows_worse": interval_data(self.against_safe),
-            "repetitions": self.gain.repetitions, "explanation": self._explanation_data(),
+            "repetitions": self.gain.repetitions,
+            "explanation": self._explanation_data(),
             "quality": [{"cost": cost, "mean_loss": loss} for cost, loss in self.quality],
             "losses": {
-                row.name: {"mean_loss": interval_data(row.mean_loss), "cost": interval_data(row.spent)}
+                row.name: {
+                    "mean_loss": interval_data(row.mean_loss),
+                    "cost": interval_data(row.spent),
+                }
                 for row in self.rows
             },
-        }  # fmt: skip
+        }
 
     def _explanation_data(self) -> dict[str, Any] | None:
         one = self.explanation
@@ -233,15 +280,20 @@ class Routing:
         curve = [] if not one.starts.size else one.curve.mean(axis=0).tolist()
         return {
             "learning_curve": {"rows": one.starts.tolist(), "mean_loss": curve},
-            "gain_of_twice_the_rows": one.twice, "rows_won": one.won.tolist(), "tree": list(one.tree),
+            "gain_of_twice_the_rows": one.twice,
+            "rows_won": one.won.tolist(),
+            "tree": list(one.tree),
             "importance": {feature.name: feature.gain for feature in one.importance},
-        }  # fmt: skip
+        }
 
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
     """Return the reason why features are not used, as a sentence; None if they are."""
     if request.has_budget and request.delay(table) != 0:
-        return "features are not used: routing under a budget needs the losses of a row before the next one"
+        return (
+            "features are not used: routing under a budget needs the losses of a row before "
+            "the next one"
+        )
     if request.conditions.switching_price > 0:
         return "features are not used: routing ignores the switching price"
     if len(request.amounts) > 1:
@@ -266,7 +318,11 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     count = min(_MAX_REPETITIONS, max(_MIN_REPETITIONS, request.repetitions))
     seeds = [(seed,) for seed in repetition_seeds(request.seed, count)]
     one = _budgeted_run if request.has_budget else partial(_full_run, delay=request.delay(table))
-    runs = list(parallel_map(partial(one, table.pool, request), seeds, workers=workers, label="routing by features"))
+    runs = list(
+        parallel_map(
+            partial(one, table.pool, request), seeds, workers=workers, label="routing by features"
+        )
+    )
     columns = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     if request.has_budget:
         columns["quality"] = np.array(_quality(table.pool, request, seeds[0][0]))
@@ -274,40 +330,65 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     return replace(_full_routing(table.pool, request, columns), units=table.units)
 
 
-def _full_run(pool: Pool, request: "CompareRequest", seed: Seed, *, delay: int | RowDelays) -> dict[str, Any]:
+def _full_run(
+    pool: Pool, request: "CompareRequest", seed: Seed, *, delay: int | RowDelays
+) -> dict[str, Any]:
     trace = Routed().play(pool, order=request.orders[0], delay=delay, seed=seed)
     probabilities = trace.stakes.probabilities
     won = np.cumsum(probabilities * (trace.safe_losses - trace.router_losses))
     return {
-        "averaged": trace.expected_loss, "realised": trace.loss, "safe": trace.safe_loss, "router": trace.router_loss,
-        "fixed": float(trace.losses[:, pool.best].sum()), "oracle": float(trace.losses.min(axis=1).sum()),
-        "won": won[_curve_rounds(pool.rows) - 1], "curve": block_means(trace),
+        "averaged": trace.expected_loss,
+        "realised": trace.loss,
+        "safe": trace.safe_loss,
+        "router": trace.router_loss,
+        "fixed": float(trace.losses[:, pool.best].sum()),
+        "oracle": float(trace.losses.min(axis=1).sum()),
+        "won": won[_curve_rounds(pool.rows) - 1],
+        "curve": block_means(trace),
         "capital": trace.stakes.capital[_curve_rounds(pool.rows) - 1],
         # LinearIndex sees only the loss of the action it plays.
         **(
-            {"index": LinearIndex().play(pool, order=request.orders[0], delay=delay, seed=seed).loss}
+            {
+                "index": LinearIndex()
+                .play(pool, order=request.orders[0], delay=delay, seed=seed)
+                .loss
+            }
             if request.conditions.feedback == "bandit"
             else {}
         ),
-    }  # fmt: skip
+    }
 
 
 def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
     router, name = Routed(), pool.actions[pool.best]
     lines = {
-        "Routed, averaged": "averaged", "Routed, realised": "realised", "router without guard": "router",
+        "Routed, averaged": "averaged",
+        "Routed, realised": "realised",
+        "router without guard": "router",
         **({"LinearIndex, bandit feedback": "index"} if "index" in runs else {}),
-        f"safe: {type(router.safe).__name__}": "safe", f"always {name}": "fixed", "best action of every row": "oracle",
-    }  # fmt: skip
+        f"safe: {type(router.safe).__name__}": "safe",
+        f"always {name}": "fixed",
+        "best action of every row": "oracle",
+    }
     gap = np.maximum(runs["fixed"] - runs["oracle"], 1e-12)
     return Routing(
-        "Routed", name, _statistics.mean((runs["fixed"] - runs["averaged"]) / pool.rows),
+        "Routed",
+        name,
+        _statistics.mean((runs["fixed"] - runs["averaged"]) / pool.rows),
         _statistics.mean((runs["fixed"] - runs["averaged"]) / gap),
         _statistics.mean(runs["averaged"] - runs["safe"]),
-        tuple(_RoutingRow(line, _statistics.mean(runs[key] / pool.rows)) for line, key in lines.items()),
-        _curve_rounds(pool.rows).astype(np.float64), runs["won"], router.risk, request.conditions.delay, None,
-        len(pool.feature_names), explanation=_explain(pool, router, runs),
-    )  # fmt: skip
+        tuple(
+            _RoutingRow(line, _statistics.mean(runs[key] / pool.rows))
+            for line, key in lines.items()
+        ),
+        _curve_rounds(pool.rows).astype(np.float64),
+        runs["won"],
+        router.risk,
+        request.conditions.delay,
+        None,
+        len(pool.feature_names),
+        explanation=_explain(pool, router, runs),
+    )
 
 
 def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation:
@@ -318,9 +399,14 @@ def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation
         lengths = np.diff(np.append(starts, pool.rows))
         twice = gain_of_twice_the_rows(starts, curve.mean(axis=0), lengths, pool.rows)
     return Explanation(
-        starts, curve, twice, runs["capital"], runs["won"][:, -1], feature_importance(pool, router.models),
+        starts,
+        curve,
+        twice,
+        runs["capital"],
+        runs["won"][:, -1],
+        feature_importance(pool, router.models),
         tree_in_words(pool),
-    )  # fmt: skip
+    )
 
 
 def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[float, float]]:
@@ -330,7 +416,9 @@ def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[fl
     whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())
     found = []
     for part in _QUALITY_SHARES if whole > 0 else ():
-        trace = RoutedLP().play(pool, budget=Budget(part * whole, null=null.null), order=request.orders[0], seed=seed)
+        trace = RoutedLP().play(
+            pool, budget=Budget(part * whole, null=null.null), order=request.orders[0], seed=seed
+        )
         found.append((trace.spent, trace.loss / pool.rows))
     return found
 
@@ -340,7 +428,9 @@ def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str
     return {"loss": trace.loss, "spent": trace.spent}
 
 
-def _budgeted_routing(table: "Table", request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
+def _budgeted_routing(
+    table: "Table", request: "CompareRequest", runs: dict[str, Floats]
+) -> Routing:
     pool = table.pool
     budget = request.budget(pool)
     assert budget is not None
@@ -352,21 +442,36 @@ def _budgeted_routing(table: "Table", request: "CompareRequest", runs: dict[str,
         gains, gap = mix_loss - losses, mix_loss - oracle
         shares = gains / max(gap, 1e-12)
     else:
-        gains = -targeted.regret(np.full(len(losses), pool.rows), runs["loss"], runs["spent"]) / pool.rows
+        gains = (
+            -targeted.regret(np.full(len(losses), pool.rows), runs["loss"], runs["spent"])
+            / pool.rows
+        )
         shares = (targeted.cost - costs) / max(targeted.cost - oracle, 1e-12)
     exact = np.ones(len(gains))
     return Routing(
-        "RoutedLP", mix_text(pool, best, table.units), _statistics.mean(gains), _statistics.mean(shares), None,
+        "RoutedLP",
+        mix_text(pool, best, table.units),
+        _statistics.mean(gains),
+        _statistics.mean(shares),
+        None,
         (
             _RoutingRow("RoutedLP", _statistics.mean(losses), _statistics.mean(runs["spent"])),
             _RoutingRow(
-                "best fixed mix", _statistics.mean(mix_loss * exact), _statistics.mean(pool.rows * best.cost[0] * exact)
+                "best fixed mix",
+                _statistics.mean(mix_loss * exact),
+                _statistics.mean(pool.rows * best.cost[0] * exact),
             ),
         ),
-        np.zeros(0), np.zeros((len(gains), 0)), Routed().risk, 0,
-        float(request.amounts[0]) if request.amounts else None, len(pool.feature_names), request.target,
-        units=table.units, quality=tuple((float(cost), float(loss)) for cost, loss in runs["quality"]),
-    )  # fmt: skip
+        np.zeros(0),
+        np.zeros((len(gains), 0)),
+        Routed().risk,
+        0,
+        float(request.amounts[0]) if request.amounts else None,
+        len(pool.feature_names),
+        request.target,
+        units=table.units,
+        quality=tuple((float(cost), float(loss)) for cost, loss in runs["quality"]),
+    )
 
 
 def _curve_rounds(rows: int) -> Any:

@@ -32,7 +32,8 @@ _MIN_ROWS_PER_ACTION = 10
 _LP_TOLERANCE = 1e-9
 # Smaller shares of a mix are not printed: they would read 0 %.
 _MIN_SHARE = 0.005
-# Name, in rankings and sentences, of the reference without learning: one action, chosen uniformly, played on every row.
+# Name, in rankings and sentences, of the reference without learning: one action, chosen uniformly,
+# played on every row.
 RANDOM_ACTION = "random fixed action"
 
 
@@ -79,16 +80,26 @@ def _best_text(report: "CompareReport") -> str:
     """Describe the best action or mix; exact, since the whole table is known."""
     pool, units, budget, best = report.pool, report.units, report.budget, report.best_mix
     if budget is not None and best is not None:
-        which = "Cheapest fixed mix that reaches the target" if budget.target is not None else "Best fixed mix"
+        which = (
+            "Cheapest fixed mix that reaches the target"
+            if budget.target is not None
+            else "Best fixed mix"
+        )
         price_text = _price_text if budget.target is None else _target_price_text
         price = price_text(pool, budget, best, units)
-        return f"{which} (exact): {mix_text(pool, best, units)}. {price} Learners are for new lists."
+        return (
+            f"{which} (exact): {mix_text(pool, best, units)}. {price} Learners are for new lists."
+        )
     loss = float(pool.means[pool.best])
     text = (
-        f"Best action in this table (exact): {pool.actions[pool.best]}, mean {units.quantity} {units.number(loss):.4g}"
+        f"Best action in this table (exact): {pool.actions[pool.best]}, mean "
+        f"{units.quantity} {units.number(loss):.4g}"
     )
     if pool.k > 1:
-        second = min((action for action in range(pool.k) if action != pool.best), key=lambda a: float(pool.means[a]))
+        second = min(
+            (action for action in range(pool.k) if action != pool.best),
+            key=lambda a: float(pool.means[a]),
+        )
         gap = units.gap(float(pool.means[second]) - loss)
         text += f"; next: {pool.actions[second]}, {'-' if units.scores else '+'}{gap:.4g}"
     return f"{text}. Learners are for new lists."
@@ -99,7 +110,8 @@ def _advice_text(report: "CompareReport") -> str:
     if advice.fixed_action:
         difference = _difference(advice.gain, f"than a {RANDOM_ACTION}", report.units, -1.0)
         return (
-            f"Advice for a new list: play one fixed action. No learner is significantly better than a {RANDOM_ACTION}; "
+            "Advice for a new list: play one fixed action. No learner is significantly better "
+            f"than a {RANDOM_ACTION}; "
             f"the best, {advice.learner}, has {difference}."
         )
     tied = f" (tied: {join_names(advice.tied, limit=None)})" if advice.tied else ""
@@ -116,22 +128,33 @@ def _gain_text(report: "CompareReport") -> str:
     if report.budget is not None and report.budget.target is not None:
         return _target_gain_text(report)
     advice = report.advice
-    known = "the best fixed mix within the budget" if report.runs.amounts else "the best action, known in advance"
+    known = (
+        "the best fixed mix within the budget"
+        if report.runs.amounts
+        else "the best action, known in advance"
+    )
     regret = _difference(advice.regret, f"than {known}", report.units)
     start = f"Over {plural(report.pool.rows, 'row')} {advice.learner} has"
     if advice.gain is None or advice.fixed_action:
         return f"{start} {regret}."
-    return f"{start} {_difference(advice.gain, f'than a {RANDOM_ACTION}', report.units, -1.0)}, and {regret}."
+    return (
+        f"{start} {_difference(advice.gain, f'than a {RANDOM_ACTION}', report.units, -1.0)}, "
+        f"and {regret}."
+    )
 
 
 def _target_gain_text(report: "CompareReport") -> str:
     runs, advice, rows = report.runs, report.advice, report.pool.rows
     end = runs.cell(advice.learner, advice.order).sums[:, -1]
-    loss, spent = mean_in_units(_statistics.mean(end[:, LOSS] / rows), report.units), _statistics.mean(end[:, SPENT])
+    loss, spent = (
+        mean_in_units(_statistics.mean(end[:, LOSS] / rows), report.units),
+        _statistics.mean(end[:, SPENT]),
+    )
     cheapest = rows * runs.target_regrets[rows].cost
     share = f", {_percent(spent.value / cheapest)} of the cheapest mix" if cheapest > 0 else ""
     return (
-        f"On a new list {advice.learner} has a mean {report.quantity} of {format_estimate(loss)} and costs "
+        f"On a new list {advice.learner} has a mean {report.quantity} of {format_estimate(loss)} "
+        "and costs "
         f"{format_estimate(spent)}{share}. The target is aimed at, not guaranteed."
     )
 
@@ -141,14 +164,17 @@ def _precision_text(report: "CompareReport") -> str:
     if count == 1:
         return f"One repetition has no interval; write {option_text('repetitions', '40')}."
     text = (
-        f"Means over {plural(count, 'repetition')}; ± is half the 95 % interval; differences are paired (same orders)."
+        f"Means over {plural(count, 'repetition')}; ± is half the 95 % interval; differences "
+        "are paired (same orders)."
     )
     # A regret above the number of rows is impossible, so such a bound says nothing.
     if report.bound is not None and report.bound < report.pool.rows:
         bound = format_number(report.regret_scale * report.bound)
         source = bound_source(report.request.learners_by_name[report.advice.learner])
         theorem = f" ({source})" if source else ""
-        text += f" Proved for every table in random order: expected regret at most {bound}{theorem}."
+        text += (
+            f" Proved for every table in random order: expected regret at most {bound}{theorem}."
+        )
     return text
 
 
@@ -156,20 +182,28 @@ def _warnings(report: "CompareReport") -> list[str]:
     pool, delay, warnings = report.pool, report.request.conditions.delay, []
     if delay >= pool.rows:
         warnings.append(
-            f"The delay of {plural(delay, 'round')} is not shorter than the list of {plural(pool.rows, 'row')}: no "
+            f"The delay of {plural(delay, 'round')} is not shorter than the list of "
+            f"{plural(pool.rows, 'row')}: no "
             "feedback arrives in time, so nothing can be learned."
         )
     elif pool.rows < _MIN_ROWS_PER_ACTION * pool.k:
-        warnings.append(f"Only {pool.rows / pool.k:.3g} rows per action: too few to try all actions and still gain.")
+        warnings.append(
+            f"Only {pool.rows / pool.k:.3g} rows per action: too few to try all actions and "
+            "still gain."
+        )
     if report.order_test.refuted and "given" not in report.request.orders:
         warnings.append(
-            "The table is not listed in random order: shuffle your list, or compare with --orders random,given."
+            "The table is not listed in random order: shuffle your list, or compare with "
+            "--orders random,given."
         )
     if report.advice.order == "given":
         warnings.append("This holds for the given order of the table only; bounds need a shuffle.")
     if len(report.runs.learners) == 1 and report.request.learners:
         only = report.runs.learners[0]
-        warnings.append(f"{only} is the only compared learner; leave out {option_text('learners')} to compare others.")
+        warnings.append(
+            f"{only} is the only compared learner; leave out {option_text('learners')} to "
+            "compare others."
+        )
     return warnings
 
 
@@ -183,7 +217,17 @@ def _session_command(report: "CompareReport") -> str:
     learner = _learner_text(report.request.learners_by_name[advice.learner])
     limits = "{:g},{:g}".format(*report.table.range)
     outcomes = [f"--{report.table.kind}", *([] if limits == "0,1" else ["--range", limits])]
-    words = ["--actions", ",".join(names), *outcomes, "--learner", learner, "--seed", "1", "--file", "my.run"]
+    words = [
+        "--actions",
+        ",".join(names),
+        *outcomes,
+        "--learner",
+        learner,
+        "--seed",
+        "1",
+        "--file",
+        "my.run",
+    ]
     return f"tombola session start ids.csv {shlex.join(words)}"
 
 
@@ -207,10 +251,15 @@ def order_test_text(test: OrderVerdict, actions: Sequence[str], level: float) ->
     level: error probability of the test.
     """
     if not test.refuted:
-        return f"Order test: no evidence against random order (level {_percent(level)}). Shuffle the list to be sure."
+        return (
+            f"Order test: no evidence against random order (level {_percent(level)}). "
+            "Shuffle the list to be sure."
+        )
     return (
-        f"Order test: not in random order. The values of {actions[test.column]} drift, detected after "
-        f"{plural(test.values, 'row')} (p-value at most {max(test.p_value, 1e-99):.0e}). Results in random order hold "
+        f"Order test: not in random order. The values of {actions[test.column]} drift, detected "
+        "after "
+        f"{plural(test.values, 'row')} (p-value at most {max(test.p_value, 1e-99):.0e}). Results "
+        "in random order hold "
         "only if you shuffle the rows first."
     )
 
@@ -223,7 +272,11 @@ def mix_text(pool: Pool, best: Optimum, units: Units = UNIT_LOSSES) -> str:
     'small on 57 % of the rows and large on 43 %; mean loss 0.3857, cost 5'
     """
     names = [*pool.actions, "none of them"][: best.mix.size]
-    order = [action for action in np.argsort(-best.mix, kind="stable").tolist() if best.mix[action] >= _MIN_SHARE]
+    order = [
+        action
+        for action in np.argsort(-best.mix, kind="stable").tolist()
+        if best.mix[action] >= _MIN_SHARE
+    ]
     shares = [f"{names[action]} on {_percent(best.mix[action])}" for action in order]
     shares[0] += " of the rows"
     costs = [format_number(cost) for cost in (pool.rows * best.cost).tolist()]
@@ -246,13 +299,20 @@ def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_L
         of_resource = f" of resource {resource + 1}" if amounts.size > 1 else ""
         saved = _losses_saved(pool, budget, best, resource)
         if amount == 0 and best.prices[resource] > 0:
-            parts.append(f"Any budget{of_resource} above 0 could bring {change} total {units.quantity}.")
+            parts.append(
+                f"Any budget{of_resource} above 0 could bring {change} total {units.quantity}."
+            )
         elif saved > 0:
             tenth, gain = format_number(amount / 10), format_number(units.gap(saved))
-            parts.append(f"A tenth more budget{of_resource} ({tenth}) brings {gain} {change} total {units.quantity}.")
+            parts.append(
+                f"A tenth more budget{of_resource} ({tenth}) brings {gain} {change} total "
+                f"{units.quantity}."
+            )
     if not parts and _losses_saved(pool, budget, best, None) > 0:
         return "A tenth more of one resource alone saves nothing."
-    return " ".join(parts) or "More budget saves nothing: the best action is affordable on every row."
+    return (
+        " ".join(parts) or "More budget saves nothing: the best action is affordable on every row."
+    )
 
 
 def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | None) -> float:
@@ -267,7 +327,9 @@ def _losses_saved(pool: Pool, budget: Budget, best: Optimum, resource: int | Non
     return saved if saved > _LP_TOLERANCE * pool.rows else 0.0
 
 
-def _target_price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES) -> str:
+def _target_price_text(
+    pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_LOSSES
+) -> str:
     """Describe the cost of one row better, and of a target that is a tenth stricter.
 
     >>> pool = Pool.from_rewards([[0.4, 0.9]] * 10, ["small", "large"], costs=[[0.2, 0.9]] * 10)
@@ -283,7 +345,10 @@ def _target_price_text(pool: Pool, budget: Budget, best: Optimum, units: Units =
         return "No target is stricter."
     stricter = 0.9 * budget.target
     name = f"a target a tenth stricter ({format_number(units.number(stricter))})"
-    one_less, more = (_extra_cost(pool, budget, best, target) for target in (budget.target - 1 / pool.rows, stricter))
+    one_less, more = (
+        _extra_cost(pool, budget, best, target)
+        for target in (budget.target - 1 / pool.rows, stricter)
+    )
     row = f"one row better (by {format_number(units.gap(1.0))} {units.quantity})"
     parts = [f"{row} costs {format_number(one_less)}"] if one_less else []
     if more is None:
@@ -311,7 +376,11 @@ def interval_data(estimate: Estimate | None) -> dict[str, float | None] | None:
     if estimate is None:
         return None
     finite = math.isfinite(estimate.half_width)
-    return {"value": estimate.value, "low": estimate.low if finite else None, "high": estimate.high if finite else None}
+    return {
+        "value": estimate.value,
+        "low": estimate.low if finite else None,
+        "high": estimate.high if finite else None,
+    }
 
 
 def mean_in_units(mean_loss: Estimate, units: Units) -> Estimate:

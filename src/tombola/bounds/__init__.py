@@ -1,8 +1,8 @@
 """Bounds: right-hand sides of theorems, as functions of horizon and actions.
 
-Each docstring states the learner and the input model for which it holds, and its source. In formulas T is the horizon,
-k the number of actions, d the constant delay of the feedback in rounds. Errata are those of Bernasconi et al. 2025, in
-docs/errata.md.
+Each docstring states the learner and the input model for which it holds, and its source. In
+formulas T is the horizon, k the number of actions, d the constant delay of the feedback in rounds.
+Errata are those of Bernasconi et al. 2025, in docs/errata.md.
 """
 
 from tombola.bounds.bandit import exp3 as exp3
@@ -30,7 +30,9 @@ from tombola.bounds.classification import erm_corrected as erm_corrected
 from tombola.bounds.classification import erm_printed as erm_printed
 from tombola.bounds.classification import halving as halving
 from tombola.bounds.classification import uniform_convergence as uniform_convergence
-from tombola.bounds.classification import uniform_convergence_corrected as uniform_convergence_corrected
+from tombola.bounds.classification import (
+    uniform_convergence_corrected as uniform_convergence_corrected,
+)
 from tombola.bounds.classification import uniform_convergence_printed as uniform_convergence_printed
 from tombola.bounds.common import drift as drift
 from tombola.bounds.common import drift_of_counts as drift_of_counts
@@ -57,7 +59,9 @@ from tombola.bounds.switching import elimination as elimination
 from tombola.bounds.switching import elimination_switches as elimination_switches
 from tombola.bounds.switching import first_elimination_horizon as first_elimination_horizon
 from tombola.bounds.switching import simulation_elimination as simulation_elimination
-from tombola.bounds.switching import simulation_elimination_switches as simulation_elimination_switches
+from tombola.bounds.switching import (
+    simulation_elimination_switches as simulation_elimination_switches,
+)
 from tombola.bounds.switching import tsallis_switching as tsallis_switching
 
 __all__ = sorted(name for name, value in list(globals().items()) if callable(value))

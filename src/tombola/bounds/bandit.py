@@ -1,8 +1,8 @@
 """Regret bounds of bandit learners: i.i.d. rows, random order, or every order.
 
-A bound for i.i.d. rows that counts plays holds in random order with one more term, the `drift`: the losses of the rows
-that remain differ from the means of the pool (docs/theory/transfer.md). T is the horizon, k the number of actions, d
-the constant delay of the feedback in rounds.
+A bound for i.i.d. rows that counts plays holds in random order with one more term, the `drift`: the
+losses of the rows that remain differ from the means of the pool (docs/theory/transfer.md). T is the
+horizon, k the number of actions, d the constant delay of the feedback in rounds.
 """
 
 import math
@@ -24,10 +24,11 @@ def ucb1_iid(horizon: int, actions: int) -> float:
 
     .. math:: \sqrt{8 (k-1) T \ln T} + \left(1 + \frac{\pi^2}{3}\right) (k-1)
 
-    Scale 2 is the original exploration term, sqrt(2 ln t / n) after n losses of an action and t in all. The gap D of an
-    action is its mean loss minus that of the best action. It is played at most 8 ln T / D^2 + 1 + pi^2 / 3 times in
-    expectation (Auer, Cesa-Bianchi and Fischer 2002, Theorem 1). So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if
-    it is played n times, for every D. The counts add up to at most T (Cauchy and Schwarz).
+    Scale 2 is the original exploration term, sqrt(2 ln t / n) after n losses of an action and t in
+    all. The gap D of an action is its mean loss minus that of the best action. It is played at most
+    8 ln T / D^2 + 1 + pi^2 / 3 times in expectation (Auer, Cesa-Bianchi and Fischer 2002, Theorem
+    1). So it costs at most sqrt(8 ln T n) + (1 + pi^2/3) D if it is played n times, for every D.
+    The counts add up to at most T (Cauchy and Schwarz).
 
     >>> round(ucb1_iid(10_000, 2), 1)
     862.7
@@ -40,7 +41,8 @@ def ucb1_iid(horizon: int, actions: int) -> float:
 def ucb1(horizon: int, actions: int) -> float:
     r"""Bound the regret of UCB1 with scale 2 in random order, without delay.
 
-    It is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`, the further loss in random order; at most T.
+    It is the bound for i.i.d. rows, `ucb1_iid`, plus `drift`, the further loss in random order; at
+    most T.
 
     >>> round(ucb1(10_000, 2), 1)
     941.2
@@ -84,10 +86,10 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
 
     .. math:: \sqrt{32 (k-1) T \ln T} + (k-1) + \frac{2k}{T^2} + [d > 0] \, (k - 1 + d (H_k - 1))
 
-    Slivkins 2019, section 1.3, with the constants of its proof. All means are within their radii except with
-    probability 2 k / T^3; then an action with gap D is played at most 1 + 32 ln T / D^2 times. The last term is for a
-    delay d, with H_k = 1 + 1/2 + .. + 1/k (docs/theory/transfer.md; the order d log k is that of Lancewicki, Segal,
-    Koren and Mansour 2021).
+    Slivkins 2019, section 1.3, with the constants of its proof. All means are within their radii
+    except with probability 2 k / T^3; then an action with gap D is played at most 1 + 32 ln T / D^2
+    times. The last term is for a delay d, with H_k = 1 + 1/2 + .. + 1/k (docs/theory/transfer.md;
+    the order d log k is that of Lancewicki, Segal, Koren and Mansour 2021).
 
     >>> round(successive_elimination_iid(10_000, 2), 1), round(successive_elimination_iid(10_000, 2, delay=100), 1)
     (1717.8, 1768.8)
@@ -102,13 +104,17 @@ def successive_elimination_iid(horizon: int, actions: int, delay: int = 0) -> fl
 def successive_elimination(horizon: int, actions: int, delay: int = 0) -> float:
     r"""Bound the regret of SuccessiveElimination in random order.
 
-    It is the bound for i.i.d. rows, `successive_elimination_iid`, plus `drift`, the further loss in random order; at
-    most T.
+    It is the bound for i.i.d. rows, `successive_elimination_iid`, plus `drift`, the further loss in
+    random order; at most T.
 
     >>> round(successive_elimination(10_000, 2), 1)
     1796.3
     """
-    return capped(successive_elimination_iid(horizon, actions, delay) + drift(horizon, actions), horizon, actions)
+    return capped(
+        successive_elimination_iid(horizon, actions, delay) + drift(horizon, actions),
+        horizon,
+        actions,
+    )
 
 
 def explore_then_commit(horizon: int, actions: int, rounds: int) -> float:
@@ -116,11 +122,13 @@ def explore_then_commit(horizon: int, actions: int, rounds: int) -> float:
 
     .. math:: (k-1) m + \sqrt{\frac{2 \ln k \, (F+m) (F+1)}{m}}, \qquad F = T - k m
 
-    Exploring costs at most (k-1) m. With m rows seen of each action, F rows still to come and the best action b, the
-    committed action a costs at most F max_a (X_a - X_b) more, where X is the mean of an action over the rows to come
-    minus its mean over the rows seen. By Serfling 1974 X is sub-Gaussian with variance (F+m)(F+1) / (4 m F^2), so X_a
-    - X_b with four times that (Cauchy-Schwarz), and the expected maximum of k of them is at most sqrt(2 ln k
-    (F+m)(F+1) / m) / F. I.i.d. rows are a mixture of pools in random order, so the bound holds there too.
+    Exploring costs at most (k-1) m. With m rows seen of each action, F rows still to come and the
+    best action b, the committed action a costs at most F max_a (X_a - X_b) more, where X is the
+    mean of an action over the rows to come minus its mean over the rows seen. By Serfling 1974 X is
+    sub-Gaussian with variance (F+m)(F+1) / (4 m F^2), so X_a
+    - X_b with four times that (Cauchy-Schwarz), and the expected maximum of k of them is at most
+    sqrt(2 ln k (F+m)(F+1) / m) / F. I.i.d. rows are a mixture of pools in random order, so the
+    bound holds there too.
 
     rounds: m, number of exploring plays of each action.
 
@@ -139,10 +147,11 @@ def ucb2(horizon: int, actions: int, alpha: float = 0.5) -> float:
 
     .. math:: \min_x \left(x T + (k-1) \max_D \, (D - x) \, n(D)\right) + \mathrm{drift}(T, k)
 
-    D is a gap, the excess mean loss of an action over the best one, and n(D) bounds the plays of that action
-    (`ucb2_plays`). Actions with a gap below x cost at most x per round. The bound is of order sqrt(k T ln T). n(D) is
-    that of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2, summed exactly. It holds in random order too, since
-    its events concern the mean of one action after a fixed number of plays (docs/theory/transfer.md).
+    D is a gap, the excess mean loss of an action over the best one, and n(D) bounds the plays of
+    that action (`ucb2_plays`). Actions with a gap below x cost at most x per round. The bound is of
+    order sqrt(k T ln T). n(D) is that of Auer, Cesa-Bianchi and Fischer 2002, proof of Theorem 2,
+    summed exactly. It holds in random order too, since its events concern the mean of one action
+    after a fixed number of plays (docs/theory/transfer.md).
 
     alpha: parameter of UCB2: plays of an action grow by the factor 1 + alpha between two decisions.
 
@@ -175,12 +184,13 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
 
     .. math:: 1 + \min_y \sum_m L_m \min (1, P_a(m) + P_b(m))
 
-    m = ceil((1 + alpha)^r) are the play counts at which UCB2 decides about an action again, and L_m the plays between
-    two of them. P_a bounds the probability that the index of the action is at most the mean of the best action plus y,
-    P_b that the index of the best action is above it. s runs over the same counts, of plays of the best action:
+    m = ceil((1 + alpha)^r) are the play counts at which UCB2 decides about an action again, and L_m
+    the plays between two of them. P_a bounds the probability that the index of the action is at
+    most the mean of the best action plus y, P_b that the index of the best action is above it. s
+    runs over the same counts, of plays of the best action:
 
-    .. math:: P_a = e^{-2 m (\mathrm{gap} - y - r)^2}, \quad r = \sqrt{\frac{(1+\alpha) \ln (e T / m)}{2 m}}, \qquad
-       P_b = \sum_s e^{-2 s y^2} \left(\frac{e (m+s)}{s}\right)^{-(1+\alpha)}
+    .. math:: P_a = e^{-2 m (\mathrm{gap} - y - r)^2}, \quad r = \sqrt{\frac{(1+\alpha) \ln (e T /
+       m)}{2 m}}, \qquad P_b = \sum_s e^{-2 s y^2} \left(\frac{e (m+s)}{s}\right)^{-(1+\alpha)}
 
     >>> round(ucb2_plays(0.3, 2**14)), ucb2_plays(0.0, 100)
     (241, 100.0)
@@ -191,7 +201,9 @@ def ucb2_plays(gap: float, horizon: int, alpha: float = 0.5) -> float:
     odds = np.power(math.e * (m[:, None] + m) / m, -(1 + alpha))
     least = float(horizon)
     for y in _SHARES * gap:
-        looks = np.exp(-2 * m * np.maximum(0.0, gap - y - radii) ** 2) + odds @ np.exp(-2 * m * y * y)
+        looks = np.exp(-2 * m * np.maximum(0.0, gap - y - radii) ** 2) + odds @ np.exp(
+            -2 * m * y * y
+        )
         least = min(least, 1 + float(np.sum(lengths * np.minimum(1.0, looks))))
     return least
 

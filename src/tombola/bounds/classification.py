@@ -1,7 +1,8 @@
 """Bounds of empirical risk minimisation (ERM) over labels or policies.
 
-They hold in random order. T is the horizon, v the VC dimension (`vc`), n the number of rows seen. Sources: Section 5 of
-Bernasconi et al. 2025 (errata 37-45 in docs/errata.md), and Theorem C2 of docs/theory/context.md.
+They hold in random order. T is the horizon, v the VC dimension (`vc`), n the number of rows seen.
+Sources: Section 5 of Bernasconi et al. 2025 (errata 37-45 in docs/errata.md), and Theorem C2 of
+docs/theory/context.md.
 """
 
 import math
@@ -16,8 +17,8 @@ def erm_printed(horizon: int, vc: int) -> float:
 
     .. math:: 8 \sqrt{v T \ln (T / v)}
 
-    Bernasconi et al. 2025, Theorem 5.3. With all labellings of 100 points, v = T = 100, the bound is 0, and ERM can be
-    wrong every time (erratum 45).
+    Bernasconi et al. 2025, Theorem 5.3. With all labellings of 100 points, v = T = 100, the bound
+    is 0, and ERM can be wrong every time (erratum 45).
 
     >>> erm_printed(100, 100), round(erm_printed(100, 99), 1)
     (0.0, 79.8)
@@ -43,8 +44,9 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
 
     .. math:: d + 1 + \pi \sqrt{2 v T \ln (e T / v)}
 
-    docs/theory/classification.md: a union over the labellings of the pool, of which there are at most (e T / v)^v, and
-    Serfling 1974; no ghost sample. With delay d it is follow the leader on the revealed rows.
+    docs/theory/classification.md: a union over the labellings of the pool, of which there are at
+    most (e T / v)^v, and Serfling 1974; no ghost sample. With delay d it is follow the leader on
+    the revealed rows.
 
     >>> round(erm(10_000, 1))
     1421
@@ -74,8 +76,8 @@ def erm_by_growth(horizon: int, labellings: int, delay: int = 0) -> float:
 def uniform_convergence_printed(seen: int, vc: int, delta: float) -> float:
     r"""Return the printed radius of error rates, too small for v near 2 e n.
 
-    It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta (Bernasconi et al.
-    2025, Lemma 5.1; erratum 41).
+    It is meant to bound |pool error - observed error| for all hypotheses with probability 1 - delta
+    (Bernasconi et al. 2025, Lemma 5.1; erratum 41).
 
     .. math:: \frac{1}{2} \left(\sqrt{\frac{8 v}{n} \ln \frac{2 e n}{v}}
        + \sqrt{\frac{8}{n} \ln \frac{2}{\delta}}\right)
@@ -104,7 +106,8 @@ def uniform_convergence_corrected(seen: int, vc: int, delta: float) -> float:
 def uniform_convergence(seen: int, horizon: int, vc: int, delta: float) -> float:
     r"""Bound |pool error - observed error| of all hypotheses, with prob. 1 - delta.
 
-    .. math:: \sqrt{\frac{(v \ln (e T / v) + \ln (2 / \delta)) f}{2 n}}, \qquad f = 1 - \frac{n - 1}{T}
+    .. math:: \sqrt{\frac{(v \ln (e T / v) + \ln (2 / \delta)) f}{2 n}}, \qquad f = 1 - \frac{n -
+    1}{T}
 
     A union over at most (e T / v)^v labellings, and Serfling 1974.
 
@@ -134,7 +137,8 @@ def erm_policies(horizon: int, restrictions: float, growth: float = 1.5) -> floa
 
     .. math:: 1 + \sum_{\mathrm{blocks}} L \sqrt{\frac{(1 + 1/n) \, T \ln N}{2 n (T - n)}}
 
-    A block of L rounds plays the policy that is best on the n rows before it (docs/theory/context.md, Theorem C2).
+    A block of L rounds plays the policy that is best on the n rows before it
+    (docs/theory/context.md, Theorem C2).
 
     restrictions: N, number of different policies on this list.
     growth: factor of the rows seen between two trainings.
@@ -147,5 +151,7 @@ def erm_policies(horizon: int, restrictions: float, growth: float = 1.5) -> floa
     starts = growing_counts(horizon, growth)
     total = 1.0
     for n, end in zip(starts, [*starts[1:], horizon], strict=True):
-        total += (end - n) * math.sqrt((1 + 1 / n) * horizon * math.log(restrictions) / (2 * n * (horizon - n)))
+        total += (end - n) * math.sqrt(
+            (1 + 1 / n) * horizon * math.log(restrictions) / (2 * n * (horizon - n))
+        )
     return total

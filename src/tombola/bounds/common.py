@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 # zeta(1/2), the constant term in the asymptotic series of the sum of 1/sqrt(n) for n = 1..N.
 ZETA_HALF = -1.4603545088095868
-# Number of terms from which on sums use the asymptotic series; its omitted terms are then below 1e-14.
+# Number of terms from which on sums use the asymptotic series; its omitted terms are then below
+# 1e-14.
 _MIN_SERIES_TERMS = 64
 
 
@@ -27,7 +28,13 @@ def sum_of_inverse_roots(count: int) -> float:
     if count < _MIN_SERIES_TERMS:
         return math.fsum(1 / math.sqrt(n) for n in range(1, count + 1))
     root = math.sqrt(count)
-    return 2 * root + ZETA_HALF + 1 / (2 * root) - 1 / (24 * count * root) + 1 / (384 * count**3 * root)
+    return (
+        2 * root
+        + ZETA_HALF
+        + 1 / (2 * root)
+        - 1 / (24 * count * root)
+        + 1 / (384 * count**3 * root)
+    )
 
 
 def harmonic(count: int) -> float:
@@ -40,7 +47,9 @@ def harmonic(count: int) -> float:
         return math.fsum(1 / n for n in range(1, count + 1))
     square = float(count) ** 2
     euler = 0.5772156649015329
-    return math.log(count) + euler + 1 / (2 * count) - 1 / (12 * square) + 1 / (120 * square * square)
+    return (
+        math.log(count) + euler + 1 / (2 * count) - 1 / (12 * square) + 1 / (120 * square * square)
+    )
 
 
 def counts_below(horizon: float, first: int, following: Callable[[int], int]) -> list[int]:
@@ -71,8 +80,8 @@ def drift(horizon: int, actions: int) -> float:
     .. math:: \left(\frac{\pi}{2} \sqrt{T} + 1.31\right) \sqrt{\frac{\ln k}{2}}, \qquad
        \frac{\pi}{4} \sqrt{T} \quad (k = 2)
 
-    The means of the remaining rows differ from those of the pool by at most this much (Serfling 1974), for every
-    choice of actions from the past (docs/theory/transfer.md, Lemma 2).
+    The means of the remaining rows differ from those of the pool by at most this much (Serfling
+    1974), for every choice of actions from the past (docs/theory/transfer.md, Lemma 2).
 
     >>> round(drift(10_000, 2), 1), round(drift(10_000, 10), 1)
     (78.5, 169.9)
@@ -90,8 +99,8 @@ def drift_of_counts(horizon: int, counts: list[float], spreads: list[float] | No
     H_T is the harmonic number 1 + 1/2 + .. + 1/T.
 
     counts: n_a, bound on the expected number of plays of each action but the best one.
-    spreads: s_a, standard deviation of loss(a) - loss(best) over the pool for the same actions, at most 1; None is 1
-        for each.
+    spreads: s_a, standard deviation of loss(a) - loss(best) over the pool for the same actions, at
+        most 1; None is 1 for each.
 
     >>> round(drift_of_counts(10_000, [100.0]), 1)
     29.6

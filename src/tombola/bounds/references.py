@@ -14,10 +14,12 @@ _SOURCES = {
     "EmpiricalLP": "docs/theory/budget.md, Theorem 4a",
     "Exp3": "Bubeck and Cesa-Bianchi 2012, Theorem 3.1",
     "ExploreThenCommit": "Serfling 1974, proof in tombola.bounds.explore_then_commit",
-    "FlipFlop": "De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 15, sharpened in docs/theory/delay.md",
+    "FlipFlop": "De Rooij, van Erven, Grunwald and Koolen 2014, Theorem 15, sharpened in "
+    "docs/theory/delay.md",
     "FollowTheLeader": "docs/theory/delay.md, section 1",
     "FrugalUCB": "docs/theory/frugal.md, Theorem 2",
-    "Hedge": "Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3",
+    "Hedge": "Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, "
+    "Theorem 3",
     "HedgeAnytime": "Gerchinovitz 2011; Bubeck 2011",
     "Interleaved": "Weinberger and Ordentlich 2002; Joulani, Gyorgy and Szepesvari 2013",
     "OptimisticLP": "docs/theory/budget_bandit.md, OptimisticLP",
@@ -25,28 +27,35 @@ _SOURCES = {
     "SerflingElimination": f"{PAPER}, Theorem 4.9, sharpened in docs/theory/switching.md",
     "SerflingLP": "docs/theory/budget.md, SerflingLP",
     "Simulation": (
-        "docs/theory/delay.md, section 2 without delay, plus d by Theorem 3 (1) with the default schedule; with "
+        "docs/theory/delay.md, section 2 without delay, plus d by Theorem 3 (1) with the default "
+        "schedule; with "
         f"LemmaSchedule(d) plus d ceil(log2 T), the looser form of {PAPER}, Theorem 4.2"
     ),
     "SimulationSuccessiveElimination": f"{PAPER}, Theorem 4.9",
     "SuccessiveElimination": "i.i.d. bound plus drift, docs/theory/transfer.md",
     "Thrifty": "docs/theory/thrifty.md",
     "TsallisInf": "Zimmert and Seldin 2021, Theorem 1, sharpened in docs/theory/transfer.md",
-    "TsallisSwitching": "Rouyer, Seldin and Cesa-Bianchi 2021, constants in docs/theory/switching.md",
-    "UCB1": "Theorem 1, docs/theory/transfer.md: Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, plus drift",
-    "UCB2": "Theorem 1, docs/theory/transfer.md: Auer, Cesa-Bianchi and Fischer 2002, Theorem 2, plus drift",
+    "TsallisSwitching": "Rouyer, Seldin and Cesa-Bianchi 2021, constants in "
+    "docs/theory/switching.md",
+    "UCB1": "Theorem 1, docs/theory/transfer.md: Auer, Cesa-Bianchi and Fischer 2002, Theorem 1, "
+    "plus drift",
+    "UCB2": "Theorem 1, docs/theory/transfer.md: Auer, Cesa-Bianchi and Fischer 2002, Theorem 2, "
+    "plus drift",
 }
 
 
 def bibtex_entries(text: str) -> tuple[str, ...]:
     """Return the BibTeX entries of the literature that a text cites, in its order.
 
-    Citations are by authors and year, such as "Holm 1979"; those that are not in references.bib are ignored.
+    Citations are by authors and year, such as "Holm 1979"; those that are not in references.bib are
+    ignored.
 
     >>> bibtex_entries("Cesa-Bianchi and Lugosi 2006, Theorem 2.2")[0].partition("{")[0]
     '@book'
     """
-    found = sorted((text.index(label), entry) for label, entry in _entries().items() if label in text)
+    found = sorted(
+        (text.index(label), entry) for label, entry in _entries().items() if label in text
+    )
     return tuple(entry for _, entry in found)
 
 

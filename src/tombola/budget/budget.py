@@ -1,15 +1,16 @@
 """Budget: the amount of each resource, or a target for the mean loss.
 
-Amounts are in the units of the costs. They are never exceeded, not even by a rounding error. Costs are therefore
-counted in ticks, integers held in float64. A tick of a resource is the power of two for which the amount has 52 bits;
-a cost is rounded up to whole ticks, the amount down. Integers below 2^53 add and subtract without error, so for the
-exact sums
+Amounts are in the units of the costs. They are never exceeded, not even by a rounding error. Costs
+are therefore counted in ticks, integers held in float64. A tick of a resource is the power of two
+for which the amount has 52 bits; a cost is rounded up to whole ticks, the amount down. Integers
+below 2^53 add and subtract without error, so for the exact sums
 
     spent  <=  tick * (ticks spent)  <=  tick * (ticks of the amount)  <=  amount,
 
-and a reservation is released exactly. The loss by rounding is at most one tick, 2^-51 of the amount, per play.
-(The float 0.1 is a little more than a tenth: an amount of 10 pays for 99 costs of 0.1. Count in cents to have 100.)
-Inputs are read as the nearest float64: integers beyond 2^53 are rounded.
+and a reservation is released exactly. The loss by rounding is at most one tick, 2^-51 of the
+amount, per play. (The float 0.1 is a little more than a tenth: an amount of 10 pays for 99 costs of
+0.1. Count in cents to have 100.) Inputs are read as the nearest float64: integers beyond 2^53 are
+rounded.
 """
 
 import math
@@ -24,15 +25,17 @@ from tombola._types import Floats, Integers, Rows
 from tombola.errors import ParameterError
 from tombola.pool import Pool
 
-# Bits of an amount in ticks. One bit less than the 53 of float64, so that sums of spent and reserved ticks are exact.
+# Bits of an amount in ticks. One bit less than the 53 of float64, so that sums of spent and
+# reserved ticks are exact.
 _AMOUNT_BITS = 52
-# Smallest positive amount or cost that is accepted. Smaller (subnormal) numbers have fewer bits than a tick needs.
+# Smallest positive amount or cost that is accepted. Smaller (subnormal) numbers have fewer bits
+# than a tick needs.
 _MIN_AMOUNT = float(np.finfo(np.float64).tiny)
-# The null action, which costs nothing: its index, "add" for an additional last action with loss 1, None for the first
-# action of cost 0.
+# The null action, which costs nothing: its index, "add" for an additional last action with loss 1,
+# None for the first action of cost 0.
 _Null: TypeAlias = int | Literal["add"] | None
-# Stop rule of a budget. "fits": play every action whose worst cost still fits. "strict" (the paper): only the null
-# action once less than one largest cost of a resource is left.
+# Stop rule of a budget. "fits": play every action whose worst cost still fits. "strict" (the
+# paper): only the null action once less than one largest cost of a resource is left.
 Stop: TypeAlias = Literal["strict", "fits"]
 
 
@@ -42,20 +45,22 @@ class Budget:
 
     Raises ParameterError for invalid values, and if both amounts and target are None.
 
-    amounts: total for all rounds: one number, or one per resource, in the units of the costs; None if unlimited.
-    worst: largest cost of a play: a number, one per resource, or a table of actions x resources. A play is made
-        only if its worst cost fits. None in `play`: the largest costs in the pool; a `Session` needs it, unless all
-        prices are known.
-    null: the action that costs nothing: an index, "add" for an additional last action with loss 1, or None for the
-        first action with worst cost 0.
-    prices: costs known in advance, per action (and resource); None or NaN where a cost is known only after the
-        call. Learners know the prices, and exactly the price is reserved.
-    target: mean loss to reach at the smallest cost. Unlike an amount it may be missed. It requires costs of one
-        resource; an added null action does not help to reach it.
+    amounts: total for all rounds: one number, or one per resource, in the units of the costs; None
+        if unlimited.
+    worst: largest cost of a play: a number, one per resource, or a table of actions x resources. A
+        play is made only if its worst cost fits. None in `play`: the largest costs in the pool; a
+        `Session` needs it, unless all prices are known.
+    null: the action that costs nothing: an index, "add" for an additional last action with loss 1,
+        or None for the first action with worst cost 0.
+    prices: costs known in advance, per action (and resource); None or NaN where a cost is known
+        only after the call. Learners know the prices, and exactly the price is reserved.
+    target: mean loss to reach at the smallest cost. Unlike an amount it may be missed. It requires
+        costs of one resource; an added null action does not help to reach it.
 
-    Learners see a common scale: the costs of resource j times B / amount_j, where B = min_j amount_j / (largest
-        worst cost of j), at most the number of rounds T. So costs are in [0, 1], and every resource has the budget B
-        and the rate B / T. A resource of amount 0 has scaled costs of 0; actions that may use it are never played.
+    Learners see a common scale: the costs of resource j times B / amount_j, where B = min_j
+        amount_j / (largest worst cost of j), at most the number of rounds T. So costs are in [0,
+        1], and every resource has the budget B and the rate B / T. A resource of amount 0 has
+        scaled costs of 0; actions that may use it are never played.
 
     >>> Budget(90.0, null="add").per_resource.tolist()
     [90.0]
@@ -73,7 +78,10 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.amounts is None and self.target is None:
-            raise ParameterError("Budget: expected amounts, or a target, got neither; write for example Budget(90.0).")
+            raise ParameterError(
+                "Budget: expected amounts, or a target, got neither; write for example "
+                "Budget(90.0)."
+            )
         amounts = self.per_resource
         if amounts.ndim > 1 or amounts.size == 0:
             raise ParameterError(
@@ -84,16 +92,22 @@ class Budget:
             _validate.real("Budget", "target", self.target, least=0, most=1)
             if amounts.size > 1:
                 raise ParameterError(
-                    f"Budget: a target needs costs of one resource, got {amounts.size} amounts; leave out the target."
+                    f"Budget: a target needs costs of one resource, got {amounts.size} amounts; "
+                    "leave out the target."
                 )
         if self.worst is not None:
             _numbers("worst", self.worst)
         if self.prices is not None:
-            _numbers("prices", np.nan_to_num(self._price_list, nan=0.0, posinf=math.inf), shown=self.prices)
+            _numbers(
+                "prices",
+                np.nan_to_num(self._price_list, nan=0.0, posinf=math.inf),
+                shown=self.prices,
+            )
         number = isinstance(self.null, int) and not isinstance(self.null, bool)
         if not (number or self.null is None or self.null == "add"):
             raise ParameterError(
-                f"Budget: null must be the index of an action, 'add' or None, got {self.null!r}; write null='add'."
+                f"Budget: null must be the index of an action, 'add' or None, got {self.null!r}; "
+                "write null='add'."
             )
 
     @property
@@ -121,28 +135,36 @@ class Budget:
         """
         worst = None if self.worst is None else np.asarray(self.worst, np.float64).tolist()
         prices = None if self.prices is None else self._price_list
-        listed = None if prices is None else np.where(np.isnan(prices), np.array(None), prices).tolist()
+        listed = (
+            None if prices is None else np.where(np.isnan(prices), np.array(None), prices).tolist()
+        )
         amounts = None if self.amounts is None else self.per_resource.tolist()
         return [amounts, worst, self.null, listed, *([] if self.target is None else [self.target])]
 
-    def resolve(self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0) -> "ResolvedBudget":
+    def resolve(
+        self, actions: int, resources: int, costs: Rows | None = None, *, horizon: int = 0
+    ) -> "ResolvedBudget":
         """Return amounts, worst costs, prices and null action with defaults filled in.
 
-        Raises ParameterError if the number of amounts is not `resources`, if the shape of worst or prices does not fit,
-        if a cost exceeds its worst cost or differs from its price, or if no action costs nothing.
+        Raises ParameterError if the number of amounts is not `resources`, if the shape of worst or
+        prices does not fit, if a cost exceeds its worst cost or differs from its price, or if no
+        action costs nothing.
 
         actions: number of actions, without an added null action.
         costs: all costs, shape (rows, actions, resources); None if they are not known in advance.
-        horizon: number of rounds; used only to bound the spending if there are neither amounts nor `costs`.
+        horizon: number of rounds; used only to bound the spending if there are neither amounts nor
+            `costs`.
         """
         amounts = self.per_resource
         if self.target is not None and resources != 1:
             raise ParameterError(
-                f"Budget: a target needs costs of one resource, got {resources}; leave out the costs of the others."
+                f"Budget: a target needs costs of one resource, got {resources}; leave out the "
+                "costs of the others."
             )
         if amounts.size != resources:
             raise ParameterError(
-                f"Budget: amounts must be {resources}, one for each resource of the costs, got {amounts.size}; "
+                f"Budget: amounts must be {resources}, one for each resource of the costs, got "
+                f"{amounts.size}; "
                 f"write Budget({[1.0] * resources})."
             )
         prices = self._prices(actions, resources, costs)
@@ -155,7 +177,9 @@ class Budget:
         if self.null == "add":
             worst, prices = (np.vstack([table, np.zeros(resources)]) for table in (worst, prices))
             return ResolvedBudget(amounts, worst, actions, added=True, prices=prices, target=target)
-        return ResolvedBudget(amounts, worst, self._null(worst), added=False, prices=prices, target=target)
+        return ResolvedBudget(
+            amounts, worst, self._null(worst), added=False, prices=prices, target=target
+        )
 
     def _prices(self, actions: int, resources: int, costs: Rows | None) -> Floats:
         """Return the price list, shape (actions, resources), NaN where unknown."""
@@ -165,22 +189,31 @@ class Budget:
         given = given[:, None] if given.ndim == 1 and resources == 1 else given
         if given.shape != (actions, resources):
             raise ParameterError(
-                f"Budget: prices must be a table of {actions} actions x {resources} resources, got shape "
+                f"Budget: prices must be a table of {actions} actions x {resources} resources, "
+                "got shape "
                 f"{given.shape}; write None where a cost is known only after the call."
             )
         if costs is None:
             return given
         for action, resource in np.argwhere(~np.isnan(given)).tolist():
-            price, column = float(given[action, resource]), costs[:, action, resource].astype(np.float64)
+            price, column = (
+                float(given[action, resource]),
+                costs[:, action, resource].astype(np.float64),
+            )
             if (others := column[column != price]).size:
                 raise ParameterError(
-                    f"Budget: prices must equal the cost in every row, got {price!r} for action {action}, resource "
+                    f"Budget: prices must equal the cost in every row, got {price!r} for action "
+                    f"{action}, resource "
                     f"{resource}, which once costs {float(others[0])!r}; write None there."
                 )
         return given
 
     def _worst(self, actions: int, resources: int, costs: Rows | None, prices: Floats) -> Floats:
-        seen = np.zeros((actions, resources)) if costs is None else np.asarray(costs.max(axis=0), dtype=np.float64)
+        seen = (
+            np.zeros((actions, resources))
+            if costs is None
+            else np.asarray(costs.max(axis=0), dtype=np.float64)
+        )
         if self.worst is None and not np.isnan(prices).any():
             return prices
         if self.worst is None and costs is not None:
@@ -197,7 +230,8 @@ class Budget:
             worst = np.where(np.isnan(prices), np.broadcast_to(given, (actions, resources)), prices)
         except ValueError:
             raise ParameterError(
-                f"Budget: worst must be a number, {resources} of them, or a table of {actions} actions x {resources} "
+                f"Budget: worst must be a number, {resources} of them, or a table of {actions} "
+                f"actions x {resources} "
                 f"resources, got shape {given.shape}; write for example worst=1.0."
             ) from None
         if isinstance(self.null, int) and given.ndim < 2 and 0 <= self.null < actions:
@@ -205,8 +239,10 @@ class Budget:
         if (seen > worst).any():
             action, resource = np.argwhere(seen > worst)[0].tolist()
             raise ParameterError(
-                f"Budget: worst must cover every cost, got {worst[action, resource]:g} for action {action}, resource "
-                f"{resource}, which once costs {seen[action, resource]:g}; write a larger one, or leave it out."
+                f"Budget: worst must cover every cost, got {worst[action, resource]:g} for "
+                f"action {action}, resource "
+                f"{resource}, which once costs {seen[action, resource]:g}; write a larger one, "
+                "or leave it out."
             )
         return worst
 
@@ -214,8 +250,10 @@ class Budget:
         free = np.flatnonzero((worst == 0).all(axis=1))
         if free.size == 0 or (self.null is not None and self.null not in free):
             raise ParameterError(
-                f"Budget: null must be one of the {worst.shape[0]} actions that costs nothing, for when the budget is "
-                f"used up, got {'none' if self.null is None else self.null}; write Budget(..., null='add')."
+                f"Budget: null must be one of the {worst.shape[0]} actions that costs nothing, "
+                "for when the budget is "
+                f"used up, got {'none' if self.null is None else self.null}; write Budget(..., "
+                "null='add')."
             )
         return int(free[0]) if self.null is None else int(self.null)
 
@@ -223,12 +261,13 @@ class Budget:
 class ResolvedBudget(NamedTuple):
     """Hold a budget with all defaults filled in, in cost units.
 
-    null, added: index of the action that costs nothing, and whether it was added to the user's actions. If so, it is
-        the last action, and the tables have a row for it.
+    null, added: index of the action that costs nothing, and whether it was added to the user's
+        actions. If so, it is the last action, and the tables have a row for it.
 
     amounts: shape (resources,).
     worst: largest cost of each action, shape (actions, resources).
-    prices: known costs, shape (actions, resources), NaN where not known; 0 where the worst cost is 0.
+    prices: known costs, shape (actions, resources), NaN where not known; 0 where the worst cost is
+        0.
     target: mean loss to reach; infinite without a target.
     """
 
@@ -255,7 +294,8 @@ class ResolvedBudget(NamedTuple):
 class BudgetRun(NamedTuple):
     """Resolved budget and options of one play.
 
-    mixed: whether play is fluid: instead of drawing one action, a round charges all of them by their probabilities.
+    mixed: whether play is fluid: instead of drawing one action, a round charges all of them by
+        their probabilities.
     comparator: mean loss per round of the best fixed mix within the budget, NaN if unknown.
     """
 
@@ -268,8 +308,8 @@ class BudgetRun(NamedTuple):
 class BudgetTerms(NamedTuple):
     """Hold the part of a budget that a learner knows in advance, in common scale.
 
-    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`. The null action costs
-    nothing; an added one is the last action and has loss 1.
+    In common scale costs are in [0, 1] and every resource has the same rate; see `Budget`. The null
+    action costs nothing; an added one is the last action and has loss 1.
 
     rate: budget per round, the same for every resource.
     prices: known costs, shape (actions, resources), NaN where not known; None if none is.
@@ -300,7 +340,9 @@ class Balance:
     @property
     def left(self) -> tuple[float, ...]:
         """The amount of each resource that is neither spent nor reserved, in cost units."""
-        return tuple(a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True))
+        return tuple(
+            a - s - r for a, s, r in zip(self.amounts, self.spent, self.reserved, strict=True)
+        )
 
 
 # The balance of a play without a budget: no resources.
@@ -314,14 +356,19 @@ def ticks_per_unit(amounts: Floats) -> Floats:
     True
     """
     return np.array(
-        [math.ldexp(1.0, min(1023, _AMOUNT_BITS - math.frexp(a)[1])) if a > 0 else 1.0 for a in amounts.tolist()]
+        [
+            math.ldexp(1.0, min(1023, _AMOUNT_BITS - math.frexp(a)[1])) if a > 0 else 1.0
+            for a in amounts.tolist()
+        ]
     )
 
 
 def n_resources(pool: Pool) -> int:
     """Return the number of resources of a pool; ParameterError for one without costs."""
     if pool.costs is None:
-        raise ParameterError("Budget: the pool must have costs, got none; write Pool(losses, costs=...).")
+        raise ParameterError(
+            "Budget: the pool must have costs, got none; write Pool(losses, costs=...)."
+        )
     return int(pool.costs.shape[2])
 
 
@@ -332,7 +379,8 @@ def _numbers(name: str, values: Any, shown: Any = None) -> Floats:
         array = np.full(1, math.nan)
     if not ((array == 0) | (np.isfinite(array) & (array >= _MIN_AMOUNT))).all():
         raise ParameterError(
-            f"Budget: {name} must be finite numbers, 0 or more, none between 0 and {_MIN_AMOUNT:g}, got "
+            f"Budget: {name} must be finite numbers, 0 or more, none between 0 and "
+            f"{_MIN_AMOUNT:g}, got "
             f"{values if shown is None else shown!r}; write for example {name}=10.0."
         )
     return array

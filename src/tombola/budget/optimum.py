@@ -2,9 +2,10 @@
 
     OPT_LP = max r . x   such that   c_j . x <= rho_j for every resource j,   x a mix
 
-with the mean rewards r and mean costs c_j of the actions, and the budget per round rho_j. For one resource a best mix
-has at most two actions and is found directly; for more, HiGHS solves the LP. With a target, loss and cost exchange
-their roles: minimise the mean cost subject to a mean loss of at most the target.
+with the mean rewards r and mean costs c_j of the actions, and the budget per round rho_j. For one
+resource a best mix has at most two actions and is found directly; for more, HiGHS solves the LP.
+With a target, loss and cost exchange their roles: minimise the mean cost subject to a mean loss of
+at most the target.
 """
 
 import math
@@ -23,17 +24,20 @@ from tombola.pool import Pool
 _CHUNK = 1 << 16  # rows per read, so that a memory-mapped table is not loaded at once
 _LOWER, _BASIC, _UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
 _TOLERANCE, _MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
-# Largest cost / rate in a linear program; an action above it counts as forbidden. The solver HiGHS rejects much
-# larger numbers.
+# Largest cost / rate in a linear program; an action above it counts as forbidden. The solver HiGHS
+# rejects much larger numbers.
 _MAX_COST_RATIO = 1e9
 # Message of UnreachableError if no mix keeps within a budget.
 _OUT_OF_REACH = (
-    "OPT_LP: some mix must keep within the budget, got costs for which none does; write Budget(..., null='add')."
+    "OPT_LP: some mix must keep within the budget, got costs for which none does; "
+    "write Budget(..., null='add')."
 )
-# Linear program of a budget: mean rewards, shape (k,); mean costs, shape (k, resources); rates, shape (resources,).
+# Linear program of a budget: mean rewards, shape (k,); mean costs, shape (k, resources); rates,
+# shape (resources,).
 Program: TypeAlias = tuple[Floats, Floats, Floats]
 _programs = threading.local()
-# Prices that are searched: this factor to both sides of (largest value / largest cost), by halvings of the exponent.
+# Prices that are searched: this factor to both sides of (largest value / largest cost), by halvings
+# of the exponent.
 _PRICE_RANGE, _PRICE_HALVINGS = 1e6, 60
 
 
@@ -50,8 +54,8 @@ class Optimum:
     value: mean reward per round of the mix, which is 1 - its mean loss; also with a target.
     mix: probability of each action, shape (k,); an added null action is the last one.
     cost: mean cost per round of the mix, in cost units, shape (resources,).
-    program: the linear program (mean rewards, mean costs, budget per round), shapes (k,), (k, resources) and
-        (resources,); for a target, as returned by `target_as_budget`.
+    program: the linear program (mean rewards, mean costs, budget per round), shapes (k,), (k,
+        resources) and (resources,); for a target, as returned by `target_as_budget`.
     unit: factor from dual prices of the program to `prices`; 1 without a target.
     """
 
@@ -65,8 +69,9 @@ class Optimum:
     def prices(self) -> Floats:
         """The dual prices, shape (resources,): marginal reward of one more unit of each.
 
-        A price is 0 if the constraint is slack. With a target, the first price is the marginal cost of one loss less.
-        At a kink of the value, where left and right derivatives differ, a price is one number between the two.
+        A price is 0 if the constraint is slack. With a target, the first price is the marginal cost
+        of one loss less. At a kink of the value, where left and right derivatives differ, a price
+        is one number between the two.
         """
         return self.unit * dual_prices(*self.program)
 
@@ -74,10 +79,11 @@ class Optimum:
 def optimum(pool: Pool, budget: Budget) -> Optimum:
     """Return the best fixed mix of a pool within the budget (the paper's OPT_LP).
 
-    A mix is a probability for each action, the same in all rows; the best one has the largest mean reward, 1 - loss.
-    With a target, it is the cheapest mix whose mean loss is at most the target. Regret is measured against `pool.rows *
-    value`. Raises UnreachableError if no mix keeps within the budget or reaches the target, and ParameterError for a
-    pool without costs. The amounts are for one pass over all rows.
+    A mix is a probability for each action, the same in all rows; the best one has the largest mean
+    reward, 1 - loss. With a target, it is the cheapest mix whose mean loss is at most the target.
+    Regret is measured against `pool.rows * value`. Raises UnreachableError if no mix keeps within
+    the budget or reaches the target, and ParameterError for a pool without costs. The amounts are
+    for one pass over all rows.
 
     >>> pool = Pool.from_rewards([[0.0, 1.0]] * 4, costs=[[0.0, 1.0]] * 4)
     >>> optimum(pool, Budget(1.0)).value
@@ -103,12 +109,14 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
 def best_per_row(pool: Pool, budget: Budget) -> float:
     """Return the least mean loss of any choice of an action per row within the budget.
 
-    With a target, the least mean cost of any such choice with a mean loss of at most the target. NaN if there is no
-    such choice. Raises ParameterError unless the costs have exactly one resource.
+    With a target, the least mean cost of any such choice with a mean loss of at most the target.
+    NaN if there is no such choice. Raises ParameterError unless the costs have exactly one
+    resource.
 
-    It is the optimum of a linear program in which a row may be shared between actions: no rule that chooses an
-        action for each row has less loss within the budget. By duality it is the largest value, over prices p >= 0, of
-        (mean over rows of min_a (loss + p cost)) - p rate, where rate is the budget per row.
+    It is the optimum of a linear program in which a row may be shared between actions: no rule that
+        chooses an action for each row has less loss within the budget. By duality it is the largest
+        value, over prices p >= 0, of (mean over rows of min_a (loss + p cost)) - p rate, where rate
+        is the budget per row.
 
     >>> pool = Pool([[1.0, 0.0], [0.0, 0.0]], costs=[[0.0, 1.0], [0.0, 1.0]])
     >>> best_per_row(pool, Budget(1.0)), optimum(pool, Budget(1.0)).value
@@ -119,13 +127,20 @@ def best_per_row(pool: Pool, budget: Budget) -> float:
     limits = budget.resolve(pool.k, n_resources(pool), pool.costs)
     if n_resources(pool) != 1:
         raise ParameterError(
-            f"best_per_row: expected costs of one resource, got {n_resources(pool)}; give one cost for each action."
+            f"best_per_row: expected costs of one resource, got {n_resources(pool)}; give one "
+            "cost for each action."
         )
-    losses, costs = np.asarray(pool.losses, np.float64), np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)
+    losses, costs = (
+        np.asarray(pool.losses, np.float64),
+        np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k),
+    )
     if limits.target < math.inf:
         return _least_mean(costs, losses, limits.target)
     if limits.added:
-        losses, costs = np.column_stack([losses, np.ones(pool.rows)]), np.column_stack([costs, np.zeros(pool.rows)])
+        losses, costs = (
+            np.column_stack([losses, np.ones(pool.rows)]),
+            np.column_stack([costs, np.zeros(pool.rows)]),
+        )
     return _least_mean(losses, costs, float(limits.amounts[0]) / pool.rows)
 
 
@@ -161,22 +176,26 @@ def _reaching(program: Program, pool: Pool, target: float) -> Floats:
         if least <= target:
             needed = pool.rows * float(optimum(pool, Budget(target=target, null="add")).cost[0])
             raise UnreachableError(
-                f"target: a mean loss of {target:g} needs at least {needed:.4g}, got a smaller budget; write a larger "
+                f"target: a mean loss of {target:g} needs at least {needed:.4g}, got a smaller "
+                "budget; write a larger "
                 "budget, or a larger target."
             ) from None
         raise UnreachableError(
-            f"target: some mix must have a mean loss of at most {target:g}, got none, for the least is {least:.4g}, of "
+            f"target: some mix must have a mean loss of at most {target:g}, got none, for the "
+            f"least is {least:.4g}, of "
             f"{pool.actions[pool.best]}; write a larger target."
         ) from None
 
 
-def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float) -> tuple[Program, float]:
+def target_as_budget(
+    losses: Floats, costs: Floats, rates: Floats, target: float
+) -> tuple[Program, float]:
     """Return the program that minimises cost under a loss target, and its unit.
 
-    The program is (rewards, costs, rates), as in `dual_prices`. The roles are exchanged: the reward of an action is
-    minus its cost of resource 0, divided by the unit; its first cost is its loss; the first rate is the target. The
-    costs and rates of the resources follow, without those whose rate no cost exceeds. The unit is the largest cost of
-    resource 0, or 1 if that is 0.
+    The program is (rewards, costs, rates), as in `dual_prices`. The roles are exchanged: the reward
+    of an action is minus its cost of resource 0, divided by the unit; its first cost is its loss;
+    the first rate is the target. The costs and rates of the resources follow, without those whose
+    rate no cost exceeds. The unit is the largest cost of resource 0, or 1 if that is 0.
 
     losses, costs: means of each action, shapes (k,) and (k, resources).
     rates: budget per round of each resource, shape (resources,).
@@ -191,13 +210,14 @@ def target_as_budget(losses: Floats, costs: Floats, rates: Floats, target: float
 def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
     """Return the corners of the smallest mean loss as a function of the mean cost.
 
-    Returns mean cost, mean loss and action of each corner, from the cheapest to the one of least loss. Between corners
-    the function is linear: a mix of the two actions attains it. Raises ParameterError unless there is exactly one
-    resource.
+    Returns mean cost, mean loss and action of each corner, from the cheapest to the one of least
+    loss. Between corners the function is linear: a mix of the two actions attains it. Raises
+    ParameterError unless there is exactly one resource.
     """
     if n_resources(pool) != 1:
         raise ParameterError(
-            f"frontier: expected costs of one resource, got {n_resources(pool)}; give Pool one cost for each action."
+            f"frontier: expected costs of one resource, got {n_resources(pool)}; give Pool one "
+            "cost for each action."
         )
     rewards, costs = 1.0 - pool.means, mean_costs(pool)[:, 0]
     corners: list[int] = []
@@ -220,14 +240,16 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     rewards, costs: mean reward and mean costs of each action, shapes (k,) and (k, resources).
     rates: budget per round of each resource, shape (resources,).
 
-    A price is the mean reward that one more unit of the rate adds. Together they are the p >= 0 that minimises rates .
-    p + max_a (rewards[a] - costs[a] . p); infinite for a resource of rate 0 that would add reward. Raises
-    UnreachableError if no mix keeps within the rates.
+    A price is the mean reward that one more unit of the rate adds. Together they are the p >= 0
+    that minimises rates . p + max_a (rewards[a] - costs[a] . p); infinite for a resource of rate 0
+    that would add reward. Raises UnreachableError if no mix keeps within the rates.
     """
     from scipy.optimize import linprog
 
     k, m = costs.shape
-    size = np.where(rates > 0, rates, 1.0)  # relative to the rate: tolerances of the solver are absolute
+    size = np.where(
+        rates > 0, rates, 1.0
+    )  # relative to the rate: tolerances of the solver are absolute
     scaled = np.where(rates > 0, costs / size, (costs > 0) * _MAX_COST_RATIO)
     found = linprog(
         np.append(rates / size, 1.0),
@@ -252,13 +274,15 @@ def mean_costs(pool: Pool) -> Floats:
     return np.asarray(totals / pool.rows)
 
 
-def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None) -> tuple[Floats, Floats]:
+def best_mix(
+    rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return a best mix, shape (k,), and a basis that warm-starts a similar program.
 
     rewards, costs, rates: as in `dual_prices`.
 
-    The basis is opaque: pass it to the next call, for example when the means have changed by one more row; None
-    starts anew. Raises UnreachableError if no mix keeps within the rates.
+    The basis is opaque: pass it to the next call, for example when the means have changed by one
+    more row; None starts anew. Raises UnreachableError if no mix keeps within the rates.
     """
     if costs.shape[1] == 1:
         return best_mix_one_resource(rewards, costs[:, 0], float(rates[0])), np.zeros(0)
@@ -268,16 +292,20 @@ def best_mix(rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 def best_mix_one_resource(rewards: Floats, costs: Floats, rate: float) -> Floats:
     """Return the best mix for one resource, the probability of each action, (k,).
 
-    rewards, costs: mean reward and mean cost of each action, shape (k,); rate: largest mean cost of the mix.
+    rewards, costs: mean reward and mean cost of each action, shape (k,); rate: largest mean cost of
+        the mix.
 
-    It is one action that costs at most the rate, or a mix of one such action and one dearer action that costs exactly
-    the rate. Raises UnreachableError if every action costs more than the rate.
+    It is one action that costs at most the rate, or a mix of one such action and one dearer action
+    that costs exactly the rate. Raises UnreachableError if every action costs more than the rate.
     """
     mix = np.zeros(rewards.size)
     within = np.flatnonzero(costs <= rate)
     if within.size == 0:
         raise UnreachableError(_OUT_OF_REACH)
-    low, high = _frontier(rewards, costs, within), _frontier(rewards, costs, np.flatnonzero(costs > rate))
+    low, high = (
+        _frontier(rewards, costs, within),
+        _frontier(rewards, costs, np.flatnonzero(costs > rate)),
+    )
     best = low[int(np.argmax(rewards[low]))]
     mix[best] = 1.0
     if high.size == 0:
@@ -303,9 +331,13 @@ def _best_mix_many_resources(
     rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
 ) -> tuple[Floats, Floats]:
     """Return the best mix by HiGHS, and its basis; they depend on the arguments alone."""
-    size = np.where((rates > 0) & np.isfinite(rates), rates, 1.0)  # the tolerances of HiGHS are absolute
+    size = np.where(
+        (rates > 0) & np.isfinite(rates), rates, 1.0
+    )  # the tolerances of HiGHS are absolute
     with np.errstate(over="ignore"):
-        shares = np.where(rates > 0, np.minimum(costs / size, _MAX_COST_RATIO), (costs > 0).astype(np.float64))
+        shares = np.where(
+            rates > 0, np.minimum(costs / size, _MAX_COST_RATIO), (costs > 0).astype(np.float64)
+        )
     known = basis is not None and basis.size > 0 and basis[0] >= 0
     if basis is not None and known:
         found = _pivot(rewards, shares, rates / size, basis)
@@ -314,7 +346,9 @@ def _best_mix_many_resources(
     return _program(*costs.shape).solve(rewards, shares, rates / size, basis if known else None)
 
 
-def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tuple[Floats, Floats] | None:
+def _pivot(
+    rewards: Floats, costs: Floats, rates: Floats, basis: Floats
+) -> tuple[Floats, Floats] | None:
     """Return an optimal mix and its basis by simplex pivots; None if that fails.
 
     Primal pivots while the basis is feasible, dual pivots while it is dual feasible.
@@ -351,7 +385,9 @@ def _pivot(rewards: Floats, costs: Floats, rates: Floats, basis: Floats) -> tupl
 def _least_ratio(upper: Floats, lower: Floats) -> int:
     """Return the index of the smallest ratio upper / lower with positive lower."""
     places = np.flatnonzero(lower > _TOLERANCE)
-    return int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
+    return (
+        int(places[(np.maximum(upper[places], 0.0) / lower[places]).argmin()]) if places.size else 0
+    )
 
 
 class _Program:
@@ -362,11 +398,18 @@ class _Program:
 
         make: Any = highspy.Highs  # has no types
         self._solver = make()
-        options: dict[str, Any] = {"output_flag": False, "presolve": "off", "solver": "simplex", "threads": 1}
+        options: dict[str, Any] = {
+            "output_flag": False,
+            "presolve": "off",
+            "solver": "simplex",
+            "threads": 1,
+        }
         for name, value in options.items():
             self._solver.setOptionValue(name, value)
         self._optimal = highspy.HighsModelStatus.kOptimal
-        self._statuses = {status.value: status for status in highspy.HighsBasisStatus.__members__.values()}
+        self._statuses = {
+            status.value: status for status in highspy.HighsBasisStatus.__members__.values()
+        }
         self._basis = highspy.HighsBasis()
         self._model = model = highspy.HighsLp()
         model.num_col_, model.num_row_, model.sense_ = k, m + 1, highspy.ObjSense.kMaximize
@@ -377,15 +420,24 @@ class _Program:
         model.a_matrix_.index_ = np.tile(np.arange(m + 1, dtype=np.int32), k)
         self._values = np.ones((k, m + 1))
 
-    def solve(self, rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None) -> tuple[Floats, Floats]:
+    def solve(
+        self, rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
+    ) -> tuple[Floats, Floats]:
         """Return the best mix and its basis."""
         solver, model = self._solver, self._model
         self._values[:, :-1] = costs
-        model.col_cost_, model.row_upper_, model.a_matrix_.value_ = rewards, np.append(rates, 1.0), self._values.ravel()
+        model.col_cost_, model.row_upper_, model.a_matrix_.value_ = (
+            rewards,
+            np.append(rates, 1.0),
+            self._values.ravel(),
+        )
         solver.passModel(model)
         if basis is not None:
             statuses = [self._statuses[code] for code in basis.tolist()]
-            self._basis.col_status, self._basis.row_status = statuses[: rewards.size], statuses[rewards.size :]
+            self._basis.col_status, self._basis.row_status = (
+                statuses[: rewards.size],
+                statuses[rewards.size :],
+            )
             self._basis.valid = True
             solver.setBasis(self._basis)
         solver.run()
@@ -397,7 +449,9 @@ class _Program:
             raise UnreachableError(_OUT_OF_REACH)
         mix = np.maximum(np.array(solver.getSolution().col_value), 0.0)
         found = solver.getBasis()
-        return mix / mix.sum(), np.array([float(status.value) for status in (*found.col_status, *found.row_status)])
+        return mix / mix.sum(), np.array(
+            [float(status.value) for status in (*found.col_status, *found.row_status)]
+        )
 
 
 def _program(k: int, m: int) -> _Program:

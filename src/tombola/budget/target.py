@@ -9,8 +9,8 @@ from tombola._types import Floats, Integers
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import optimum
 
-# Multiple of the dual price that a loss above the target costs in the regret. At 1, a learner could miss the target
-# without more regret.
+# Multiple of the dual price that a loss above the target costs in the regret. At 1, a learner could
+# miss the target without more regret.
 _TARGET_PENALTY = 2.0
 
 
@@ -29,8 +29,8 @@ class TargetRegret(NamedTuple):
     def regret(self, rounds: Integers, losses: Floats, spent: Floats) -> Floats:
         """Return the regret after some numbers of rounds, in cost units, shape (..., n).
 
-        After t rounds it is spent - t cost + 2 price max(0, losses - t target). It is negative for a play that spent
-        less than the cheapest mix and reached the target.
+        After t rounds it is spent - t cost + 2 price max(0, losses - t target). It is negative for
+        a play that spent less than the cheapest mix and reached the target.
 
         rounds: numbers of rounds, shape (n,).
         losses, spent: total loss and total cost after so many rounds, shape (..., n).
@@ -53,4 +53,6 @@ def target_regret(pool: Any, budget: Budget | None) -> TargetRegret | None:
         return None
     best = optimum(pool, budget)
     price = float(best.prices[0])
-    return TargetRegret(budget.target, float(best.cost[0]), price if math.isfinite(price) else pool.rows * best.unit)
+    return TargetRegret(
+        budget.target, float(best.cost[0]), price if math.isfinite(price) else pool.rows * best.unit
+    )

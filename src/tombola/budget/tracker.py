@@ -1,15 +1,17 @@
 """Budget tracker: balance in ticks, and kernels that decide affordable actions.
 
-Nothing is ever overspent. `room`, the amount minus spent and reserved ticks, is an integer and hence exact (see
-`tombola.budget.budget`). A play is made only if its worst cost in ticks is at most the room, and that much is reserved.
-When its cost is known, the reservation is released and the cost charged; rounding is monotone, so a cost of at most
-the worst has at most its ticks. So spent + reserved <= amount holds after every step, for every learner, stop rule and
-delay, also if feedback is lost.
+Nothing is ever overspent. `room`, the amount minus spent and reserved ticks, is an integer and
+hence exact (see `tombola.budget.budget`). A play is made only if its worst cost in ticks is at most
+the room, and that much is reserved. When its cost is known, the reservation is released and the
+cost charged; rounding is monotone, so a cost of at most the worst has at most its ticks. So spent +
+reserved <= amount holds after every step, for every learner, stop rule and delay, also if feedback
+is lost.
 
-In fluid play the cost is a sum over actions. Unless it is all of one action, it counts as 1 + slack times the computed
-sum, which is not below the exact sum: at most k - 1 of k actions have a cost, so a product is rounded at most k + 1
-times, each time by at most half a unit in the last place, and slack is k units. A mix that may need that much more than
-the room is scaled down. Learners receive copies, and a mix that is not a distribution is not played at all.
+In fluid play the cost is a sum over actions. Unless it is all of one action, it counts as 1 + slack
+times the computed sum, which is not below the exact sum: at most k - 1 of k actions have a cost, so
+a product is rounded at most k + 1 times, each time by at most half a unit in the last place, and
+slack is k units. A mix that may need that much more than the room is scaled down. Learners receive
+copies, and a mix that is not a distribution is not played at all.
 """
 
 import math
@@ -23,10 +25,11 @@ from tombola.engine.intrinsics import no_inline
 from tombola.errors import ParameterError
 from tombola.rng import choice
 
-# Indices in `BudgetTracker.flags`. 1 means: only the null action may be played, to the end; only the null action may be
-# played in this round; every mix is affordable in this round.
+# Indices in `BudgetTracker.flags`. 1 means: only the null action may be played, to the end; only
+# the null action may be played in this round; every mix is affordable in this round.
 STOPPED, CLOSED, _AMPLE = range(3)
-# Smallest positive float64. A product loses at most this much by underflow, so it is added once per product.
+# Smallest positive float64. A product loses at most this much by underflow, so it is added once per
+# product.
 _MIN_POSITIVE = 5e-324
 # Largest deviation of the sum of a mix from 1; a mix beyond it is replaced by the null action.
 _MIX_TOLERANCE = 1e-6
@@ -35,21 +38,26 @@ _MIX_TOLERANCE = 1e-6
 class BudgetTracker(NamedTuple):
     """Balance and limits of a budget in play, in ticks.
 
-    A tick is a small unit of cost; sums of whole ticks are exact (`ticks_per_unit`). Kernels change its arrays in
-    place. In the common scale, costs are in [0, 1] and every resource has the same budget per round.
+    A tick is a small unit of cost; sums of whole ticks are exact (`ticks_per_unit`). Kernels change
+    its arrays in place. In the common scale, costs are in [0, 1] and every resource has the same
+    budget per round.
 
-    amounts, spent: total budget, and costs of the rounds with feedback so far, in ticks, shape (resources,).
-    reserved: worst costs of the plays whose feedback is still to come, in ticks, shape (resources,).
+    amounts, spent: total budget, and costs of the rounds with feedback so far, in ticks, shape
+        (resources,).
+    reserved: worst costs of the plays whose feedback is still to come, in ticks, shape
+        (resources,).
     worst: largest possible cost of each action, in ticks, shape (actions, resources).
     largest: maximum of `worst` over the actions, in ticks, shape (resources,).
     worst_costs: as `worst`, in cost units, shape (actions, resources).
     unit_ticks, scale: factors from cost units to ticks and to the common scale, shape (resources,).
     fits: 1 for each action that is affordable now, else 0, shape (actions,).
-    flags: 0 or 1, shape (3,), indexed by STOPPED and CLOSED (`update_affordable`) and _AMPLE (every mix is affordable).
+    flags: 0 or 1, shape (3,), indexed by STOPPED and CLOSED (`update_affordable`) and _AMPLE (every
+        mix is affordable).
     null: index of the null action, which costs nothing.
     slack: relative rounding error of fluid costs.
     strict: whether the stop rule is "strict".
-    fluid: whether a round charges the mean cost of its mix (all actions, by probability) instead of one action drawn.
+    fluid: whether a round charges the mean cost of its mix (all actions, by probability) instead of
+        one action drawn.
     """
 
     amounts: Floats
@@ -71,12 +79,14 @@ class BudgetTracker(NamedTuple):
 def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, float]:
     """Return a tracker with nothing spent, and the rate of the common scale.
 
-    The rate is the budget per round when costs are scaled to [0, 1], the same for every resource. Raises ParameterError
-    for an unknown stop rule.
+    The rate is the budget per round when costs are scaled to [0, 1], the same for every resource.
+    Raises ParameterError for an unknown stop rule.
     """
     limits, stop, mixed, _ = budget_run
     if stop not in ("strict", "fits"):
-        raise ParameterError(f"play: stop must be 'strict' or 'fits', got {stop!r}; write stop='fits'.")
+        raise ParameterError(
+            f"play: stop must be 'strict' or 'fits', got {stop!r}; write stop='fits'."
+        )
     unit_ticks = ticks_per_unit(limits.amounts)
     largest = limits.worst.max(axis=0)
     binds = (limits.amounts > 0) & (largest > 0)
@@ -85,7 +95,10 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
         scale = np.where(binds, common / np.where(binds, limits.amounts, 1.0), 0.0)
     scale = np.minimum(scale, np.finfo(np.float64).max)  # amounts near the smallest float overflow
     worst = np.array(
-        [[_to_ticks(cost, one) for cost, one in zip(row, unit_ticks, strict=True)] for row in limits.worst]
+        [
+            [_to_ticks(cost, one) for cost, one in zip(row, unit_ticks, strict=True)]
+            for row in limits.worst
+        ]
     )
     actions, resources = worst.shape
     tracker = BudgetTracker(
@@ -110,8 +123,8 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
 def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
     """Return amounts, spending and reservations of a tracker in cost units.
 
-    Spent and reserved amounts are rounded up by less than a tick per play. `amounts` are those of the user, in cost
-    units.
+    Spent and reserved amounts are rounded up by less than a tick per play. `amounts` are those of
+    the user, in cost units.
     """
     spent, reserved = tracker.spent / tracker.unit_ticks, tracker.reserved / tracker.unit_ticks
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
@@ -129,7 +142,9 @@ def remaining(tracker: BudgetTracker) -> Floats:
 def _to_ticks(cost: float, unit_ticks: float) -> float:
     """Return a cost rounded up to whole ticks; exact, since a unit is a power of two."""
     if cost > 0.0:
-        return max(1.0, float(np.ceil(cost * unit_ticks)))  # at least one, since the product may underflow
+        return max(
+            1.0, float(np.ceil(cost * unit_ticks))
+        )  # at least one, since the product may underflow
     return 0.0
 
 
@@ -150,10 +165,11 @@ def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resour
 def update_affordable(tracker: BudgetTracker) -> None:
     """Update `fits` and `flags`: the actions that are affordable; a kernel.
 
-    Rule "strict" (the paper) sets flags only. Once less than the largest worst cost of any action is unspent, STOPPED
-    is 1: only the null action may be played, to the end. While reservations leave less than that, CLOSED is 1: only the
-    null action may be played for now. Rule "fits" sets `fits[a]` to 1 if the worst cost of action a is at most the
-    amount neither spent nor reserved, else to 0; in fluid play, to 0 only if a resource that it needs is used up.
+    Rule "strict" (the paper) sets flags only. Once less than the largest worst cost of any action
+    is unspent, STOPPED is 1: only the null action may be played, to the end. While reservations
+    leave less than that, CLOSED is 1: only the null action may be played for now. Rule "fits" sets
+    `fits[a]` to 1 if the worst cost of action a is at most the amount neither spent nor reserved,
+    else to 0; in fluid play, to 0 only if a resource that it needs is used up.
     """
     if tracker.flags[STOPPED] == 1.0:
         return
@@ -186,7 +202,8 @@ def _check_actions(tracker: BudgetTracker) -> None:
 def mask_unaffordable(tracker: BudgetTracker, mix: Floats) -> None:
     """Move the shares of unaffordable actions to the null action, in place; a kernel.
 
-    In fluid play all other shares are then scaled down in its favour, until the worst cost of the mix fits.
+    In fluid play all other shares are then scaled down in its favour, until the worst cost of the
+    mix fits.
     """
     if tracker.flags[_AMPLE] == 1.0:
         return
@@ -230,11 +247,12 @@ def draw_and_reserve(
 ) -> tuple[int, float]:
     """Draw an action and reserve its worst cost; return action and probability.
 
-    A kernel. In fluid play nothing is drawn, the whole mix is played, and (null action, NaN) is returned. If the mix is
-    not a distribution, or the worst cost of the play exceeds the budget left, the null action is played and (null
-    action, NaN) is returned.
+    A kernel. In fluid play nothing is drawn, the whole mix is played, and (null action, NaN) is
+    returned. If the mix is not a distribution, or the worst cost of the play exceeds the budget
+    left, the null action is played and (null action, NaN) is returned.
 
-    played: output, share of each action in this play, shape (actions,): the mix in fluid play, else a single 1.
+    played: output, share of each action in this play, shape (actions,): the mix in fluid play, else
+        a single 1.
     reserved: output, ticks reserved per resource, shape (resources,).
     """
     action, probability = tracker.null, math.nan

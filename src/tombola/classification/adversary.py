@@ -37,8 +37,8 @@ class Attack:
 def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Attack:
     """Play the Littlestone adversary: force a mistake in every round.
 
-    The number of rounds is the Littlestone dimension of the class, and the labels of all rounds agree with one of its
-    hypotheses. The learner must be deterministic, given its `seed`.
+    The number of rounds is the Littlestone dimension of the class, and the labels of all rounds
+    agree with one of its hypotheses. The learner must be deterministic, given its `seed`.
 
     >>> from tombola.classification import ERM
     >>> chain = FiniteClass([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
@@ -67,10 +67,11 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
 def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Attack:
     """Force a mistake in every round on a deterministic learner of thresholds.
 
-    Each round asks for the label of a whole number between the largest one labelled 0 and the smallest one labelled 1,
-    and answers the opposite of the prediction. A number next to one of these ends is chosen if the learner is wrong
-    there (`ERM` with ties="first" or "last"), which uses up one number per round. Else it is the middle, which uses up
-    half of the numbers left: 2^53 of them last 52 rounds, and ParameterError is raised after them.
+    Each round asks for the label of a whole number between the largest one labelled 0 and the
+    smallest one labelled 1, and answers the opposite of the prediction. A number next to one of
+    these ends is chosen if the learner is wrong there (`ERM` with ties="first" or "last"), which
+    uses up one number per round. Else it is the middle, which uses up half of the numbers left:
+    2^53 of them last 52 rounds, and ParameterError is raised after them.
 
     rounds: number of rows, one label each.
 
@@ -85,7 +86,8 @@ def attack_thresholds(learner: LabelLearner, rounds: int, *, seed: Seed) -> Atta
     for played in range(rounds):
         if high - low < 2:
             raise ParameterError(
-                f"attack_thresholds: the whole numbers below 2^53 were used up after {played} rounds, got rounds="
+                f"attack_thresholds: the whole numbers below 2^53 were used up after {played} "
+                "rounds, got rounds="
                 f"{rounds}; write rounds={played}, or attack ties='first' or 'last'."
             )
         if _predicted_label(predictor, low + 1) == 1:

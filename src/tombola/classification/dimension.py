@@ -1,7 +1,7 @@
 """Exact VC and Littlestone dimensions of finite classes, by search.
 
-Both are hard in general (Papadimitriou and Yannakakis 1996; Frances and Litman 1998), so the search raises
-ParameterError after a number of steps.
+Both are hard in general (Papadimitriou and Yannakakis 1996; Frances and Litman 1998), so the search
+raises ParameterError after a number of steps.
 """
 
 from typing import Any
@@ -20,16 +20,27 @@ _MAX_STEPS = 1_000_000
 def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
     """Return a hypothesis class as an array of labels, shape (hypotheses, points).
 
-    Raises ParameterError, in the name of `owner`, for anything but a matrix of 0 and 1 with a row and a column.
+    Raises ParameterError, in the name of `owner`, for anything but a matrix of 0 and 1 with a row
+    and a column.
     """
     try:
         array = np.array(matrix)
     except ValueError:
         array = np.zeros(0)
-    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        came = f"{array.dtype} of shape {array.shape}" if array.ndim != 2 or 0 in array.shape else "other values"
+    if (
+        array.ndim != 2
+        or 0 in array.shape
+        or array.dtype.kind not in "biuf"
+        or not np.isin(array, (0, 1)).all()
+    ):
+        came = (
+            f"{array.dtype} of shape {array.shape}"
+            if array.ndim != 2 or 0 in array.shape
+            else "other values"
+        )
         raise ParameterError(
-            f"{owner}: the class must be a matrix of 0 and 1 with at least one row (hypothesis) and column (point), "
+            f"{owner}: the class must be a matrix of 0 and 1 with at least one row (hypothesis) "
+            "and column (point), "
             f"got {came}; write for example {owner}([[0, 0], [0, 1]])."
         )
     return array.astype(np.int64)
@@ -38,13 +49,14 @@ def class_matrix(owner: str, matrix: Any) -> NDArray[np.int64]:
 def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
     """Return a class as bit sets: all hypotheses, and those with label 1 by point.
 
-    Bit i stands for hypothesis i. Equal hypotheses and equal points count once. Raises ParameterError if there are more
-    than 4096 hypotheses. Parameters as `class_matrix`.
+    Bit i stands for hypothesis i. Equal hypotheses and equal points count once. Raises
+    ParameterError if there are more than 4096 hypotheses. Parameters as `class_matrix`.
     """
     distinct = np.unique(class_matrix(owner, matrix), axis=0)
     if distinct.shape[0] > _MAX_HYPOTHESES:
         raise ParameterError(
-            f"{owner}: the exact dimension is searched for at most {_MAX_HYPOTHESES} different hypotheses, "
+            f"{owner}: the exact dimension is searched for at most {_MAX_HYPOTHESES} different "
+            "hypotheses, "
             f"got {distinct.shape[0]}; take fewer points or hypotheses."
         )
     columns = {sum(1 << int(h) for h in np.flatnonzero(column)) for column in distinct.T}
@@ -54,7 +66,8 @@ def columns_of(owner: str, matrix: Any) -> tuple[int, tuple[int, ...]]:
 def vc_dimension(matrix: Any) -> int:
     """Return the size of the largest set of points that the class labels in all ways.
 
-    matrix: labels 0 and 1, shape (hypotheses, points). Raises ParameterError if the search takes too long.
+    matrix: labels 0 and 1, shape (hypotheses, points). Raises ParameterError if the search takes
+        too long.
 
     >>> vc_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     1
@@ -80,8 +93,8 @@ def vc_dimension(matrix: Any) -> int:
 def littlestone_dimension(matrix: Any) -> int:
     """Return the depth of the largest mistake tree of the class (Littlestone 1988).
 
-    It is the number of mistakes that an adversary can force on every learner, with labels by one of the hypotheses. The
-    parameter and the error are those of `vc_dimension`.
+    It is the number of mistakes that an adversary can force on every learner, with labels by one of
+    the hypotheses. The parameter and the error are those of `vc_dimension`.
 
     >>> littlestone_dimension([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     2
@@ -93,7 +106,8 @@ def littlestone_dimension(matrix: Any) -> int:
 class MistakeTrees:
     """Compute Littlestone dimensions of subsets of a finite class, memoised.
 
-    Subsets are bit sets: bit i stands for hypothesis i. `columns` has, for each point, the hypotheses with label 1.
+    Subsets are bit sets: bit i stands for hypothesis i. `columns` has, for each point, the
+    hypotheses with label 1.
     """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
@@ -115,7 +129,10 @@ class MistakeTrees:
 
         The smaller of the Littlestone dimensions of both parts of `split` is largest there.
         """
-        return max(range(len(self.columns)), key=lambda x: min(self.depth(part) for part in self.split(alive, x)))
+        return max(
+            range(len(self.columns)),
+            key=lambda x: min(self.depth(part) for part in self.split(alive, x)),
+        )
 
     def split(self, alive: int, point: int) -> tuple[int, int]:
         """Return the hypotheses of `alive` with label 0 and with label 1 at a point."""
@@ -136,5 +153,6 @@ class MistakeTrees:
 
 def _too_large(owner: str, limit: int) -> ParameterError:
     return ParameterError(
-        f"{owner}: the search was given up after {limit} steps; the problem is hard in general, so take fewer points."
+        f"{owner}: the search was given up after {limit} steps; the problem is hard in general, "
+        "so take fewer points."
     )

@@ -1,11 +1,11 @@
 """Compiled kernels of ERM on lines: the loop, and single steps for sessions.
 
-Every feature of a row has an integer key, in the order of its values: its rank in the loop, its 64 bits in sessions.
-Predictions depend only on rows whose label has arrived.
+Every feature of a row has an integer key, in the order of its values: its rank in the loop, its 64
+bits in sessions. Predictions depend only on rows whose label has arrived.
 
-Sessions pass a growing tree and its SwitchDP in three flat vectors. Numba takes about a microsecond for every array in
-a named tuple, and a tenth of that for a plain vector (see `tombola.engine.state_vector`). Compiled code makes named
-views of their parts.
+Sessions pass a growing tree and its SwitchDP in three flat vectors. Numba takes about a microsecond
+for every array in a named tuple, and a tenth of that for a plain vector (see
+`tombola.engine.state_vector`). Compiled code makes named views of their parts.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -24,14 +24,23 @@ from tombola.classification.segment_tree import (
     charge_leaf,
     combine_all,
 )
-from tombola.classification.switch_dp import INITIAL_PLACE, MIDDLE, STALE, SwitchDP, label_of, update_minimiser
+from tombola.classification.switch_dp import (
+    INITIAL_PLACE,
+    MIDDLE,
+    STALE,
+    SwitchDP,
+    label_of,
+    update_minimiser,
+)
 from tombola.engine.arrivals import ArrivalSchedule, has_arrived, next_round
 from tombola.engine.intrinsics import PREFETCH_ROUNDS, prefetch
 
-# Array of 64-bit unsigned integers: keys of values (`segment_tree.bits_of`), and positions of their bits.
+# Array of 64-bit unsigned integers: keys of values (`segment_tree.bits_of`), and positions of their
+# bits.
 Words: TypeAlias = NDArray[np.uint64]
 
-# Positions of the parameters of `new_vectors` in the vector of integers; then starts the current minimiser.
+# Positions of the parameters of `new_vectors` in the vector of integers; then starts the current
+# minimiser.
 _RULE, _ENTRIES, _SWITCHES, FEATURES, _VALUES, _PLACE = range(6)
 # Start of the tree's counters in the vector of integers.
 _HEADS = _PLACE + INITIAL_PLACE.size
@@ -109,7 +118,11 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: LabelledRows, rng: RngState) -> No
     for feature in range(rows.features.shape[1]):
         for row in range(rows.labels.size):
             if row + PREFETCH_ROUNDS < rows.labels.size:
-                prefetch(tree.nodes[feature], tree.leaves + int(rows.keys[row + PREFETCH_ROUNDS, feature]), 0)
+                prefetch(
+                    tree.nodes[feature],
+                    tree.leaves + int(rows.keys[row + PREFETCH_ROUNDS, feature]),
+                    0,
+                )
             leaf, value = tree.leaves + int(rows.keys[row, feature]), rows.features[row, feature]
             charge_leaf(tree, feature, leaf, value, rows.labels[row], rows.weights[row])
         combine_all(tree, feature)
@@ -117,7 +130,9 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: LabelledRows, rng: RngState) -> No
     update_minimiser(tree, dp, rng)
 
 
-def new_vectors(rule: int, entries: int, switches: int, features: int, values: int) -> tuple[Integers, Floats, Words]:
+def new_vectors(
+    rule: int, entries: int, switches: int, features: int, values: int
+) -> tuple[Integers, Floats, Words]:
     """Return empty trees and their minimiser as flat vectors: integers, floats, words.
 
     rule: code of a tie rule, a value of `switch_dp.RULES`.
@@ -166,11 +181,16 @@ def _tree_view(integers: Integers, floats: Floats, words: Words) -> Tree:
 def _switch_dp_view(integers: Integers, floats: Floats, words: Words) -> SwitchDP:
     """Return the current minimiser inside the vectors; the arrays are views."""
     return SwitchDP(
-        integers[_RULE], integers[_ENTRIES], integers[_PLACE:_HEADS], floats[floats.size - integers[_SWITCHES] :]
+        integers[_RULE],
+        integers[_ENTRIES],
+        integers[_PLACE:_HEADS],
+        floats[floats.size - integers[_SWITCHES] :],
     )
 
 
-def learn_one(integers: Integers, floats: Floats, words: Words, row: Floats, label: int, weight: float) -> None:
+def learn_one(
+    integers: Integers, floats: Floats, words: Words, row: Floats, label: int, weight: float
+) -> None:
     """Learn the true label of one row in the vectors of `new_vectors`; for sessions.
 
     row: features of the row, shape (d,).
@@ -182,7 +202,9 @@ def learn_one(integers: Integers, floats: Floats, words: Words, row: Floats, lab
         add_row(tree, feature, bits_of(row, feature), row[feature], label, weight)
 
 
-def predict_one(integers: Integers, floats: Floats, words: Words, rng: RngState, row: Floats) -> int:
+def predict_one(
+    integers: Integers, floats: Floats, words: Words, rng: RngState, row: Floats
+) -> int:
     """Predict the label of one row from the vectors of `new_vectors`; for sessions.
 
     The minimiser is recomputed in place if it is stale.

@@ -21,8 +21,9 @@ from tombola.learners.base import Learner
 class Halving(LabelLearner):
     """Predict by the majority of the consistent hypotheses; a tie is a 0.
 
-    A hypothesis is consistent if it has made no mistake so far. If some hypothesis of H is always right, it makes at
-    most log2 |H| mistakes in every order. When none is left it starts again with all.
+    A hypothesis is consistent if it has made no mistake so far. If some hypothesis of H is always
+    right, it makes at most log2 |H| mistakes in every order. When none is left it starts again with
+    all.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
@@ -41,9 +42,9 @@ class Halving(LabelLearner):
 class StandardOptimal(LabelLearner):
     """Predict the label with the larger remaining Littlestone dimension; a tie is a 0.
 
-    Only hypotheses without a mistake count. If some hypothesis is always right, it makes at most d mistakes in every
-    order, where d is the Littlestone dimension of H, and no learner can do better. When none is left it starts again
-    with all. Dimensions are found by search.
+    Only hypotheses without a mistake count. If some hypothesis is always right, it makes at most d
+    mistakes in every order, where d is the Littlestone dimension of H, and no learner can do
+    better. When none is left it starts again with all. Dimensions are found by search.
 
     >>> from tombola import play
     >>> from tombola.classification import LabelledPool
@@ -68,7 +69,9 @@ class _ConsistentPredictor:
     Sets of hypotheses are bit sets; the hypotheses are the rows of `matrix`.
     """
 
-    def __init__(self, hypotheses: FiniteClass, matrix: Integers, size: Callable[[int], int]) -> None:
+    def __init__(
+        self, hypotheses: FiniteClass, matrix: Integers, size: Callable[[int], int]
+    ) -> None:
         self._class, self._matrix, self._size = hypotheses, matrix, size
         self._alive = self._everyone = (1 << len(matrix)) - 1
 
@@ -89,8 +92,8 @@ class _ConsistentPredictor:
 class Experts(LabelLearner):
     """Predict by the hypothesis that `base`, a full-information learner, chooses.
 
-    Each hypothesis is an action of `base`. The regret over T rounds is that of `base` over |H| actions: at most sqrt(T
-    ln |H| / 2) in every order for Hedge.
+    Each hypothesis is an action of `base`. The regret over T rounds is that of `base` over |H|
+    actions: at most sqrt(T ln |H| / 2) in every order for Hedge.
 
     >>> from tombola import Hedge, play
     >>> from tombola.classification import LabelledPool
@@ -105,7 +108,8 @@ class Experts(LabelLearner):
     def __post_init__(self) -> None:
         if getattr(self.base, "feedback", None) != "full" or self.base.needs_round:
             raise ParameterError(
-                "Experts: base must be a full-information learner that does not ask for the round of a row, "
+                "Experts: base must be a full-information learner that does not ask for the "
+                "round of a row, "
                 f"got {self.base!r}; write for example Experts(chain, Hedge())."
             )
 

@@ -33,8 +33,8 @@ from tombola.feedback.codec import EncodedOutcome
 class LabelFeedback(FeedbackModel):
     """Feedback model of label learners: the true label and the weight of a mistake.
 
-    An encoded outcome is (label, weight). There are two actions, the labels 0 and 1; `features` is the number of
-    features.
+    An encoded outcome is (label, weight). There are two actions, the labels 0 and 1; `features` is
+    the number of features.
     """
 
     default_actions: ClassVar[int | None] = 2
@@ -43,11 +43,21 @@ class LabelFeedback(FeedbackModel):
 
     @classmethod
     def for_learner(
-        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+        cls,
+        learner: Any,
+        horizon: int,
+        *,
+        actions: int,
+        budget_run: BudgetRun | None,
+        features: int | None,
     ) -> Self:
         if budget_run is not None:
-            raise ParameterError(f"budget: labels cost nothing, got one for {learner!r}; leave the budget out.")
-        count = _validate.integer("Session", "features", 1 if features is None else features, least=1)
+            raise ParameterError(
+                f"budget: labels cost nothing, got one for {learner!r}; leave the budget out."
+            )
+        count = _validate.integer(
+            "Session", "features", 1 if features is None else features, least=1
+        )
         learner.hypotheses.check(count)
         return cls(2, horizon, count)
 
@@ -79,7 +89,9 @@ class LabelFeedback(FeedbackModel):
         def observe(cells: Floats, row: int, round: int, outcome: EncodedOutcome) -> bool:
             return learn(cells, row, *read_ticket(cells, row), int(outcome[0]), outcome[1])
 
-        def learn(cells: Floats, row: int, action: int, probability: float, label: int, weight: float) -> bool:
+        def learn(
+            cells: Floats, row: int, action: int, probability: float, label: int, weight: float
+        ) -> bool:
             if not take(cells, row, action, probability, label, weight, features):
                 return False
             try:
@@ -115,12 +127,17 @@ class LabelFeedback(FeedbackModel):
         for name, value in given.items():
             if value is not None and name not in ("label", "weight"):
                 raise FeedbackError(
-                    f"Session.observe: expected nothing but a label and its weight for round {round}, got {name}; "
+                    "Session.observe: expected nothing but a label and its weight for round "
+                    f"{round}, got {name}; "
                     "write observe(ticket, label=...)."
                 )
         observe_fast = type(label) is int and 0 <= label <= 1  # asking NumPy takes microseconds
-        if not observe_fast and (isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1)):
-            raise FeedbackError(f"Session.observe: label must be 0 or 1, got {label!r}; write label=0 or label=1.")
+        if not observe_fast and (
+            isinstance(label, str) or np.ndim(label) != 0 or label not in (0, 1)
+        ):
+            raise FeedbackError(
+                f"Session.observe: label must be 0 or 1, got {label!r}; write label=0 or label=1."
+            )
         if weight is None or weight == 1.0:
             return float(label), 1.0
         number = _validate.real("Session.observe", "weight", weight, above=0, most=1)
@@ -149,7 +166,13 @@ def _write_ticket_and_features(cells: Floats, label: int, probability: float, ro
 
 
 def _record_label(
-    cells: Floats, row: int, action: int, probability: float, label: int, weight: float, features: Floats
+    cells: Floats,
+    row: int,
+    action: int,
+    probability: float,
+    label: int,
+    weight: float,
+    features: Floats,
 ) -> bool:
     """Record label and weight of a pending ticket, and copy its features; else False."""
     if not is_pending(cells, row, action, probability):

@@ -29,7 +29,8 @@ class Predictor(Protocol):
 class LabelLearner(ABC):
     """Base class of learners of labels, compared with the best hypothesis.
 
-    Subclass it as a frozen dataclass with the method `start`; `learns` is False for a baseline that ignores feedback.
+    Subclass it as a frozen dataclass with the method `start`; `learns` is False for a baseline that
+    ignores feedback.
     """
 
     feedback: ClassVar[type[LabelFeedback]] = LabelFeedback
@@ -49,7 +50,8 @@ class LabelLearner(ABC):
     def bound(self, horizon: int) -> float | None:
         """Return the bound on the expected regret in random order, or None if unknown.
 
-        In total loss (mistakes with weight 1) over `horizon` rows, against the best hypothesis of the class.
+        In total loss (mistakes with weight 1) over `horizon` rows, against the best hypothesis of
+        the class.
         """
         return None
 
@@ -59,8 +61,8 @@ class ERM(LabelLearner):
     """Predict labels by an empirical risk minimiser on the labels seen so far.
 
     hypotheses: a hypothesis class, such as `Thresholds()`.
-    ties: which of several hypotheses of smallest error predicts: "first", "last", "middle" or "random" (see
-        `tombola.classification.switch_dp`).
+    ties: which of several hypotheses of smallest error predicts: "first", "last", "middle" or
+        "random" (see `tombola.classification.switch_dp`).
 
     In random order the expected regret over T rounds against the best hypothesis is at most
     1 + pi sqrt(2 v T ln(e T / v)), where v is the VC dimension.
@@ -78,17 +80,21 @@ class ERM(LabelLearner):
     def __post_init__(self) -> None:
         if not isinstance(self.hypotheses, HypothesisClass):
             raise ParameterError(
-                f"ERM: hypotheses must be a class of hypotheses, got {self.hypotheses!r}; write for example "
+                f"ERM: hypotheses must be a class of hypotheses, got {self.hypotheses!r}; write "
+                "for example "
                 "ERM(Thresholds())."
             )
         if self.ties not in self.hypotheses.ties:
             raise ParameterError(
-                f"ERM: ties must be one of {', '.join(self.hypotheses.ties)} for {type(self.hypotheses).__name__}, "
+                f"ERM: ties must be one of {', '.join(self.hypotheses.ties)} for "
+                f"{type(self.hypotheses).__name__}, "
                 f"got {self.ties!r}; write ties={self.hypotheses.ties[0]!r}."
             )
 
     def start(self, horizon: int, dimensions: int, rng: RngState) -> "_ERMPredictor":
-        return _ERMPredictor(self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng)
+        return _ERMPredictor(
+            self.hypotheses.online_erm(self.ties, horizon, dimensions), self.probability, rng
+        )
 
     @property
     def probability(self) -> float:

@@ -20,8 +20,8 @@ class LabelledPool:
 
     features: numbers, shape (rows, d); for one feature a plain list is accepted.
     labels: 0 or 1, shape (rows,).
-    weights: loss of an error on each row, in (0, 1], 1 by default; rounded to multiples of 2^-20, so that sums are
-        exact.
+    weights: loss of an error on each row, in (0, 1], 1 by default; rounded to multiples of 2^-20,
+        so that sums are exact.
 
     >>> LabelledPool([0.1, 0.7, 0.4], [0, 1, 1])
     LabelledPool(3 rows, 1 feature)
@@ -68,7 +68,9 @@ def _numbers(name: str, values: Any) -> NDArray[Any]:
         if array.dtype.kind not in "biuf":
             raise ValueError
     except ValueError:
-        raise PoolError(f"LabelledPool: {name} must be numbers, got {_short(values)}; convert them first.") from None
+        raise PoolError(
+            f"LabelledPool: {name} must be numbers, got {_short(values)}; convert them first."
+        ) from None
     return array
 
 
@@ -77,7 +79,8 @@ def _features(values: Any) -> Floats:
     table = array[:, None] if array.ndim == 1 else array
     if table.ndim != 2 or 0 in table.shape:
         raise PoolError(
-            f"LabelledPool: features must be a table with at least one row and one column, got shape {array.shape}; "
+            "LabelledPool: features must be a table with at least one row and one column, got "
+            f"shape {array.shape}; "
             "write for example LabelledPool([[0.5], [0.7]], [0, 1])."
         )
     _check_values("features", "finite", table, np.isfinite(table), "fill in what is missing")
@@ -95,7 +98,13 @@ def _weights(values: Any, rows: int) -> Floats:
     if values is None:
         return np.ones(rows)
     array = _one_per_row("weights", values, rows).astype(np.float64)
-    _check_values("weights", "above 0 and at most 1", array, (array > 0) & (array <= 1), "divide them by the largest")
+    _check_values(
+        "weights",
+        "above 0 and at most 1",
+        array,
+        (array > 0) & (array <= 1),
+        "divide them by the largest",
+    )
     return round_weight(array)
 
 
@@ -103,17 +112,23 @@ def _one_per_row(name: str, values: Any, rows: int) -> NDArray[Any]:
     array = _numbers(name, values)
     if array.shape != (rows,):
         raise PoolError(
-            f"LabelledPool: {name} must be one number for each of the {rows} rows, got shape {array.shape}; "
+            f"LabelledPool: {name} must be one number for each of the {rows} rows, got shape "
+            f"{array.shape}; "
             "give every row its own."
         )
     return array
 
 
-def _check_values(name: str, expected: str, values: NDArray[Any], valid: NDArray[np.bool_], fix: str) -> None:
+def _check_values(
+    name: str, expected: str, values: NDArray[Any], valid: NDArray[np.bool_], fix: str
+) -> None:
     """Raise PoolError at the first value that is not valid."""
     for row, *column in np.argwhere(~valid)[:1].tolist():
         place = f"row {row}, column {column[0]}" if column else f"row {row}"
-        raise PoolError(f"LabelledPool: {name} must be {expected}, got {values[(row, *column)]} in {place}; {fix}.")
+        raise PoolError(
+            f"LabelledPool: {name} must be {expected}, got {values[(row, *column)]} in {place}; "
+            f"{fix}."
+        )
 
 
 def round_weight(weight: NDArray[np.float64]) -> Floats:

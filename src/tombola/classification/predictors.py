@@ -25,21 +25,24 @@ def predict_all(
 ) -> Accumulators:
     """Predict every row of an order with delayed labels; return totals of the play.
 
-    The accumulators hold losses of learner and best hypothesis, and counts of both labels. LearnerError for anything
-    but a learner of labels.
+    The accumulators hold losses of learner and best hypothesis, and counts of both labels.
+    LearnerError for anything but a learner of labels.
 
     marks: rounds, from 1, at which totals are recorded.
     per_round: whether to record prediction, probability and loss of every round too.
     """
     if not isinstance(learner, LabelLearner):
         raise LearnerError(
-            f"play: expected a learner of labels for a LabelledPool, got {learner!r}; write for example "
+            f"play: expected a learner of labels for a LabelledPool, got {learner!r}; write for "
+            "example "
             "ERM(Thresholds())."
         )
     learner.hypotheses.check(pool.dimensions)
     predictions, probabilities = _predictions(learner, pool, rows, arrivals, rng)
     losses = (predictions != pool.labels[rows]) * pool.weights[rows]
-    accumulators = new_accumulators(2, rows.size, marks, resources=0, per_round=per_round, expects=False)
+    accumulators = new_accumulators(
+        2, rows.size, marks, resources=0, per_round=per_round, expects=False
+    )
     sums = np.zeros((rows.size, accumulators.sums.size))
     sums[:, LOSS] = sums[:, EXPECTED] = np.cumsum(losses)
     sums[:, COMPARATOR] = np.cumsum(best_losses(learner, pool, rows)) if marks.size else 0.0
@@ -48,7 +51,9 @@ def predict_all(
     accumulators.shares[:, 1] = np.cumsum(predictions)[marks - 1]
     accumulators.shares[:, 0] = marks - accumulators.shares[:, 1]
     return (
-        accumulators._replace(actions=predictions, probabilities=probabilities, losses=losses, expected=losses)
+        accumulators._replace(
+            actions=predictions, probabilities=probabilities, losses=losses, expected=losses
+        )
         if per_round
         else accumulators
     )

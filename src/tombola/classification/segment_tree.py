@@ -1,17 +1,19 @@
 """Segment tree of best labellings with few switches, updated row by row.
 
-A hypothesis on a line is a label to begin with and at most r cuts at which the label switches. The distinct values
-seen are leaves. Every node keeps, for both labels on entry and for every number j of switches, the smallest error of
-labelling its leaves, and the number of ways to get it; two neighbours combine like
+A hypothesis on a line is a label to begin with and at most r cuts at which the label switches. The
+distinct values seen are leaves. Every node keeps, for both labels on entry and for every number j
+of switches, the smallest error of labelling its leaves, and the number of ways to get it; two
+neighbours combine like
 
     error[p][j] = min_i  left[p][i] + right[p + i mod 2][j - i],
 
-so a new row costs one walk from a leaf to the root, and so does finding the k-th of all minimisers. Errors are
-multiples of 2^-20, hence their sums are exact, and ties are ties.
+so a new row costs one walk from a leaf to the root, and so does finding the k-th of all minimisers.
+Errors are multiples of 2^-20, hence their sums are exact, and ties are ties.
 
-The tree comes in two shapes with the same answers. Ranked: all values that will ever come are known in advance (not
-their labels), the key of a value is its rank, and the tree is a heap. Grown: nothing is known; the key is the 64 bits
-of the number and the tree is a PATRICIA trie (Morrison 1968), never deeper than 64 and the same for every order.
+The tree comes in two shapes with the same answers. Ranked: all values that will ever come are known
+in advance (not their labels), the key of a value is its rank, and the tree is a heap. Grown:
+nothing is known; the key is the 64 bits of the number and the tree is a PATRICIA trie (Morrison
+1968), never deeper than 64 and the same for every order.
 """
 
 import math
@@ -23,12 +25,14 @@ from numpy.typing import NDArray
 from tombola._types import Floats, Integers
 from tombola.engine.intrinsics import no_inline
 
-# Largest number of nodes from the root of a tree to a leaf: one for each of the 64 bits of a key, the root and a leaf.
+# Largest number of nodes from the root of a tree to a leaf: one for each of the 64 bits of a key,
+# the root and a leaf.
 MAX_DEPTH = 66
 _LINE = 8  # numbers in a cache line
 # Index in place of the root of a tree without leaves.
 NO_NODE = -1
-# Columns of `Tree.heads`: index of the root of the tree of a feature, and the number of its distinct values.
+# Columns of `Tree.heads`: index of the root of the tree of a feature, and the number of its
+# distinct values.
 ROOT, _VALUES = range(2)
 _ONE = np.uint64(1)
 _SIGN = np.uint64(1 << 63)
@@ -37,16 +41,19 @@ _SIGN = np.uint64(1 << 63)
 class Tree(NamedTuple):
     """Segment trees of the rows seen, one per feature; leaves are distinct values.
 
-    A ranked tree is made for values known in advance, with their ranks as keys. A growing tree adds a leaf for each new
-    value, with its 64 bits as key. A labelling is a first label and switches between leaves.
+    A ranked tree is made for values known in advance, with their ranks as keys. A growing tree adds
+    a leaf for each new value, with its 64 bits as key. A labelling is a first label and switches
+    between leaves.
 
     switches: largest number of switches of a labelling.
     leaves: number of leaves of a ranked tree; 0 in a growing tree.
-    nodes: smallest errors of the labellings of a node by first label and number of switches, then the numbers of
-        labellings that attain them; shape (features, nodes, 4 (switches + 1)).
+    nodes: smallest errors of the labellings of a node by first label and number of switches, then
+        the numbers of labellings that attain them; shape (features, nodes, 4 (switches + 1)).
     tops: largest value in each node, -inf without any, shape (features, nodes).
-    children: of a growing tree, indices of the left and right child of each node, shape (features, nodes, 2).
-    bits: of a growing tree, the bit of a key that a node tests, from 0 (lowest), shape (features, nodes).
+    children: of a growing tree, indices of the left and right child of each node, shape (features,
+        nodes, 2).
+    bits: of a growing tree, the bit of a key that a node tests, from 0 (lowest), shape (features,
+        nodes).
     keys: of a growing tree, the key of each distinct value, shape (features, values).
     heads: index of the root, and number of values, of each tree, shape (features, 2).
     path, sides, context: scratch arrays of one descent from root to leaf.
@@ -115,8 +122,8 @@ def bits_of(values: Floats, place: int) -> np.uint64:
 def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
     """Return the ranks of the features within their columns, and the number of ranks.
 
-    Ranks count from 0, shape (rows, d); equal features have equal ranks. The number is that of the different values in
-    a column, in the column that has the most.
+    Ranks count from 0, shape (rows, d); equal features have equal ranks. The number is that of the
+    different values in a column, in the column that has the most.
     """
     ranks = np.empty(features.shape, np.uint64)
     most = 0
@@ -127,7 +134,9 @@ def ranks_of(features: Floats) -> tuple[NDArray[np.uint64], int]:
     return ranks, most
 
 
-def add_row(tree: Tree, feature: int, key: np.uint64, value: float, label: int, weight: float) -> None:
+def add_row(
+    tree: Tree, feature: int, key: np.uint64, value: float, label: int, weight: float
+) -> None:
     """Add one row: an error of `weight` for labellings that differ at the value.
 
     key: of the value, its rank or `bits_of`.
@@ -161,10 +170,13 @@ def combine_all(tree: Tree, feature: int) -> None:
         tops[node] = max(tops[2 * node], tops[2 * node + 1])
 
 
-def charge_leaf(tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float) -> None:
+def charge_leaf(
+    tree: Tree, feature: int, leaf: int, value: float, label: int, weight: float
+) -> None:
     """Add the error of one row to a leaf of `tree`, in place, and mark the leaf as seen.
 
-    Labellings that give the leaf the other label err by `weight`. The nodes above are not updated; see `combine_all`.
+    Labellings that give the leaf the other label err by `weight`. The nodes above are not updated;
+    see `combine_all`.
 
     leaf, value: index of the node, and value of the feature that it stands for.
     label, weight: label of the row, 0 or 1, and its weight in the error.
@@ -197,7 +209,8 @@ def _descend(tree: Tree, feature: int, key: np.uint64) -> int:
 def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     """Insert a leaf for a new key, with its parent; return the leaf's depth.
 
-    Leaves have even numbers, parents odd ones. The path is written into `tree.path`; `depth` of it exist already.
+    Leaves have even numbers, parents odd ones. The path is written into `tree.path`; `depth` of it
+    exist already.
     """
     index = tree.heads[feature, _VALUES]
     tree.heads[feature, _VALUES] = index + 1
@@ -228,7 +241,14 @@ def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
 def _highest_bit(bits: np.uint64) -> np.uint64:
     """Return the position of the highest bit that is set."""
     place = np.uint64(0)
-    for step in (np.uint64(32), np.uint64(16), np.uint64(8), np.uint64(4), np.uint64(2), np.uint64(1)):
+    for step in (
+        np.uint64(32),
+        np.uint64(16),
+        np.uint64(8),
+        np.uint64(4),
+        np.uint64(2),
+        np.uint64(1),
+    ):
         if bits >> step:
             bits = bits >> step
             place += step
@@ -260,7 +280,8 @@ def reset_node(row: Floats, stride: int) -> None:
 def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
     """Compute the errors and counts of a node from those of its children.
 
-    left, right, out: rows of `Tree.nodes`, shape (4 stride,), where stride is the largest number of switches plus 1.
+    left, right, out: rows of `Tree.nodes`, shape (4 stride,), where stride is the largest number of
+        switches plus 1.
     """
     if stride == 2:
         _combine_two(left, right, out)

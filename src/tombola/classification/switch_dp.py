@@ -1,15 +1,17 @@
 """Dynamic program of the best k-switch labelling: one descent of the tree.
 
-Minimisers are counted as labellings of the values seen, by feature, then by the label they begin with, then by their
-cuts from left to right, a missing cut coming last. A cut lies in the gap between two neighbouring values:
+Minimisers are counted as labellings of the values seen, by feature, then by the label they begin
+with, then by their cuts from left to right, a missing cut coming last. A cut lies in the gap
+between two neighbouring values:
 
 "first"    the first minimiser, every cut just above the lower value
 "last"     the last minimiser, every cut at the upper value
 "middle"   the middle one, every cut halfway
 "random"   any one with equal probability, every cut anywhere in its gap with equal probability
 
-A gap without a lower end stands for minus infinity (except "last"). "first" cuts once more just above the largest
-value seen, if it has exactly one cut to spare. Counts are exact below 2^53 ways, and as near as float64 gets beyond.
+A gap without a lower end stands for minus infinity (except "last"). "first" cuts once more just
+above the largest value seen, if it has exactly one cut to spare. Counts are exact below 2^53 ways,
+and as near as float64 gets beyond.
 """
 
 import math
@@ -18,19 +20,27 @@ from typing import NamedTuple
 import numpy as np
 
 from tombola._types import Floats, Integers, RngState
-from tombola.classification.segment_tree import NO_NODE, ROOT, Tree, child, combine, is_leaf, reset_node
+from tombola.classification.segment_tree import (
+    NO_NODE,
+    ROOT,
+    Tree,
+    child,
+    combine,
+    is_leaf,
+    reset_node,
+)
 from tombola.engine.intrinsics import no_inline
 from tombola.rng import uniform
 
-# Codes of the tie rules in kernels, which compare integers. From MIDDLE on, a rule recomputes the minimiser after every
-# row; the others do so only after a mistake.
+# Codes of the tie rules in kernels, which compare integers. From MIDDLE on, a rule recomputes the
+# minimiser after every row; the others do so only after a mistake.
 _FIRST, _LAST, MIDDLE, _RANDOM = range(4)
 RULES = {"first": _FIRST, "last": _LAST, "middle": MIDDLE, "random": _RANDOM}
-# Positions in `SwitchDP.place`: index of the feature that has the cuts; label below all cuts; number of cuts; 1 if the
-# minimiser must be computed again, else 0.
+# Positions in `SwitchDP.place`: index of the feature that has the cuts; label below all cuts;
+# number of cuts; 1 if the minimiser must be computed again, else 0.
 FEATURE, LABEL, COUNT, STALE = range(4)
-# First value of `SwitchDP.place`: feature 0, first label 0, no cuts, so that all labels are 0; stale flag set, so that
-# the minimiser is computed before the first prediction.
+# First value of `SwitchDP.place`: feature 0, first label 0, no cuts, so that all labels are 0;
+# stale flag set, so that the minimiser is computed before the first prediction.
 INITIAL_PLACE = np.array([0, 0, 0, 1])
 
 
@@ -41,7 +51,8 @@ class SwitchDP(NamedTuple):
 
     rule: code of the tie rule, a value of RULES.
     entries: number of possible first labels: 1 for label 0 only, 2 for both.
-    place: feature with the cuts, first label, number of cuts, and 1 if a recomputation is due; shape (4,).
+    place: feature with the cuts, first label, number of cuts, and 1 if a recomputation is due;
+        shape (4,).
     cuts: values of the feature at which the label changes, ascending, shape (switches,).
     """
 
@@ -71,8 +82,8 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
     """Recompute the minimiser from the rows seen, if it is stale or ties are random.
 
-    It is the labelling of smallest error that the tie rule selects; it is stale after a mistake, or after every row
-    with the rule "middle". Only the rule "random" draws from `rng`.
+    It is the labelling of smallest error that the tie rule selects; it is stale after a mistake, or
+    after every row with the rule "middle". Only the rule "random" draws from `rng`.
     """
     if tree.heads[0, ROOT] == NO_NODE or tree.tops[0, tree.heads[0, ROOT]] == -np.inf:
         return
@@ -126,7 +137,9 @@ def _count_minimisers(row: Floats, most: int, entry: int, error: float) -> float
 
 
 @no_inline
-def _sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+def _sample_minimiser(
+    tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState
+) -> None:
     """Write the cuts of the minimiser of this rank into `dp`.
 
     `context[depth]` summarises everything right of a node.
@@ -136,8 +149,12 @@ def _sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
     reset_node(tree.context[0], stride)
     while cuts < tree.switches:
         row = tree.nodes[feature, node]
-        inside = _count_switching_inside(row, tree.context[depth], label, tree.switches - cuts, error - spent, stride)
-        outside = _count_minimisers(tree.context[depth], stride - cuts, label, error - spent - row[label * stride])
+        inside = _count_switching_inside(
+            row, tree.context[depth], label, tree.switches - cuts, error - spent, stride
+        )
+        outside = _count_minimisers(
+            tree.context[depth], stride - cuts, label, error - spent - row[label * stride]
+        )
         if inside > 0.0 and (rank < inside or outside == 0.0):
             rank = min(rank, inside - 1.0)
             if not is_leaf(tree, node):
@@ -169,7 +186,9 @@ def _sample_minimiser(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
 
 
 @no_inline
-def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState) -> None:
+def _sample_threshold(
+    tree: Tree, dp: SwitchDP, feature: int, rank: float, error: float, rng: RngState
+) -> None:
     """Write the cut of the minimiser of this rank into `dp`, for one switch at most.
 
     Errors are `spent` left of a node and `after` right of it.
@@ -181,18 +200,27 @@ def _sample_threshold(tree: Tree, dp: SwitchDP, feature: int, rank: float, error
         while not is_leaf(tree, node):
             left, right = child(tree, feature, node, 0), child(tree, feature, node, 1)
             later = nodes[right, then] + after
-            inside = nodes[left, before + 5] if spent + nodes[left, before + 1] + later == error else 0.0
+            inside = (
+                nodes[left, before + 5] if spent + nodes[left, before + 1] + later == error else 0.0
+            )
             if rank < inside:
                 node, after = left, later
             else:
-                node, rank, spent, low = right, rank - inside, spent + nodes[left, before], max(low, tops[left])
+                node, rank, spent, low = (
+                    right,
+                    rank - inside,
+                    spent + nodes[left, before],
+                    max(low, tops[left]),
+                )
         dp.cuts[0], cuts = _sample_cut(dp.rule, low, tops[node], rng), 1
     elif dp.rule == _FIRST:
         dp.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
     dp.place[COUNT] = cuts
 
 
-def _count_switching_inside(row: Floats, context: Floats, label: int, most: int, error: float, stride: int) -> float:
+def _count_switching_inside(
+    row: Floats, context: Floats, label: int, most: int, error: float, stride: int
+) -> float:
     """Count labellings with this error and the next switch inside the node."""
     ways = 0.0
     for here in range(1, most + 1):

@@ -29,7 +29,7 @@ from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM, FileError, TombolaError, T
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
 
 
-def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer passes it by position
+def _print_version(requested: bool) -> None:
     if requested:
         typer.echo(f"tombola {__version__}")
         raise typer.Exit
@@ -37,8 +37,11 @@ def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer passes it b
 
 @app.callback()
 def _tombola(
-    version: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Online learning over a finite list of rows in random order."""
@@ -70,7 +73,8 @@ app.command(rich_help_panel=_PAPER_PANEL)(cite)
 def main() -> None:
     """Run the command in `sys.argv`, and end the process with its exit status.
 
-    Bad input prints one sentence to standard error, with status 2. Ctrl-C ends with 130, SIGTERM with 143.
+    Bad input prints one sentence to standard error, with status 2. Ctrl-C ends with 130, SIGTERM
+    with 143.
     """
     from tombola._formatting import cli_style
 
@@ -94,13 +98,16 @@ def main() -> None:
             finally:
                 sys.stdout.flush()  # a write error is reported below
     except (TombolaError, TombolaWarning, OSError) as error:
-        if not isinstance(error, BrokenPipeError):  # the reader has closed the pipe, as `| head -1` does
+        if not isinstance(
+            error, BrokenPipeError
+        ):  # the reader has closed the pipe, as `| head -1` does
             print_error(f"tombola: {_without_class(str(error))}")
         _discard_output()
         sys.exit(2)
     except MemoryError:
         print_error(
-            "tombola: expected enough memory, got out of memory; take fewer rows or actions, or save the "
+            "tombola: expected enough memory, got out of memory; take fewer rows or actions, or "
+            "save the "
             "table as .npy, which is read from disk."
         )
         sys.exit(2)
@@ -136,7 +143,8 @@ def _check_folder() -> None:
         os.getcwd()
     except FileNotFoundError:
         raise FileError(
-            "expected an existing working directory, got one that was removed; go to another with cd."
+            "expected an existing working directory, got one that was removed; go to another "
+            "with cd."
         ) from None
 
 

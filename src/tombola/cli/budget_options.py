@@ -21,12 +21,13 @@ def parse_budget(
 ) -> Budget | None:
     """Build a `Budget` from the options of `session start`; None without an amount.
 
-    ParameterError if the largest cost of an action is missing, a name is unknown, or another option comes without an
-    amount.
+    ParameterError if the largest cost of an action is missing, a name is unknown, or another option
+    comes without an amount.
 
     names: names of the actions.
     amounts: budget of each resource.
-    worst, prices: largest, or fixed, cost of one play, one text per resource: a number for all actions, or by name.
+    worst, prices: largest, or fixed, cost of one play, one text per resource: a number for all
+        actions, or by name.
     null: name of the action without cost; "" adds such an action.
     target: mean loss in [0, 1] to reach at the least cost; None: minimise the loss instead.
 
@@ -37,9 +38,13 @@ def parse_budget(
     """
     if not amounts:
         others = [null] if null else [], [] if target is None else [target]
-        for option, given in zip(("--worst", "--prices", "--null", "--target"), (worst, prices, *others), strict=True):
+        for option, given in zip(
+            ("--worst", "--prices", "--null", "--target"), (worst, prices, *others), strict=True
+        ):
             if given:
-                raise ParameterError(f"{option}: expected a budget with it, got none; write for example --budget 25.")
+                raise ParameterError(
+                    f"{option}: expected a budget with it, got none; write for example --budget 25."
+                )
         return None
     listed = _table("--prices", names, prices, len(amounts))
     most = _table("--worst", names, worst, len(amounts))
@@ -49,19 +54,23 @@ def parse_budget(
     if np.isnan(known).any():
         name = names[int(np.argwhere(np.isnan(known))[0, 0])]
         raise ParameterError(
-            f"--worst: expected the most that one play of {name} can cost, got nothing; write --worst {name}=0.03, or "
+            f"--worst: expected the most that one play of {name} can cost, got nothing; write "
+            f"--worst {name}=0.03, or "
             f"--prices {name}=0.03 if it always costs that."
         )
     fixed = [[None if math.isnan(price) else price for price in row] for row in listed.tolist()]
     place: int | Literal["add"] = _index("--null", names, null) if null else "add"
-    return Budget(list(amounts), known.tolist(), place, None if np.isnan(listed).all() else fixed, target)
+    return Budget(
+        list(amounts), known.tolist(), place, None if np.isnan(listed).all() else fixed, target
+    )
 
 
 def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: int) -> Floats:
     """Return actions x resources, NaN where nothing is given."""
     if texts and len(texts) != resources:
         raise ParameterError(
-            f"{option}: expected one for each of the {resources} amounts of --budget, got {len(texts)}; write {option} "
+            f"{option}: expected one for each of the {resources} amounts of --budget, got "
+            f"{len(texts)}; write {option} "
             "again for each resource."
         )
     table = np.full((len(names), resources), math.nan)
@@ -71,7 +80,8 @@ def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: i
             name, equals, number = (piece.strip() for piece in part.rpartition("="))
             if name in said or (said and not equals):
                 raise ParameterError(
-                    f"{option}: expected one number, or one for each action by its name, got {text!r}; write for "
+                    f"{option}: expected one number, or one for each action by its name, got "
+                    f"{text!r}; write for "
                     f"example {option} {names[0]}=0.03."
                 )
             said.add(name)
@@ -82,7 +92,9 @@ def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: i
 
 def _index(option: str, names: Sequence[str], name: str) -> int:
     if name not in names:
-        raise ParameterError(f"{option}: expected one of {', '.join(names)}, got {name!r}; write its name.")
+        raise ParameterError(
+            f"{option}: expected one of {', '.join(names)}, got {name!r}; write its name."
+        )
     return list(names).index(name)
 
 
@@ -93,6 +105,7 @@ def _number(option: str, text: str) -> float:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
         raise ParameterError(
-            f"{option}: expected a cost of 0 or more, got {text.strip()!r}; write for example {option} gpt=0.03."
+            f"{option}: expected a cost of 0 or more, got {text.strip()!r}; write for example "
+            f"{option} gpt=0.03."
         )
     return number

@@ -12,7 +12,13 @@ import typer
 from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
 from tombola.cli.printing import new_table, show, show_cells, show_groups
-from tombola.cli.table_options import Missing, Rescale, TableArgument, TableOptions, with_table_options
+from tombola.cli.table_options import (
+    Missing,
+    Rescale,
+    TableArgument,
+    TableOptions,
+    with_table_options,
+)
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,44 +31,65 @@ def compare(
     table: TableArgument,
     table_options: TableOptions,
     feedback: Annotated[
-        str, typer.Option(help="bandit: the learner sees the outcome of the played action; full: the whole row.")
+        str,
+        typer.Option(
+            help="bandit: the learner sees the outcome of the played action; full: the whole row."
+        ),
     ] = "bandit",
     learners: Annotated[
         str,
         typer.Option(
-            help="Learners to compare, separated by commas: UCB2, 'UCB2(alpha=.3)', mine.py:MyLearner. "
+            help="Learners to compare, separated by commas: UCB2, 'UCB2(alpha=.3)', "
+            "mine.py:MyLearner. "
             "Default: all that suit the feedback."
         ),
     ] = "",
     orders: Annotated[
-        str, typer.Option("--orders", "--order", help="random, iid or given; several separated by commas.")
+        str,
+        typer.Option(
+            "--orders", "--order", help="random, iid or given; several separated by commas."
+        ),
     ] = "random",
     repetitions: Annotated[int, typer.Option(help="Number of shuffles.", min=1)] = 40,
-    delay: Annotated[int, typer.Option(help="Rounds between an action and its feedback.", min=0)] = 0,
-    switching_price: Annotated[float, typer.Option(help="Loss added for each change of the action.", min=0)] = 0.0,
+    delay: Annotated[
+        int, typer.Option(help="Rounds between an action and its feedback.", min=0)
+    ] = 0,
+    switching_price: Annotated[
+        float, typer.Option(help="Loss added for each change of the action.", min=0)
+    ] = 0.0,
     budget: Annotated[
-        str, typer.Option(help="Total budget in the unit of the costs; several resources separated by commas.")
+        str,
+        typer.Option(
+            help="Total budget in the unit of the costs; several resources separated by commas."
+        ),
     ] = "",
     target: Annotated[
         float | None,
-        typer.Option(help="Mean loss to reach at the least cost, such as .1 for 90 % correct.", min=0, max=1),
+        typer.Option(
+            help="Mean loss to reach at the least cost, such as .1 for 90 % correct.", min=0, max=1
+        ),
     ] = None,
     by: By = "",
-    rescale: Rescale = False,  # noqa: FBT002 - a flag
+    rescale: Rescale = False,
     missing: Missing = "error",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ignore cached repetitions of earlier runs.")] = False,  # noqa: FBT002 - a flag
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ignore cached repetitions of earlier runs.")
+    ] = False,
     cluster: Annotated[
-        str, typer.Option(help="Address of a Dask scheduler, such as tcp://HOST:8786; its workers do the work.")
+        str,
+        typer.Option(
+            help="Address of a Dask scheduler, such as tcp://HOST:8786; its workers do the work."
+        ),
     ] = "",
     out: Page = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
     """Compare learners on a table in random order, and advise one for new lists.
 
-    Plays each learner --repetitions times. Prints the advice, and mean loss and regret of the learners; --out writes a
-    page.
+    Plays each learner --repetitions times. Prints the advice, and mean loss and regret of the
+    learners; --out writes a page.
     """
     from tombola._files import write_atomic
     from tombola.advice import CompareRequest, Conditions, compare_page, run_comparison
@@ -72,10 +99,14 @@ def compare(
 
     check_page(out, table)
     request = CompareRequest(
-        Conditions(feedback, delay, switching_price), split_learners(learners), split_commas(orders),
+        Conditions(feedback, delay, switching_price),
+        split_learners(learners),
+        split_commas(orders),
         _parse_amounts(budget),
-        repetitions, seed, target,
-    )  # fmt: skip
+        repetitions,
+        seed,
+        target,
+    )
     read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
     name = "standard input" if table == "-" else Path(table).name
     with _workers_at(cluster):
@@ -99,7 +130,8 @@ def _workers_at(address: str) -> AbstractContextManager[object]:
         from tombola.parallel.cluster import connect
     except ImportError:
         raise ParameterError(
-            "--cluster: expected Dask, which is not installed; write pip install 'tombola[cluster]'."
+            "--cluster: expected Dask, which is not installed; write pip install "
+            "'tombola[cluster]'."
         ) from None
     return connect(address)
 
@@ -116,7 +148,8 @@ def _parse_amounts(text: str) -> tuple[float, ...]:
         return tuple(float(word) for word in split_commas(text))
     except ValueError:
         raise ParameterError(
-            f"--budget: expected an amount, or several separated by commas, got {text!r}; write --budget 90."
+            f"--budget: expected an amount, or several separated by commas, got {text!r}; write "
+            "--budget 90."
         ) from None
 
 
@@ -144,7 +177,8 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
         show(f"Note: {note}.")
     if report.n_cached:
         show(
-            f"Cache: {report.n_cached} of {plural(report.request.repetitions, 'repetition')}; --fresh plays them again."
+            f"Cache: {report.n_cached} of {plural(report.request.repetitions, 'repetition')}; "
+            "--fresh plays them again."
         )
 
 
@@ -152,7 +186,15 @@ def _show_rankings(report: "CompareReport") -> None:
     """Print the learners from the best to the worst in every order, within 80 columns."""
     for order, rows in report.rankings.items():
         costs = ("costs",) if rows[0].spent else ()
-        table = new_table("", f"{order} order", f"mean\n{report.quantity}", "regret", "switches", *costs, "above first")
+        table = new_table(
+            "",
+            f"{order} order",
+            f"mean\n{report.quantity}",
+            "regret",
+            "switches",
+            *costs,
+            "above first",
+        )
         table.padding, table.columns[1].no_wrap = (0, 0, 0, 1), True
         for column in (table.columns[0], *table.columns[2:]):
             column.justify = "right"
@@ -160,9 +202,14 @@ def _show_rankings(report: "CompareReport") -> None:
             cells = report.ranking_cells(row)
             spent = (cells["spent"],) if costs else ()
             table.add_row(
-                cells["rank"], escape_control(cells["learner"]), cells["mean_loss"], cells["regret"], cells["switches"],
-                *spent, cells["above_first"] or "-",
-            )  # fmt: skip
+                cells["rank"],
+                escape_control(cells["learner"]),
+                cells["mean_loss"],
+                cells["regret"],
+                cells["switches"],
+                *spent,
+                cells["above_first"] or "-",
+            )
         show(table)
 
 
@@ -170,7 +217,13 @@ def _show_routing(routing: "Routing") -> None:
     """Print the means of routing by features and of its references."""
     costs = ("costs",) if routing.rows[0].spent is not None else ()
     rows = [
-        (row.name, f"{routing.mean(row).value:.4f}", *(() if row.spent is None else (f"{row.spent.value:,.4g}",)))
+        (
+            row.name,
+            f"{routing.mean(row).value:.4f}",
+            *(() if row.spent is None else (f"{row.spent.value:,.4g}",)),
+        )
         for row in routing.rows
     ]
-    show_cells(("routing by features", f"mean\n{routing.units.quantity}", *costs), rows, right=(1, 2))
+    show_cells(
+        ("routing by features", f"mean\n{routing.units.quantity}", *costs), rows, right=(1, 2)
+    )

@@ -32,9 +32,13 @@ _ROWS = 400
 
 
 def demo(
-    example: Annotated[str, typer.Argument(help=f"{', '.join(_OPTIONS)} (needs scikit-learn).")] = "call_list",
-    out: Annotated[Path | None, typer.Option(help=f"CSV file to write. Default: EXAMPLE.csv. {REPLACED}")] = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    example: Annotated[
+        str, typer.Argument(help=f"{', '.join(_OPTIONS)} (needs scikit-learn).")
+    ] = "call_list",
+    out: Annotated[
+        Path | None, typer.Option(help=f"CSV file to write. Default: EXAMPLE.csv. {REPLACED}")
+    ] = None,
+    as_json: Json = False,
     seed: Seeds = 1,
 ) -> None:
     """Write an example table as CSV, then print and run three commands on it.
@@ -45,7 +49,9 @@ def demo(
     from tombola._formatting import csv_text
 
     if example not in _OPTIONS:
-        raise ParameterError(f"demo: expected one of {', '.join(_OPTIONS)}, got {example!r}; write one of those.")
+        raise ParameterError(
+            f"demo: expected one of {', '.join(_OPTIONS)}, got {example!r}; write one of those."
+        )
     out = out or Path(f"{example}.csv")
     table, description = _example(example, seed)
     lines = _lines(table)
@@ -56,11 +62,29 @@ def demo(
     commands = [
         ["describe", name, "--losses"],
         ["check-order", name, "--seed", str(seed)],
-        ["compare", name, "--losses", "--repetitions", "10", "--seed", str(seed), *_OPTIONS[example]],
+        [
+            "compare",
+            name,
+            "--losses",
+            "--repetitions",
+            "10",
+            "--seed",
+            str(seed),
+            *_OPTIONS[example],
+        ],
     ]
     if as_json:
         texts = [f"tombola {shlex.join(words)}" for words in commands]
-        typer.echo(json.dumps({"table": name, "rows": table.pool.rows, "description": description, "commands": texts}))
+        typer.echo(
+            json.dumps(
+                {
+                    "table": name,
+                    "rows": table.pool.rows,
+                    "description": description,
+                    "commands": texts,
+                }
+            )
+        )
         return
     show(f"Wrote {out}: {description}.")
     for words in commands:
@@ -83,14 +107,20 @@ def _example(name: str, seed: int) -> tuple["Table", str]:
 def _lines(table: "Table") -> list[list[Any]]:
     """Return header and rows: id, losses, and costs and delays if present."""
     pool = table.pool
-    header, columns = list(pool.actions), [pool.losses[:, action].tolist() for action in range(pool.k)]
+    header, columns = (
+        list(pool.actions),
+        [pool.losses[:, action].tolist() for action in range(pool.k)],
+    )
     if pool.costs is not None:
         header += [f"cost:{name}" for name in pool.actions]
         columns += [pool.costs[:, action, 0].tolist() for action in range(pool.k)]
     if table.delays is not None:
         header, columns = [*header, "delay"], [*columns, table.delays.tolist()]
     ids = pool.ids or [str(row) for row in range(pool.rows)]
-    return [["id", *header], *([ids[row], *(column[row] for column in columns)] for row in range(pool.rows))]
+    return [
+        ["id", *header],
+        *([ids[row], *(column[row] for column in columns)] for row in range(pool.rows)),
+    ]
 
 
 def _run(arguments: Sequence[str]) -> None:

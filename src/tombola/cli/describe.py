@@ -19,7 +19,7 @@ def describe(
     table: TableArgument,
     table_options: TableOptions,
     by: By = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Print detected columns, missing values, and the command to run next.
 
@@ -47,18 +47,38 @@ def describe(
     )
     if as_json:
         parsed = summary.parsed
-        facts: dict[str, Any] = {heading: text for heading, text in summary.facts() if heading != "ignored"}
-        facts |= {"kind": parsed.kind, "unit": parsed.unit, "ignored": dict(parsed.ignored), "notes": parsed.notes}
+        facts: dict[str, Any] = {
+            heading: text for heading, text in summary.facts() if heading != "ignored"
+        }
+        facts |= {
+            "kind": parsed.kind,
+            "unit": parsed.unit,
+            "ignored": dict(parsed.ignored),
+            "notes": parsed.notes,
+        }
         if summary.parsed.strata is not None:
-            facts["by_group"] = {"column": by, "groups": [group._asdict() for group in summary.by_group()]}
+            facts["by_group"] = {
+                "column": by,
+                "groups": [group._asdict() for group in summary.by_group()],
+            }
         commands = dict.fromkeys(command for _, command in (*steps, *races))
         sys.stdout.write(json.dumps({**facts, "next": list(commands)}) + "\n")
         return
     _print_summary(table, summary)
     if summary.parsed.strata is not None:
-        show_groups(summary.by_group(), by, f"mean {summary.quantity}", ranked=summary.parsed.kind is not None)
-        means = "means over filled cells, exact where none is missing" if summary.n_missing else "exact"
-        show(f"Results by {by}: {means}. Add --by {by} to compare, race plan, race start or race run.")
+        show_groups(
+            summary.by_group(),
+            by,
+            f"mean {summary.quantity}",
+            ranked=summary.parsed.kind is not None,
+        )
+        means = (
+            "means over filled cells, exact where none is missing" if summary.n_missing else "exact"
+        )
+        show(
+            f"Results by {by}: {means}. Add --by {by} to compare, race plan, race start or race "
+            "run."
+        )
     for purpose, command in steps:
         show(f"next, {purpose}:")
         show(command, soft=True)

@@ -1,7 +1,7 @@
 """`tombola certify`, `check-order` and `audit`: statements about a list.
 
-Exit status of all three: 0 proved (or no evidence against random order), 1 refuted, 2 bad input, 3 undecided. Results
-for the rows before an invalid line are printed before the command fails.
+Exit status of all three: 0 proved (or no evidence against random order), 1 refuted, 2 bad input, 3
+undecided. Results for the rows before an invalid line are printed before the command fails.
 """
 
 import json
@@ -45,35 +45,50 @@ _AUDIT_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "
 _FORMATS = "Excel, CSV or any table that describe reads; - reads CSV from standard input."
 # Options that the commands of this file share.
 _ListSize = Annotated[
-    int | None, typer.Option("--rows", help="Size of the whole list, if the table is a random sample of it.", min=1)
+    int | None,
+    typer.Option(
+        "--rows", help="Size of the whole list, if the table is a random sample of it.", min=1
+    ),
 ]
 _Follow = Annotated[bool, typer.Option("--follow", help="Wait for new rows in a growing file.")]
 _History = Annotated[
     Path | None,
     typer.Option(
-        help="Table with a column id and numbers of every row of the list, such as losses of earlier candidates."
+        help="Table with a column id and numbers of every row of the list, such as losses of "
+        "earlier candidates."
     ),
 ]
 _Sheet = Annotated[str, typer.Option(help="The sheet of an Excel file.")]
-_Range = Annotated[str, typer.Option("--range", help="Smallest and largest possible number, LOW,HIGH.")]
+_Range = Annotated[
+    str, typer.Option("--range", help="Smallest and largest possible number, LOW,HIGH.")
+]
 
 
 def certify(
     table: Annotated[str, typer.Argument(help=f"A column of losses for each action. {_FORMATS}")],
     within: Annotated[
-        float, typer.Option(help="Stop when a column is this close to the best, in the unit of the table.", min=0)
+        float,
+        typer.Option(
+            help="Stop when a column is this close to the best, in the unit of the table.", min=0
+        ),
     ] = 0.0,
     level: Annotated[float, typer.Option(help="Error probability, at most.")] = 0.05,
     rows: _ListSize = None,
-    follow: _Follow = False,  # noqa: FBT002 - a flag
-    losses: Annotated[bool, typer.Option("--losses", help="The numbers are losses: lower is better.")] = False,  # noqa: FBT002
-    scores: Annotated[bool, typer.Option("--scores", help="The numbers are scores: higher is better.")] = False,  # noqa: FBT002
+    follow: _Follow = False,
+    losses: Annotated[
+        bool, typer.Option("--losses", help="The numbers are losses: lower is better.")
+    ] = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="The numbers are scores: higher is better.")
+    ] = False,
     span: _Range = "0,1",
-    ignore: Annotated[str, typer.Option(help="Columns that are not actions; names or patterns, commas between.")] = "",
+    ignore: Annotated[
+        str, typer.Option(help="Columns that are not actions; names or patterns, commas between.")
+    ] = "",
     history: _History = None,
     sheet: _Sheet = "",
     out: Page = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
     seed: Seeds = 1,
 ) -> None:
     """Find the best column of a list from as few of its rows as possible.
@@ -91,24 +106,39 @@ def certify(
     if history is not None:
         # The interval of a mean is the same for losses and scores.
         units = Units(*parse_range(span), scores)
-        _certify_mean(source, _PastRows(history, source), rows, within, level, units, seed, out, as_json=as_json)
+        _certify_mean(
+            source,
+            _PastRows(history, source),
+            rows,
+            within,
+            level,
+            units,
+            seed,
+            out,
+            as_json=as_json,
+        )
     named = [name for name in source.header if is_id_name(name)]
     ids = [*named]
     for pattern in split_commas(ignore):
         found = matching(source.header, pattern)
         if not found:
             raise ParameterError(
-                f"--ignore: expected a column among {_join(source.header)}, got {pattern!r}; write one of them."
+                f"--ignore: expected a column among {_join(source.header)}, got {pattern!r}; "
+                "write one of them."
             )
         ids += [name for name in found if name not in ids]
     _check_wide(source)
-    left_out, notes = _not_actions(source, ids, "losses" if losses else "scores" if scores else None)
+    left_out, notes = _not_actions(
+        source, ids, "losses" if losses else "scores" if scores else None
+    )
     places = [place for place, name in enumerate(source.header) if name not in {*ids, *left_out}]
     names = [source.header[place] for place in places]
     if len(names) < 2:
         raise ParameterError(
-            f"certify: expected columns of at least two actions, got {_join(names) or 'none'} among the columns "
-            f"{_join(source.header)} of {source.source}; add one, or rename columns that are read as something else."
+            f"certify: expected columns of at least two actions, got {_join(names) or 'none'} "
+            "among the columns "
+            f"{_join(source.header)} of {source.source}; add one, or rename columns that are "
+            "read as something else."
         )
     kind, remarks = require_kind(source.source, names, losses=losses, scores=scores)
     units = Units(*parse_range(span), scores=kind == "scores")
@@ -118,7 +148,9 @@ def certify(
     def losses_of(batch: Rows) -> list[list[float]]:
         return [
             [
-                units.parse_loss(source.source, line, name, cells[place], range_fixes[name], can_ignore=True)
+                units.parse_loss(
+                    source.source, line, name, cells[place], range_fixes[name], can_ignore=True
+                )
                 for place, name in zip(places, names, strict=True)
             ]
             for line, cells in batch
@@ -139,21 +171,31 @@ def certify(
     sample.check_row_count("certify", certificate.rounds, sample.population)
     proved = certificate.certified(max_distance)
     facts = {
-        "outcome": "proved" if proved else "undecided", "requested_within": within, "table": source.source,
-        **_certificate_facts(certificate, units), "forecast": None if proved else certificate.forecast(max_distance),
-    }  # fmt: skip
+        "outcome": "proved" if proved else "undecided",
+        "requested_within": within,
+        "table": source.source,
+        **_certificate_facts(certificate, units),
+        "forecast": None if proved else certificate.forecast(max_distance),
+    }
     page = _certificate_page(facts, units, path) if out is not None else {}
     notes = [*notes, *([f"columns read as ids, by name: {', '.join(named)}"] if named else [])]
     _finish(
-        facts, lambda: _show_certificate(facts, remarks), [*source.notes, *notes], sample, out, page,
-        0 if proved else _EXIT_UNDECIDED, as_json=as_json,
-    )  # fmt: skip
+        facts,
+        lambda: _show_certificate(facts, remarks),
+        [*source.notes, *notes],
+        sample,
+        out,
+        page,
+        0 if proved else _EXIT_UNDECIDED,
+        as_json=as_json,
+    )
 
 
 class _PastRows:
     """History of a list, and the place of every row of a table in it.
 
-    The history has numbers known of every row before, such as losses of earlier candidates; they predict the new ones.
+    The history has numbers known of every row before, such as losses of earlier candidates; they
+    predict the new ones.
     """
 
     def __init__(self, path: Path, source: RowSource) -> None:
@@ -167,7 +209,8 @@ class _PastRows:
         columns = [place for place, name in enumerate(source.header) if is_id_name(name)]
         if len(columns) != 1:
             raise ParameterError(
-                f"--history: expected one column of row ids in {source.source}, got {len(columns)}; call it id."
+                f"--history: expected one column of row ids in {source.source}, got "
+                f"{len(columns)}; call it id."
             )
         self.id_column = columns[0]
 
@@ -178,7 +221,8 @@ class _PastRows:
             name = cells[self.id_column].strip()
             if name not in self._places:
                 raise TableError(
-                    f"{self._source.source}: line {line}: expected a row of {self._path}, got {name!r}; add it to the "
+                    f"{self._source.source}: line {line}: expected a row of {self._path}, got "
+                    f"{name!r}; add it to the "
                     "history."
                 )
             found.append(self._places[name])
@@ -188,28 +232,41 @@ class _PastRows:
         """Raise ParameterError if the history does not have as many rows as the list."""
         if sample.population != len(self.table):
             raise ParameterError(
-                f"--history: expected the history of all {plural(sample.population, 'row')} of the list, got "
-                f"{len(self.table):,} in {self._path}; add the others, or write --rows {len(self.table)} if "
+                f"--history: expected the history of all {plural(sample.population, 'row')} of "
+                "the list, got "
+                f"{len(self.table):,} in {self._path}; add the others, or write --rows "
+                f"{len(self.table)} if "
                 f"{self._source.source} is a random sample in random order."
             )
 
 
 def _certify_mean(
-    source: RowSource, past: _PastRows, rows: int | None, within: float, level: float, units: "Units", seed: int,
-    out: Path | None, *, as_json: bool,
-) -> NoReturn:  # fmt: skip
+    source: RowSource,
+    past: _PastRows,
+    rows: int | None,
+    within: float,
+    level: float,
+    units: "Units",
+    seed: int,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> NoReturn:
     """Find the mean of one column with predictions from history, and exit."""
     from tombola.confidence import PredictedMean
 
     columns = [place for place in range(len(source.header)) if place != past.id_column]
     if len(columns) != 1:
         raise ParameterError(
-            f"certify: expected one column beside the ids with --history, got {len(columns)}; leave the others out."
+            f"certify: expected one column beside the ids with --history, got {len(columns)}; "
+            "leave the others out."
         )
     name = source.header[columns[0]]
 
     def places_and_losses(batch: Rows) -> list[tuple[int, float]]:
-        losses = [units.parse_loss(source.source, line, name, cells[columns[0]]) for line, cells in batch]
+        losses = [
+            units.parse_loss(source.source, line, name, cells[columns[0]]) for line, cells in batch
+        ]
         return list(zip(past.places(batch), losses, strict=True))
 
     sample = Sample(source, places_and_losses, rows, seed, [f"column {name}"])
@@ -228,32 +285,58 @@ def _certify_mean(
     sample.check_row_count("certify", sequence.count, sequence.population)
     low, high = units.interval(*sequence.interval())
     facts = {
-        "outcome": "proved" if proved else "undecided", "requested_within": within, "table": source.source,
-        "column": name, "rows": sequence.count, "population": sequence.population, "level": level,
-        "mean": units.number(sequence.total / sequence.count), "low": low, "high": high,
+        "outcome": "proved" if proved else "undecided",
+        "requested_within": within,
+        "table": source.source,
+        "column": name,
+        "rows": sequence.count,
+        "population": sequence.population,
+        "level": level,
+        "mean": units.number(sequence.total / sequence.count),
+        "low": low,
+        "high": high,
         "history_columns": past.table.shape[1],
-    }  # fmt: skip
+    }
     sentence = (
-        f"{'Stop' if proved else 'Undecided'} after {plural(sequence.count, 'row')}: with probability {1 - level:g}, "
-        f"the mean of {name} over all {plural(sequence.population, 'row')} is in [{low:.4g}, {high:.4g}], with "
+        f"{'Stop' if proved else 'Undecided'} after {plural(sequence.count, 'row')}: with "
+        f"probability {1 - level:g}, "
+        f"the mean of {name} over all {plural(sequence.population, 'row')} is in [{low:.4g}, "
+        f"{high:.4g}], with "
         f"{past.table.shape[1]} columns of history."
     )
     page = {
-        "title": f"Mean of {name}", "lead": "Rows were read in random order, until the mean was known.",
-        "verdict": sentence, "tone": "good" if proved else "fair",
-        "facts": (("mean", f"{facts['mean']:.4g}"), *_size_cards(sequence.count, sequence.population, level)),
-    }  # fmt: skip
-    _finish(facts, lambda: show(sentence), source.notes, sample, out, page, 0 if proved else _EXIT_UNDECIDED,
-            as_json=as_json)  # fmt: skip
+        "title": f"Mean of {name}",
+        "lead": "Rows were read in random order, until the mean was known.",
+        "verdict": sentence,
+        "tone": "good" if proved else "fair",
+        "facts": (
+            ("mean", f"{facts['mean']:.4g}"),
+            *_size_cards(sequence.count, sequence.population, level),
+        ),
+    }
+    _finish(
+        facts,
+        lambda: show(sentence),
+        source.notes,
+        sample,
+        out,
+        page,
+        0 if proved else _EXIT_UNDECIDED,
+        as_json=as_json,
+    )
 
 
 def check_order(
-    table: Annotated[str, typer.Argument(help=f"The rows of a list in the order listed. {_FORMATS}")],
-    columns: Annotated[str, typer.Option(help="Columns of numbers, separated by commas; all by default.")] = "",
+    table: Annotated[
+        str, typer.Argument(help=f"The rows of a list in the order listed. {_FORMATS}")
+    ],
+    columns: Annotated[
+        str, typer.Option(help="Columns of numbers, separated by commas; all by default.")
+    ] = "",
     level: Annotated[float, typer.Option(help="Probability of a false alarm, at most.")] = 0.01,
     sheet: _Sheet = "",
     out: Page = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
     seed: Seeds = 1,
 ) -> None:
     """Test whether the rows of a list are in random order.
@@ -270,43 +353,66 @@ def check_order(
     verdict = combined_verdict(test, values, level, seed=seed)
     sentence = _order_sentence(verdict, names, len(values), level, sequential=test.alarm)
     facts = {
-        "random": not verdict.refuted, "column": names[verdict.column] if verdict.refuted else None,
-        "row": verdict.values if verdict.refuted else None, "p_value": verdict.p_value, "level": level,
-        "rows": len(values), "columns": names, "ignored": list(ignored),
-    }  # fmt: skip
+        "random": not verdict.refuted,
+        "column": names[verdict.column] if verdict.refuted else None,
+        "row": verdict.values if verdict.refuted else None,
+        "p_value": verdict.p_value,
+        "level": level,
+        "rows": len(values),
+        "columns": names,
+        "ignored": list(ignored),
+    }
     page = _order_page(sentence, facts, path, Path(source.source).name) if out is not None else {}
     lines = [sentence, f"{plural(len(values), 'row')}; columns: {_join(names)}"]
     lines += [f"note: ignored columns: {_ignored_text(ignored)}"] if ignored else []
-    _finish(facts, lambda: show_lines(lines), source.notes, None, out, page, _EXIT_REFUTED if verdict.refuted else 0,
-            as_json=as_json)  # fmt: skip
+    _finish(
+        facts,
+        lambda: show_lines(lines),
+        source.notes,
+        None,
+        out,
+        page,
+        _EXIT_REFUTED if verdict.refuted else 0,
+        as_json=as_json,
+    )
 
 
 def audit(
     table: Annotated[str, typer.Argument(help=f"Rows of the list, with a header. {_FORMATS}")],
-    statements: Annotated[list[str], typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'.")],
-    level: Annotated[float, typer.Option(help="Probability, at most, that any outcome is wrong.")] = 0.05,
+    statements: Annotated[
+        list[str], typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'.")
+    ],
+    level: Annotated[
+        float, typer.Option(help="Probability, at most, that any outcome is wrong.")
+    ] = 0.05,
     rows: _ListSize = None,
-    follow: _Follow = False,  # noqa: FBT002 - a flag
-    strata: Annotated[str, typer.Option(help="Column with the stratum of each row, for a list in strata.")] = "",
+    follow: _Follow = False,
+    strata: Annotated[
+        str, typer.Option(help="Column with the stratum of each row, for a list in strata.")
+    ] = "",
     sizes: Annotated[str, typer.Option(help="Rows of each stratum: north=400,south=600.")] = "",
     span: _Range = "0,1",
     history: _History = None,
     sheet: _Sheet = "",
     out: Page = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
     seed: Seeds = 1,
 ) -> None:
     """Prove or refute statements about a list from as few of its rows as possible.
 
-    Exit status 0: all are proved. 1: some are refuted. 3: some are undecided, none is refuted. 2: bad input.
+    Exit status 0: all are proved. 1: some are refuted. 3: some are undecided, none is refuted. 2:
+    bad input.
     """
     from tombola.confidence import Audit, RunningMean, parse_statement
     from tombola.readers.units import parse_range
 
-    _check_options("audit", table, level, out, follow=follow, has_size=rows is not None or bool(sizes))
+    _check_options(
+        "audit", table, level, out, follow=follow, has_size=rows is not None or bool(sizes)
+    )
     if bool(strata) != bool(sizes) or (sizes and rows):
         raise ParameterError(
-            "audit: expected --strata and --sizes together, and no --rows; write --strata region --sizes a=400,b=600."
+            "audit: expected --strata and --sizes together, and no --rows; write --strata region "
+            "--sizes a=400,b=600."
         )
     source = RowSource(table, sheet, follow=follow)
     past = None if history is None else _PastRows(history, source)
@@ -314,7 +420,9 @@ def audit(
         raise ParameterError("audit: expected --strata or --history, got both; leave one out.")
     parsed = [parse_statement(statement, span=parse_range(span)) for statement in statements]
     stratum_sizes = _parse_sizes(sizes) if sizes else None
-    source.check_columns([*(name for one in parsed for name in one.columns), *([strata] if strata else [])])
+    source.check_columns(
+        [*(name for one in parsed for name in one.columns), *([strata] if strata else [])]
+    )
     # With strata the sizes are those of the strata; the number of rows is not needed.
     list_size = sum(stratum_sizes.values()) if stratum_sizes else rows
 
@@ -327,9 +435,17 @@ def audit(
     if past is not None:
         past.check_complete(sample)
     population = None if stratum_sizes else sample.population
-    tested = Audit(parsed, population, level, strata=stratum_sizes, history=None if past is None else past.table)
+    tested = Audit(
+        parsed,
+        population,
+        level,
+        strata=stratum_sizes,
+        history=None if past is None else past.table,
+    )
     shown = parsed[:_MAX_FIGURES] if out is not None else []
-    running = [RunningMean(one, population, level / len(parsed), strata=stratum_sizes) for one in shown]
+    running = [
+        RunningMean(one, population, level / len(parsed), strata=stratum_sizes) for one in shown
+    ]
     n_rows, absent = 0, {one: dict[str, None]() for one in parsed if one.value is not None}
     for batch in sample:
         columns = source.columns(batch)
@@ -337,7 +453,9 @@ def audit(
             if statement.has_value(columns):
                 del absent[statement]
             elif len(absent[statement]) <= _MAX_NAMES:
-                absent[statement].update(dict.fromkeys(cell.strip() for cell in columns[statement.columns[0]]))
+                absent[statement].update(
+                    dict.fromkeys(cell.strip() for cell in columns[statement.columns[0]])
+                )
         if rows is not None:
             sample.test_order(_quantities(parsed, columns))
         row_strata = [cell.strip() for cell in columns[strata]] if strata else None
@@ -353,7 +471,10 @@ def audit(
         expected = _expected_rows(result, population, level / len(results), statement, seed)
         items.append({**nan_to_none(result._asdict()), "expected_rows": expected})
         cells.append(_result_cells(result, expected))
-    counts = {outcome: sum(one.outcome == outcome for one in results) for outcome in ("proved", "refuted", "undecided")}
+    counts = {
+        outcome: sum(one.outcome == outcome for one in results)
+        for outcome in ("proved", "refuted", "undecided")
+    }
     page = {
         "title": f"Audit of {Path(source.source).name}",
         "lead": "Statements about a whole list, tested on rows in random order.",
@@ -374,25 +495,46 @@ def audit(
         for statement, values in absent.items()
     ]
     _finish(
-        {"rows": n_rows, "level": level, "results": items}, lambda: show_cells(_AUDIT_HEADINGS, cells),
-        [*source.notes, *notes], sample, out, page, status, as_json=as_json,
-    )  # fmt: skip
+        {"rows": n_rows, "level": level, "results": items},
+        lambda: show_cells(_AUDIT_HEADINGS, cells),
+        [*source.notes, *notes],
+        sample,
+        out,
+        page,
+        status,
+        as_json=as_json,
+    )
 
 
 def _check_options(
-    command: str, table: str, level: float, out: Path | None, *, follow: bool = False, has_size: bool = True
+    command: str,
+    table: str,
+    level: float,
+    out: Path | None,
+    *,
+    follow: bool = False,
+    has_size: bool = True,
 ) -> None:
     """Validate the options before the table is read."""
     if not has_size and (table == "-" or follow):
-        raise ParameterError(f"{command}: expected the size of the whole list, got none; write --rows 5000.")
+        raise ParameterError(
+            f"{command}: expected the size of the whole list, got none; write --rows 5000."
+        )
     check_level(level)
     check_page(out, table)
 
 
 def _finish(
-    facts: dict[str, Any], show_text: "Callable[[], None]", notes: "Sequence[str]", sample: Sample | None,
-    out: Path | None, page: dict[str, Any], status: int, *, as_json: bool,
-) -> NoReturn:  # fmt: skip
+    facts: dict[str, Any],
+    show_text: "Callable[[], None]",
+    notes: "Sequence[str]",
+    sample: Sample | None,
+    out: Path | None,
+    page: dict[str, Any],
+    status: int,
+    *,
+    as_json: bool,
+) -> NoReturn:
     """Write the page, print the result, raise the error of an invalid row, and exit.
 
     notes: remarks on how the table was read, such as its encoding.
@@ -404,7 +546,10 @@ def _finish(
 
         tables = tuple(TextTable(*one) for one in page.pop("tables", ()))
         figures, command = tuple(page.pop("figures", ())), shlex.join(["tombola", *sys.argv[1:]])
-        write_atomic(out, render_evidence(EvidencePage(**page, tables=tables, figures=figures, command=command)))
+        write_atomic(
+            out,
+            render_evidence(EvidencePage(**page, tables=tables, figures=figures, command=command)),
+        )
     if as_json:
         typer.echo(json.dumps({**facts, "notes": list(notes)}, allow_nan=False))
     else:
@@ -417,13 +562,23 @@ def _finish(
 
 def _size_cards(rows: int, population: float, level: float) -> tuple[tuple[str, str], ...]:
     """Return the facts that every page about a sample has."""
-    return ("rows read", f"{rows:,}"), ("rows of the list", f"{population:,.0f}"), ("level", f"{level:g}")
+    return (
+        ("rows read", f"{rows:,}"),
+        ("rows of the list", f"{population:,.0f}"),
+        ("level", f"{level:g}"),
+    )
 
 
 def _figure(
-    heading: str, caption: str, y_label: str, curves: dict[str, "Sequence[Floats]"], thresholds: dict[str, float], *,
-    alt: str, log_y: bool = False,
-) -> "CaptionedChart":  # fmt: skip
+    heading: str,
+    caption: str,
+    y_label: str,
+    curves: dict[str, "Sequence[Floats]"],
+    thresholds: dict[str, float],
+    *,
+    alt: str,
+    log_y: bool = False,
+) -> "CaptionedChart":
     """Return a chart of curves over rows: by name, rows, means, lows and highs.
 
     thresholds: heights of the dashed lines, by name.
@@ -437,7 +592,9 @@ def _figure(
     ends = bands[0].x[[0, -1]]
     lines = tuple(Line(name, ends, np.full(2, height)) for name, height in thresholds.items())
     return CaptionedChart(
-        heading, caption, Chart(heading, "rows", y_label, bands, lines, log_x=False, log_y=log_y, alt=alt)
+        heading,
+        caption,
+        Chart(heading, "rows", y_label, bands, lines, log_x=False, log_y=log_y, alt=alt),
     )
 
 
@@ -457,12 +614,16 @@ def _check_wide(source: RowSource) -> None:
     from tombola.readers.options import ReadOptions
 
     # Only the names of a stream are known.
-    table = source.parsed or Columns(source.source, [Column(name, np.empty(0)) for name in source.header])
+    table = source.parsed or Columns(
+        source.source, [Column(name, np.empty(0)) for name in source.header]
+    )
     column = find_action_column(table, ReadOptions())
     if column is not None:
         raise TableError(
-            f"{source.source}: expected a wide table, with one column per action, got a long one, whose column "
-            f"{column.name!r} names the action; write one line per row and one column per action, or use tombola rank, "
+            f"{source.source}: expected a wide table, with one column per action, got a long "
+            "one, whose column "
+            f"{column.name!r} names the action; write one line per row and one column per "
+            "action, or use tombola rank, "
             "which reads long tables."
         )
 
@@ -470,11 +631,18 @@ def _check_wide(source: RowSource) -> None:
 def _range_fixes(source: RowSource, names: list[str], units: "Units") -> dict[str, str]:
     """Return the fix of a number outside of the range, for each action."""
     columns = [] if source.parsed is None else [source.parsed.by_name[name] for name in names]
-    outside = [c.name for c in columns if ((c.numbers < units.low) | (c.numbers > units.high)).any()]
+    outside = [
+        c.name for c in columns if ((c.numbers < units.low) | (c.numbers > units.high)).any()
+    ]
     # A minority of columns outside of the range has another unit; a wider range would hide that.
-    ranges = "" if 0 < 2 * len(outside) < len(names) else "give the range of the numbers: --range LOW,HIGH, or "
+    ranges = (
+        ""
+        if 0 < 2 * len(outside) < len(names)
+        else "give the range of the numbers: --range LOW,HIGH, or "
+    )
     return {
-        name: f"repair it, {ranges or 'or '}leave out the column with --ignore {shlex.quote(name)}" for name in names
+        name: f"repair it, {ranges or 'or '}leave out the column with --ignore {shlex.quote(name)}"
+        for name in names
     }
 
 
@@ -496,22 +664,31 @@ def _other_columns(source: RowSource, ids: list[str], kind: "Kind | None") -> di
             # An invalid cell is an error of its row, once that is read.
             pass
         else:
-            # Numbers outside of the range are rejected, rather than a column left out because of them.
+            # Numbers outside of the range are rejected, rather than a column left out because of
+            # them.
             kept = {*ids, *table.value_columns, *table.other_units, table.id_column}
-            return {name: table.ignored.get(name, f"named like a {classes[name]}") for name in free if name not in kept}
+            return {
+                name: table.ignored.get(name, f"named like a {classes[name]}")
+                for name in free
+                if name not in kept
+            }
     likely = [name for name, one in classes.items() if one in ("loss", "score", "plain")]
     # Run times alone, or features alone, may be losses.
     tier = next((one for one in ("cost", "feature") if list(classes.values()).count(one) > 1), None)
     if len(likely) < 2 and tier is not None:
         likely = [name for name, one in classes.items() if one == tier]
     return {
-        name: f"not named like a {tier}" if one in ("loss", "score", "plain") else f"named like a {one}"
+        name: f"not named like a {tier}"
+        if one in ("loss", "score", "plain")
+        else f"named like a {one}"
         for name, one in classes.items()
         if name not in likely
     }
 
 
-def _not_actions(source: RowSource, ids: list[str], kind: "Kind | None") -> tuple[list[str], list[str]]:
+def _not_actions(
+    source: RowSource, ids: list[str], kind: "Kind | None"
+) -> tuple[list[str], list[str]]:
     """Return columns with ids, named unlike actions, or that sum them up; notes on them.
 
     Names are all that is known of a stream; the columns of a file are tested, too.
@@ -535,7 +712,10 @@ def _not_actions(source: RowSource, ids: list[str], kind: "Kind | None") -> tupl
     notes = [f"ids from column {name!r}" for name in texts]
     notes += [f"ignored columns: {_ignored_text(ignored)}"] if ignored else []
     # Numbers alone often agree by chance if few rows have been read, as in a sample.
-    return [*texts, *ignored], [*notes, *(text for name, text in questions.items() if is_summary_name(name))]
+    return [*texts, *ignored], [
+        *notes,
+        *(text for name, text in questions.items() if is_summary_name(name)),
+    ]
 
 
 def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, Any]:
@@ -546,15 +726,21 @@ def _certificate_facts(certificate: "Certificate", units: "Units") -> dict[str, 
         for one in sorted(facts["actions"], key=lambda one: one["mean"])
         for ends in [units.interval(one["low"], one["high"])]
     ]
-    target = certificate.target.replace("least mean loss", "largest mean") if units.scores else certificate.target
+    target = (
+        certificate.target.replace("least mean loss", "largest mean")
+        if units.scores
+        else certificate.target
+    )
     return {**facts, "target": target, "within": units.gap(facts["within"]), "actions": actions}
 
 
 def _certificate_sentence(facts: dict[str, Any]) -> str:
     distance = f"is within {facts['within']:.4g} of" if facts["within"] else "has"
     return (
-        f"{'Stop' if facts['outcome'] == 'proved' else 'Undecided'} after {plural(facts['rows'], 'row')}: with "
-        f"probability {1 - facts['level']:g}, action {facts['best']} {distance} {facts['target']} ({facts['method']})."
+        f"{'Stop' if facts['outcome'] == 'proved' else 'Undecided'} after "
+        f"{plural(facts['rows'], 'row')}: with "
+        f"probability {1 - facts['level']:g}, action {facts['best']} {distance} "
+        f"{facts['target']} ({facts['method']})."
     )
 
 
@@ -562,19 +748,33 @@ def _show_certificate(facts: dict[str, Any], remarks: list[str]) -> None:
     show_lines([_certificate_sentence(facts), *remarks])
     if facts["outcome"] == "undecided":
         more = facts["forecast"]
-        rest = f"about {plural(more, 'more row')}" if more is not None else "more rows than the list has"
+        rest = (
+            f"about {plural(more, 'more row')}"
+            if more is not None
+            else "more rows than the list has"
+        )
         show(f"Forecast for {facts['requested_within']:g}: {rest}.")
-    show_cells(("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows"), _action_cells(facts))
+    show_cells(
+        ("action", "rows", "mean", f"{1 - facts['level']:.0%} interval for all rows"),
+        _action_cells(facts),
+    )
 
 
 def _action_cells(facts: dict[str, Any]) -> list[tuple[str, ...]]:
     return [
-        (one["name"], f"{one['rows']:,}", f"{one['mean']:.4g}", f"[{one['low']:.4g}, {one['high']:.4g}]")
+        (
+            one["name"],
+            f"{one['rows']:,}",
+            f"{one['mean']:.4g}",
+            f"[{one['low']:.4g}, {one['high']:.4g}]",
+        )
         for one in facts["actions"]
     ]
 
 
-def _certificate_page(facts: dict[str, Any], units: "Units", path: list[tuple[int, float]]) -> dict[str, Any]:
+def _certificate_page(
+    facts: dict[str, Any], units: "Units", path: list[tuple[int, float]]
+) -> dict[str, Any]:
     import numpy as np
 
     x, y = (np.array(column, np.float64) for column in zip(*path, strict=True))
@@ -582,12 +782,15 @@ def _certificate_page(facts: dict[str, Any], units: "Units", path: list[tuple[in
     side, kind = ("below", "mean") if units.scores else ("above", "mean loss")
     figure = _figure(
         "Distance from the best, at most",
-        f"Upper bound on the distance of the leading action from the best one ({kind} {side} it), valid at all times "
+        f"Upper bound on the distance of the leading action from the best one ({kind} {side} "
+        "it), valid at all times "
         "simultaneously with the stated probability.",
-        f"{kind} {side} the best, at most", {"certified": (x, y, y, y)}, {f"requested: {within:g}": within},
+        f"{kind} {side} the best, at most",
+        {"certified": (x, y, y, y)},
+        {f"requested: {within:g}": within},
         alt=f"The certified distance falls to {y[-1]:.3g} after {plural(int(x[-1]), 'row')}",
         log_y=within > 0 and bool(y.min() > 0),
-    )  # fmt: skip
+    )
     headings = ("action", "rows", "sample mean", "interval")
     return {
         "title": f"Best column of {Path(facts['table']).name}",
@@ -595,18 +798,28 @@ def _certificate_page(facts: dict[str, Any], units: "Units", path: list[tuple[in
         "verdict": _certificate_sentence(facts),
         "tone": "good" if facts["outcome"] == "proved" else "fair",
         "facts": (
-            ("best", facts["best"]), ("within", f"{facts['within']:.4g}"), ("evidence", facts["method"]),
+            ("best", facts["best"]),
+            ("within", f"{facts['within']:.4g}"),
+            ("evidence", facts["method"]),
             *_size_cards(facts["rows"], facts["population"], facts["level"]),
         ),
-        "tables": [(f"{kind.capitalize()} of every action, the best first", headings, tuple(_action_cells(facts)))],
+        "tables": [
+            (
+                f"{kind.capitalize()} of every action, the best first",
+                headings,
+                tuple(_action_cells(facts)),
+            )
+        ],
         "figures": [figure],
-    }  # fmt: skip
+    }
 
 
 # check-order
 
 
-def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list[str], "Floats", dict[str, str]]:
+def _number_columns(
+    source: RowSource, requested: tuple[str, ...]
+) -> tuple[list[str], "Floats", dict[str, str]]:
     """Return names and ranks of the number columns, and why others are ignored.
 
     Ranks are dense and scaled to [0, 1]; the order test uses no more.
@@ -618,7 +831,9 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
 
     rows = list(source.rows())
     if not rows:
-        raise TableError(f"{source.source}: expected a header and at least one row, got no row; add rows.")
+        raise TableError(
+            f"{source.source}: expected a header and at least one row, got no row; add rows."
+        )
     source.check_columns(requested)
     columns, ignored = {}, {}
     for name, cells in source.columns(rows).items():
@@ -641,7 +856,8 @@ def _number_columns(source: RowSource, requested: tuple[str, ...]) -> tuple[list
         ignored |= summaries
     if not columns or (requested and ignored):
         raise TableError(
-            f"{source.source}: expected a column of numbers, got {_ignored_text(ignored)}; repair a cell, or name "
+            f"{source.source}: expected a column of numbers, got {_ignored_text(ignored)}; "
+            "repair a cell, or name "
             "other columns with --columns."
         )
     return list(columns), np.column_stack(list(columns.values())), ignored
@@ -663,17 +879,29 @@ def _evidence_path(test: Any, values: "Floats") -> list[tuple[int, "Floats"]]:
     return path
 
 
-def _order_sentence(verdict: "OrderVerdict", names: list[str], rows: int, level: float, *, sequential: bool) -> str:
+def _order_sentence(
+    verdict: "OrderVerdict", names: list[str], rows: int, level: float, *, sequential: bool
+) -> str:
     if not verdict.refuted:
-        return f"Order test: no evidence against random order (level {100 * level:g} %). Shuffle the list to be sure."
-    alarm = f"raised an alarm at row {verdict.values:,} of" if sequential else "differs from its shuffles, over all"
+        return (
+            f"Order test: no evidence against random order (level {100 * level:g} %). "
+            "Shuffle the list to be sure."
+        )
+    alarm = (
+        f"raised an alarm at row {verdict.values:,} of"
+        if sequential
+        else "differs from its shuffles, over all"
+    )
     return (
-        f"Order test: not in random order. Column {names[verdict.column]} {alarm} {plural(rows, 'row')} (p-value "
+        f"Order test: not in random order. Column {names[verdict.column]} {alarm} "
+        f"{plural(rows, 'row')} (p-value "
         f"{verdict.p_value:.2g}). Shuffle the rows before you sample from them."
     )
 
 
-def _order_page(sentence: str, facts: dict[str, Any], path: list[tuple[int, "Floats"]], name: str) -> dict[str, Any]:
+def _order_page(
+    sentence: str, facts: dict[str, Any], path: list[tuple[int, "Floats"]], name: str
+) -> dict[str, Any]:
     import numpy as np
 
     from tombola.confidence.order_test import MARTINGALE_SHARE
@@ -686,25 +914,37 @@ def _order_page(sentence: str, facts: dict[str, Any], path: list[tuple[int, "Flo
     others = (int(j) for j in np.argsort(-evidence.max(axis=0), kind="stable") if j not in first)
     figure = _figure(
         "Evidence against random order",
-        f"Largest wealth of the test martingale so far, for at most {_MAX_FIGURES} columns. In random order it ever "
-        "reaches the dashed line with at most half of the stated probability. The permutation test of the whole list "
+        f"Largest wealth of the test martingale so far, for at most {_MAX_FIGURES} columns. In "
+        "random order it ever "
+        "reaches the dashed line with at most half of the stated probability. The permutation "
+        "test of the whole list "
         "is not drawn.",
         "evidence, in powers of ten",
         {columns[j]: (x, *[evidence[:, j]] * 3) for j in [*first, *others][:_MAX_FIGURES]},
         {"alarm": float(np.log10(len(columns) / (MARTINGALE_SHARE * facts["level"])))},
         alt=f"Evidence against random order by row. {sentence}",
     )
-    alarm = () if facts["random"] else (("column", facts["column"]), ("alarm at row", f"{facts['row']:,}"))
+    alarm = (
+        ()
+        if facts["random"]
+        else (("column", facts["column"]), ("alarm at row", f"{facts['row']:,}"))
+    )
     return {
         "title": f"Order of {name}",
-        "lead": "A test martingale bets on the rank of each value among its predecessors. At the end the list is "
-        "compared with its shuffles. Each of the two raises a false alarm with at most half of the stated probability.",
+        "lead": "A test martingale bets on the rank of each value among its predecessors. At the "
+        "end the list is "
+        "compared with its shuffles. Each of the two raises a false alarm with at most half of "
+        "the stated probability.",
         "verdict": sentence,
         "tone": "good" if facts["random"] else "bad",
-        "facts": (*alarm, ("rows", f"{facts['rows']:,}"), ("columns", str(len(columns))),
-                  ("level", f"{facts['level']:g}")),
+        "facts": (
+            *alarm,
+            ("rows", f"{facts['rows']:,}"),
+            ("columns", str(len(columns))),
+            ("level", f"{facts['level']:g}"),
+        ),
         "figures": [figure],
-    }  # fmt: skip
+    }
 
 
 # audit
@@ -718,18 +958,27 @@ def _quantities(statements: "list[Statement]", columns: dict[str, tuple[str, ...
 
 
 def _check_cells(
-    source: RowSource, statements: "list[Statement]", strata: str, sizes: dict[str, int] | None, batch: Rows
+    source: RowSource,
+    statements: "list[Statement]",
+    strata: str,
+    sizes: dict[str, int] | None,
+    batch: Rows,
 ) -> None:
     """Reject rows with cells that a statement cannot use or unknown strata."""
     columns = source.columns(batch)
     try:
         _quantities(statements, columns)
-        if sizes is not None and (unknown := [name for name in columns[strata] if name.strip() not in sizes]):
+        if sizes is not None and (
+            unknown := [name for name in columns[strata] if name.strip() not in sizes]
+        ):
             raise TableError(
-                f"audit: expected a stratum of {', '.join(sizes)}, got {unknown[0]!r}; add its size to --sizes."
+                f"audit: expected a stratum of {', '.join(sizes)}, got {unknown[0]!r}; add its "
+                "size to --sizes."
             )
     except TableError as error:
-        raise TableError(f"{source.source}: line {batch[0][0]}: {str(error).removeprefix('audit: ')}") from None
+        raise TableError(
+            f"{source.source}: line {batch[0][0]}: {str(error).removeprefix('audit: ')}"
+        ) from None
 
 
 def _parse_sizes(text: str) -> dict[str, int]:
@@ -737,7 +986,9 @@ def _parse_sizes(text: str) -> dict[str, int]:
     for word in split_commas(text):
         name, _, size = word.partition("=")
         if not size.strip().isdigit() or int(size) < 1:
-            raise ParameterError(f"--sizes: expected NAME=ROWS with commas between, got {word!r}; write north=400.")
+            raise ParameterError(
+                f"--sizes: expected NAME=ROWS with commas between, got {word!r}; write north=400."
+            )
         sizes[name.strip()] = int(size)
     return sizes
 
@@ -754,22 +1005,37 @@ def _expected_rows(
     if result.outcome != "undecided" or population is None or math.isnan(mean) or at_threshold:
         return None
     medians = [
-        plan(one.threshold, mean, population=population, deviation=deviation, level=level,
-             shuffles=_FORECAST_SHUFFLES, seed=seed).median
+        plan(
+            one.threshold,
+            mean,
+            population=population,
+            deviation=deviation,
+            level=level,
+            shuffles=_FORECAST_SHUFFLES,
+            seed=seed,
+        ).median
         for one in statement.inequalities
-    ]  # fmt: skip
+    ]
     return max(result.rows, *medians)
 
 
 def _result_cells(result: "AuditResult", expected: int | None) -> tuple[str, ...]:
     """Return the line of a result; `expected` rows in all, if it is undecided."""
     rows = f"{result.rows:,}" + (f" (about {expected:,} in all)" if expected is not None else "")
-    error = "-" if result.outcome == "undecided" else "0" if result.p_value == 0 else f"at most {result.p_value:.2g}"
+    error = (
+        "-"
+        if result.outcome == "undecided"
+        else "0"
+        if result.p_value == 0
+        else f"at most {result.p_value:.2g}"
+    )
     mean = "-" if math.isnan(result.mean) else f"{result.mean:.5g}"
     return result.statement, result.outcome, rows, error, mean
 
 
-def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: float) -> "CaptionedChart":
+def _running_mean_figure(
+    running: "RunningMean", result: "AuditResult", level: float
+) -> "CaptionedChart":
     """Return the chart of a running mean around the decisive row."""
     import numpy as np
 
@@ -781,9 +1047,13 @@ def _running_mean_figure(running: "RunningMean", result: "AuditResult", level: f
     known = f"the mean after {plural(int(x[-1]), 'row')} is {mean[-1]:.3g}"
     return _figure(
         running.statement.text,
-        f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains the {kind} of the whole "
-        f"list at all times simultaneously with probability {1 - level:.3g}; dashed: the threshold. An outcome is "
+        f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains "
+        f"the {kind} of the whole "
+        f"list at all times simultaneously with probability {1 - level:.3g}; dashed: the "
+        "threshold. An outcome is "
         "one-sided, so it may come a little before the band leaves the line.",
-        kind, {kind: (x, mean, low, high)}, {f"threshold {at:g}": at for at in running.thresholds},
+        kind,
+        {kind: (x, mean, low, high)},
+        {f"threshold {at:g}": at for at in running.thresholds},
         alt=f"{result}; {known}, interval {low[-1]:.3g} to {high[-1]:.3g}",
-    )  # fmt: skip
+    )

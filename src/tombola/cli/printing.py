@@ -36,7 +36,9 @@ def new_table(*columns: str, right: Container[int] = ()) -> "Table":
     return table
 
 
-def show_cells(headings: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int] = ()) -> None:
+def show_cells(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int] = ()
+) -> None:
     """Print a table of cells below headings; control characters in cells are escaped."""
     table = new_table(*headings, right=right)
     for row in rows:
@@ -97,21 +99,35 @@ def open_text(word: str, waiting: "Sequence[OpenTicket]") -> str:
     """
     listed = [f"ticket {one.number} ({one.text}{since_text(one.since)})" for one in waiting]
     verb = "waits" if len(waiting) == 1 else "wait"
-    return f"{plural(len(waiting), word)} {verb} for an answer: {join_names(listed, limit=_MAX_LISTED, length=120)}."
+    return (
+        f"{plural(len(waiting), word)} {verb} for an answer: "
+        f"{join_names(listed, limit=_MAX_LISTED, length=120)}."
+    )
 
 
-def open_ticket_lines(kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str, *, scores: bool) -> list[str]:
+def open_ticket_lines(
+    kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str, *, scores: bool
+) -> list[str]:
     """Return lines on open tickets of a "race" or "session": sentence and commands."""
     if not waiting:
         return []
     at, value = f" --url {url}" if url else "", "--score VALUE" if scores else "--loss VALUE"
     name = shlex.quote(str(file))
-    record, again = f"  tombola {kind} record {name} {waiting[0].number}", f"  tombola {kind} next {name}{at}"
+    record, again = (
+        f"  tombola {kind} record {name} {waiting[0].number}",
+        f"  tombola {kind} next {name}{at}",
+    )
     if kind == "session":
         fix = "Record each, the worst outcome if its action failed, or print them again:"
         return [open_text("ticket", waiting), fix, f"{record} {value}{at}", f"{again} --again"]
     fix = "Record each, mark it as failed, or print them again:"
-    lines = [open_text("call", waiting), fix, f"{record} {value}{at}", f"{record} --failed{at}", f"{again} --again"]
+    lines = [
+        open_text("call", waiting),
+        fix,
+        f"{record} {value}{at}",
+        f"{record} --failed{at}",
+        f"{again} --again",
+    ]
     return [*lines, *([f"{again} --reissue-after 600"] if url else [])]
 
 
@@ -124,17 +140,22 @@ def recorded_text(new: int, old: int) -> str:
     return f"{new} recorded" + (f", {old} recorded before" if old else "")
 
 
-def show_groups(groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True) -> None:
+def show_groups(
+    groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True
+) -> None:
     """Print the best action of each group of rows as a table.
 
     by: header of the groups.
     quantity: word for the means in the header, such as "loss".
-    ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean are printed.
+    ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean
+        are printed.
     """
     first, second = ("best", "next") if ranked else ("highest", "lowest")
     rows = []
     for one in groups:
-        best, other = ("–" if mean != mean else f"{mean:.4g}" for mean in (one.best_mean, one.second_mean))
+        best, other = (
+            "–" if mean != mean else f"{mean:.4g}" for mean in (one.best_mean, one.second_mean)
+        )
         rows.append((one.name, f"{one.rows:,}", one.best or "–", best, one.second or "–", other))
     show_cells((by, "rows", first, quantity, second, quantity), rows, right=(1, 3, 5))
 

@@ -1,8 +1,8 @@
 """Commands of `tombola race`.
 
-`run` exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 2 on bad input or if all calls
-of a candidate failed (with --loss exit and seconds a failure is an answer), 3 if it is undecided; `status --exit-code`
-exits with 0, 1 or 3.
+`run` exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 2 on bad
+input or if all calls of a candidate failed (with --loss exit and seconds a failure is an answer), 3
+if it is undecided; `status --exit-code` exits with 0, 1 or 3.
 """
 
 import json
@@ -80,7 +80,8 @@ if TYPE_CHECKING:
 
 # Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
 _EXIT_CODES: dict[bool | None, int] = {True: 0, False: 1, None: 3}
-# If a race needs more than this share of all calls, `plan` suggests --within: a tolerance makes it cheaper.
+# If a race needs more than this share of all calls, `plan` suggests --within: a tolerance makes it
+# cheaper.
 _EXPENSIVE_SHARE = 0.5
 # Different answers of simulated races that `plan` prints; of the others only the number is given.
 _MAX_ANSWERS = 3
@@ -93,13 +94,16 @@ _RowsFile = Annotated[Path, typer.Argument(help=LIST_HELP)]
 _Known = Annotated[
     Path | None,
     typer.Option(
-        help="Answers on file, no calls: a table, also Excel, with ids and a column per known candidate. The "
+        help="Answers on file, no calls: a table, also Excel, with ids and a column per known "
+        "candidate. The "
         "options --id, --losses, --scores and --range apply to it."
     ),
 ]
 _History = Annotated[
     Path | None,
-    typer.Option(help="CSV with a column id and numbers of every row, such as losses of earlier candidates."),
+    typer.Option(
+        help="CSV with a column id and numbers of every row, such as losses of earlier candidates."
+    ),
 ]
 _Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
@@ -122,33 +126,45 @@ def _race() -> None:
 def plan_(
     table: TableArgument,
     table_options: TableOptions,
-    level: Annotated[str, typer.Option(help="Probability that the answer may be wrong; several, comma-separated.")] = (
-        "0.05,0.01"
-    ),
+    level: Annotated[
+        str,
+        typer.Option(help="Probability that the answer may be wrong; several, comma-separated."),
+    ] = ("0.05,0.01"),
     within: Annotated[
-        float, typer.Option(help="Tolerance in the unit of the table: this much worse is good enough.", min=0)
+        float,
+        typer.Option(
+            help="Tolerance in the unit of the table: this much worse is good enough.", min=0
+        ),
     ] = 0.0,
     top: Top = 1,
-    baseline: Annotated[str, typer.Option(help="Gate: are the others better than this candidate?")] = "",
+    baseline: Annotated[
+        str, typer.Option(help="Gate: are the others better than this candidate?")
+    ] = "",
     question: Question = "best",
     rank_of: RankOf = "",
     by: By = "",
     max_cost: MaxCost = None,
     max_call_cost: Annotated[
-        float | None, typer.Option(help="Largest cost of a call; without cost columns, the cost of every call.", min=0)
+        float | None,
+        typer.Option(
+            help="Largest cost of a call; without cost columns, the cost of every call.", min=0
+        ),
     ] = None,
-    shuffles: Annotated[int, typer.Option(help="Number of simulated races, each in its own order.", min=1)] = 200,
-    rescale: Rescale = False,  # noqa: FBT002 - a flag
+    shuffles: Annotated[
+        int, typer.Option(help="Number of simulated races, each in its own order.", min=1)
+    ] = 200,
+    rescale: Rescale = False,
     missing: Missing = "error",
     known: _Known = None,
     history: _History = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
     seed: Seeds = 1,
     workers: Workers = CORES,
 ) -> None:
     """Simulate races on a finished table: number of calls, answers, and error rate.
 
-    Each simulated race shuffles the rows anew. Prints a line per --level; no call is made, and no file is written.
+    Each simulated race shuffles the rows anew. Prints a line per --level; no call is made, and no
+    file is written.
     """
     from tombola.racing import plan
     from tombola.racing.strata import Strata
@@ -162,16 +178,33 @@ def plan_(
     notes = [*read.notes, *known_notes]
     asked: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
-        pool, within=_to_loss(within, *read.range), seed=seed, levels=_levels(level), top=top,
-        baseline=baseline or None, **asked, shuffles=shuffles, workers=workers, known=on_file, max_cost=max_cost,
-        max_call_cost=max_call_cost, history=None if history is None else read_history(history, ids)[1],
+        pool,
+        within=_to_loss(within, *read.range),
+        seed=seed,
+        levels=_levels(level),
+        top=top,
+        baseline=baseline or None,
+        **asked,
+        shuffles=shuffles,
+        workers=workers,
+        known=on_file,
+        max_cost=max_cost,
+        max_call_cost=max_call_cost,
+        history=None if history is None else read_history(history, ids)[1],
         strata=None if read.strata is None else Strata.of(read.strata, pool.rows, by),
-    )  # fmt: skip
+    )
     if as_json:
         facts = {
-            "table": name, "rows": pool.rows, "candidates": list(pool.actions), "total_calls": pool.losses.size,
-            "notes": notes, "within": within, "max_cost": max_cost, "shuffles": shuffles, "seed": seed,
-        }  # fmt: skip
+            "table": name,
+            "rows": pool.rows,
+            "candidates": list(pool.actions),
+            "total_calls": pool.losses.size,
+            "notes": notes,
+            "within": within,
+            "max_cost": max_cost,
+            "shuffles": shuffles,
+            "seed": seed,
+        }
         typer.echo(json.dumps({**facts, "races": [one.to_json() for one in plans]}))
         return
     heading = f"{', '.join(filter(None, [name, read.without]))}: {read.direction}"
@@ -187,32 +220,44 @@ def plan_(
 def start(
     settings: MakeSettings,
     rows: _RowsFile,
-    candidates: Annotated[str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")],
+    candidates: Annotated[
+        str, typer.Option(help="Names, comma-separated; quote a name that has a comma.")
+    ],
     file: _NewFile,
     column: _Column = "",
     known: _Known = None,
     history: _History = None,
     by: By = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Shuffle a list of rows and start a race on it; you make the calls.
 
-    The race file, --file, keeps the order, the settings and all answers. `race next` prints the calls to make, `race
-    record` takes their answers.
+    The race file, --file, keeps the order, the settings and all answers. `race next` prints the
+    calls to make, `race record` takes their answers.
     """
     from tombola.persistence.race_file import RaceFile
     from tombola.readers.cells import read_row_list
 
     names = parse_names(candidates, keep_blank=True)
-    row_list, asked = read_row_list(rows, column or None), settings(names, _stated_kind(known, names))
+    row_list, asked = (
+        read_row_list(rows, column or None),
+        settings(names, _stated_kind(known, names)),
+    )
     side, strata = _side_of_list(row_list, asked, known, history, column, by)
-    with RaceFile.start(file, asked, row_list.ids, side=side, strata=strata, row_list=row_list) as race_file:
-        count, chosen, on_file = len(race_file.rows), race_file.settings, race_file.race.calls_on_file
+    with RaceFile.start(
+        file, asked, row_list.ids, side=side, strata=strata, row_list=row_list
+    ) as race_file:
+        count, chosen, on_file = (
+            len(race_file.rows),
+            race_file.settings,
+            race_file.race.calls_on_file,
+        )
     k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
     calls = k * count - on_file
     show_result(
         {"file": str(file), "rows": count, "race": chosen.to_json()},
-        f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most {plural(calls, 'call')}",
+        f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most "
+        f"{plural(calls, 'call')}",
         f"ids: column {row_list.id_column}{other_id_text(row_list, column)}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
         *_list_remarks(row_list, known, chosen, column, by),
@@ -225,23 +270,30 @@ def start(
 @app.command("next")
 def next_(
     file: _File,
-    count: Annotated[int | None, typer.Option(help="Number of calls. Default: all that the next row needs.", min=1)] = (
-        None
-    ),
+    count: Annotated[
+        int | None,
+        typer.Option(help="Number of calls. Default: all that the next row needs.", min=1),
+    ] = (None),
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the calls to .csv or .xlsx, with the list's own columns and a blank outcome."),
+        typer.Option(
+            help="Write the calls to .csv or .xlsx, with the list's own columns and a blank "
+            "outcome."
+        ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="First list the calls without an answer.")] = False,  # noqa: FBT002
+    again: Annotated[
+        bool, typer.Option("--again", help="First list the calls without an answer.")
+    ] = False,
     url: Url = "",
     token: Token = "",
     reissue_after: ReissueAfter = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Print the next calls, each with its ticket, or write a table to fill in.
 
-    A call is one candidate on one row. They are added to the race file as issued; record each answer by its ticket, the
-    number of the call. With --out, the table is a .csv or .xlsx file with a blank column outcome.
+    A call is one candidate on one row. They are added to the race file as issued; record each
+    answer by its ticket, the number of the call. With --out, the table is a .csv or .xlsx file with
+    a blank column outcome.
     """
     from tombola.persistence.race_csv import write_calls
     from tombola.persistence.session_csv import check_daily_list
@@ -259,14 +311,21 @@ def next_(
             else:
                 # A lease stores the time, which `status` prints for open calls.
                 calls = calls + opened.lease(secrets.token_urlsafe(12), more)
-        waiting, line, scores = _open_calls(opened), _summary(opened)[1], opened.settings.kind == "scores"
+        waiting, line, scores = (
+            _open_calls(opened),
+            _summary(opened)[1],
+            opened.settings.kind == "scores",
+        )
         if out is not None and calls:
             write_calls(out, calls, opened.settings, None if url else opened, file)
     if as_json:
         typer.echo(json.dumps([call._asdict() for call in calls]))
         return
     if out is not None and calls:
-        show(f"{out}: {plural(len(calls), 'call')}. Fill in the column outcome, then record it:", soft=True)
+        show(
+            f"{out}: {plural(len(calls), 'call')}. Fill in the column outcome, then record it:",
+            soft=True,
+        )
         show(f"  tombola race record {file} --csv {out}{f' --url {url}' if url else ''}", soft=True)
     for call in calls if out is None else []:
         show(f"ticket {call.ticket}: {call.candidate} on {call.row}", soft=True)
@@ -279,51 +338,67 @@ def next_(
 @app.command()
 def record(
     file: _File,
-    ticket: Annotated[int | None, typer.Argument(help="The ticket number; leave it out with --csv.")] = None,
+    ticket: Annotated[
+        int | None, typer.Argument(help="The ticket number; leave it out with --csv.")
+    ] = None,
     loss: Annotated[
-        str | None, typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default.")
+        str | None,
+        typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default."),
     ] = None,
-    score: Annotated[str | None, typer.Option(help="Score: higher is better; instead of --loss.")] = None,
+    score: Annotated[
+        str | None, typer.Option(help="Score: higher is better; instead of --loss.")
+    ] = None,
     cost: Annotated[
-        float | None, typer.Option(help="Cost of the call. Default: 0, or --max-call-cost of the race.", min=0)
+        float | None,
+        typer.Option(help="Cost of the call. Default: 0, or --max-call-cost of the race.", min=0),
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Mark the call as failed; it counts as loss 1.")] = False,  # noqa: FBT002
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Mark the call as failed; it counts as loss 1.")
+    ] = False,
     csv: Annotated[
-        Path | None, typer.Option(help="Many answers: ticket (or candidate, row), outcome (or loss, score).")
+        Path | None,
+        typer.Option(help="Many answers: ticket (or candidate, row), outcome (or loss, score)."),
     ] = None,
     url: Url = "",
     token: Token = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Record the answer to a call, or many from a CSV file, in any order.
 
-    The answer is --loss or --score, in the range of the race, or --failed. The same answer again is ignored; another
-    one is an error. Prints the number of new answers.
+    The answer is --loss or --score, in the range of the race, or --failed. The same answer again is
+    ignored; another one is an error. Prints the number of new answers.
     """
     from tombola.persistence.race_csv import read_answers
     from tombola.racing import Event
 
-    extra = csv is not None and (loss is not None or score is not None or cost is not None or failed)
+    extra = csv is not None and (
+        loss is not None or score is not None or cost is not None or failed
+    )
     if (ticket is None) == (csv is None) or (loss is not None and score is not None) or extra:
         raise FeedbackError(
-            "race record: expected either a ticket with its loss, or a table of them, got both or neither; "
+            "race record: expected either a ticket with its loss, or a table of them, got both "
+            "or neither; "
             "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
         )
     with _open(file, url, token) as opened:
         settings = opened.settings
         if csv is not None:
-            answers = read_answers(csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row"))
+            answers = read_answers(
+                csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row")
+            )
         else:
             paid = cost if cost is not None else 0.0 if failed else settings.default_cost
             if paid is None:
                 raise FeedbackError(
-                    "race record: expected the cost of the call, because the race has --max-cost, got none; write for "
+                    "race record: expected the cost of the call, because the race has "
+                    "--max-cost, got none; write for "
                     "example --cost 0.02."
                 )
             answers = [Event("answer", ticket or 0, _loss(loss, score, settings), paid, failed)]
             if not url and (ticket or 0) > 0 and ticket not in _issued_calls(opened)[0].values():
                 raise FeedbackError(
-                    f"race record: expected a ticket that has been issued, got {ticket}; list the next calls with "
+                    f"race record: expected a ticket that has been issued, got {ticket}; list "
+                    "the next calls with "
                     f"tombola race next {file}."
                 )
         new = opened.record_all(answers)
@@ -341,16 +416,20 @@ def record(
 @app.command()
 def status(
     file: _File,
-    exit_code: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--exit-code", help="Exit with 0 if it is proved, 1 if refuted, 3 if undecided.")
+    exit_code: Annotated[
+        bool,
+        typer.Option(
+            "--exit-code", help="Exit with 0 if it is proved, 1 if refuted, 3 if undecided."
+        ),
     ] = False,
     url: Url = "",
     token: Token = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Print verdict and standings of a race so far, and calls without an answer.
 
-    Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted, and 3 if it is undecided.
+    Exit status 0; with --exit-code 0 if the answer is proved, 1 if it is refuted, and 3 if it is
+    undecided.
     """
     from tombola.racing.report import RaceReport, run_times
 
@@ -366,7 +445,11 @@ def status(
         typer.echo(json.dumps({**facts, **known}, allow_nan=False))
     else:
         _show_status(facts, report, file)
-        show_lines(open_ticket_lines("race", waiting, file, url, scores=facts["settings"]["kind"] == "scores"))
+        show_lines(
+            open_ticket_lines(
+                "race", waiting, file, url, scores=facts["settings"]["kind"] == "scores"
+            )
+        )
         _show_run_times(times)
     if exit_code:
         raise typer.Exit(_EXIT_CODES[facts["proved"]])
@@ -378,14 +461,16 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            help=f"Output: .html page, .json, or .csv with all answers. Default: my.html for my.race. {REPLACED}"
+            help="Output: .html page, .json, or .csv with all answers. Default: my.html for "
+            f"my.race. {REPLACED}"
         ),
     ] = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Write a page about the race: standings, savings, how to verify.
 
-    The suffix of --out decides: .html for a page, .json for its data, .csv for a table of all answers.
+    The suffix of --out decides: .html for a page, .json for its data, .csv for a table of all
+    answers.
     """
     from tombola._files import write_atomic
     from tombola._formatting import csv_text
@@ -412,39 +497,59 @@ def report(
 @with_race_options
 def run(
     settings: MakeSettings,
-    rows: Annotated[Path, typer.Argument(help=f"{LIST_HELP} Or a race file that an earlier run made, to continue it.")],
-    candidate: Annotated[list[str] | None, typer.Option(help="'name=COMMAND {row}', once per candidate.")] = None,
+    rows: Annotated[
+        Path,
+        typer.Argument(
+            help=f"{LIST_HELP} Or a race file that an earlier run made, to continue it."
+        ),
+    ],
+    candidate: Annotated[
+        list[str] | None, typer.Option(help="'name=COMMAND {row}', once per candidate.")
+    ] = None,
     file: Annotated[Path | None, typer.Option(help="The race file; not with --url.")] = None,
     loss: Annotated[
-        str, typer.Option(help="stdout: loss (and cost) in the last line; exit: 0 if status 0, else 1; seconds.")
+        str,
+        typer.Option(
+            help="stdout: loss (and cost) in the last line; exit: 0 if status 0, else 1; seconds."
+        ),
     ] = "stdout",
-    cap: Annotated[float | None, typer.Option(help="With --loss seconds: the time that counts as loss 1.")] = None,
+    cap: Annotated[
+        float | None, typer.Option(help="With --loss seconds: the time that counts as loss 1.")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Commands at a time.", min=1)] = 1,
-    timeout: Annotated[float | None, typer.Option(help="Seconds after which a command has failed.")] = None,
-    retries: Annotated[int, typer.Option(help="How often a failed command is run again.", min=0)] = 0,
-    shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,  # noqa: FBT002
-    max_seconds: Annotated[float | None, typer.Option(help="Time limit of this run; run again to continue.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which a command has failed.")
+    ] = None,
+    retries: Annotated[
+        int, typer.Option(help="How often a failed command is run again.", min=0)
+    ] = 0,
+    shell: Annotated[bool, typer.Option("--shell", help="Run the commands by /bin/sh.")] = False,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Time limit of this run; run again to continue.")
+    ] = None,
     column: _Column = "",
     known: _Known = None,
     history: _History = None,
     by: By = "",
     out: Page = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,  # noqa: FBT002 - a flag
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line per row.")] = False,
     url: Url = "",
     token: Token = "",
     reissue_after: ReissueAfter = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Run commands until the best candidate is proved, or another question answered.
 
-    Prints a line per row and the verdict, and stores all answers in --file. `race run FILE` continues with the commands
-    in the file; a higher --max-calls or --max-cost raises the limit.
+    Prints a line per row and the verdict, and stores all answers in --file. `race run FILE`
+    continues with the commands in the file; a higher --max-calls or --max-cost raises the limit.
 
-    Exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 3 if it is undecided, and 2 on
-    bad input, a number outside of --range, or a candidate whose calls all failed. With --loss exit and --loss seconds a
-    failed call is an answer, the worst one, and does not exit with 2.
+    Exits with 0 if the question is answered (a gate: passed), 1 if a gate is refuted, 3 if it is
+    undecided, and 2 on bad input, a number outside of --range, or a candidate whose calls all
+    failed. With --loss exit and --loss seconds a failed call is an answer, the worst one, and does
+    not exit with 2.
 
-    With --url, ROWS is the name of a race at that server, and several machines may run it at the same time.
+    With --url, ROWS is the name of a race at that server, and several machines may run it at the
+    same time.
     """
     from tombola._files import write_atomic
     from tombola.persistence.race_file import RaceFile, is_race_file
@@ -472,23 +577,41 @@ def run(
     else:
         if not (url or "::" in str(rows) or rows.exists()):
             raise ParameterError(
-                f"race run: expected a list of rows, or a race file to continue, found no {rows}; check the path."
+                "race run: expected a list of rows, or a race file to continue, found no "
+                f"{rows}; check the path."
             )
         if not commands:
             raise ParameterError(
-                "race run: expected a command for each candidate, got none; write --candidate 'name=COMMAND {row}', "
+                "race run: expected a command for each candidate, got none; write --candidate "
+                "'name=COMMAND {row}', "
                 "once per candidate."
             )
         evaluator.check()
         # Statuses and run times are losses; the server has the direction of its race.
-        chosen = settings(commands, "losses" if url or loss != "stdout" else _stated_kind(known, commands), **seconds)
+        chosen = settings(
+            commands,
+            "losses" if url or loss != "stdout" else _stated_kind(known, commands),
+            **seconds,
+        )
         evaluator = replace(evaluator, units=chosen.units)
         if url:
             fix = "give it to race start, before the race is served"
             _check_not_given(settings(commands, "losses"), {**of_race, "--out": out}, fix)
-            _run_remote(url, token, str(rows), evaluator, workers, max_seconds, log, reissue_after, as_json=as_json)
+            _run_remote(
+                url,
+                token,
+                str(rows),
+                evaluator,
+                workers,
+                max_seconds,
+                log,
+                reissue_after,
+                as_json=as_json,
+            )
         if file is None:
-            raise ParameterError("race run: expected a race file, got none; write --file my.race, or --url ADDRESS.")
+            raise ParameterError(
+                "race run: expected a race file, got none; write --file my.race, or --url ADDRESS."
+            )
         check_page(out, str(rows), str(file))
         if cap is not None and chosen.max_cost is not None and chosen.max_call_cost is None:
             # With --loss seconds the cost is the run time, and the cap bounds it.
@@ -500,7 +623,11 @@ def run(
             remarks = [f"ids: column {row_list.id_column}{other}", *remarks]
         show_lines([] if as_json else remarks)
         # Retries and timeout may change per run.
-        stored = {key: value for key, value in evaluator.to_json().items() if key not in ("retries", "timeout")}
+        stored = {
+            key: value
+            for key, value in evaluator.to_json().items()
+            if key not in ("retries", "timeout")
+        }
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
     with opened as race_file:
         if continues:
@@ -512,7 +639,9 @@ def run(
                 log(f"{open_text('call', waiting)} This run makes them first.")
 
         try:
-            now = run_race_file(race_file, evaluator, workers, max_seconds, log, counts, log_open_calls)
+            now = run_race_file(
+                race_file, evaluator, workers, max_seconds, log, counts, log_open_calls
+            )
         except KeyboardInterrupt:
             answers = sum(event.kind == "answer" for event in race_file.replay())
             print_error(f"{file} has {plural(answers, 'answer')}. To continue:")
@@ -533,7 +662,9 @@ def run(
             show(hint)
         _show_limit(now, f"tombola race run {file}")
         if waiting and not now.done:
-            show_lines([f"{open_text('call', waiting)} To make them:", f"  tombola race run {file}"])
+            show_lines(
+                [f"{open_text('call', waiting)} To make them:", f"  tombola race run {file}"]
+            )
     _exit_run(now.proved, evaluator, counts)
 
 
@@ -542,15 +673,18 @@ def extend(
     file: _File,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Raise the total of --max-calls or --max-cost of a race, so that it can go on.
 
-    No call is made: `tombola race run FILE` continues. The guarantee stays: it holds after every row, whenever you look
-    and continue. The log keeps the earlier limit. Prints the file, its limits and the summary of the race.
+    No call is made: `tombola race run FILE` continues. The guarantee stays: it holds after every
+    row, whenever you look and continue. The log keeps the earlier limit. Prints the file, its
+    limits and the summary of the race.
     """
     if max_calls is None and max_cost is None:
-        raise ParameterError("race extend: expected a new limit, got none; write --max-cost 50 or --max-calls 500.")
+        raise ParameterError(
+            "race extend: expected a new limit, got none; write --max-cost 50 or --max-calls 500."
+        )
     with _open(file) as race_file:
         race_file.raise_limits(max_calls=max_calls, max_cost=max_cost)
         chosen, line = race_file.settings, _summary(race_file)[1]
@@ -580,28 +714,43 @@ def _check_not_given(chosen: "RaceSettings", given: dict[str, Any], fix: str) ->
     wrong = [name for name, value in given.items() if value]
     if wrong or chosen != RaceSettings(chosen.candidates):
         got = wrong[0] if wrong else "options of the race"
-        raise ParameterError(f"race run: expected only commands and options of this run, got {got}; {fix}.")
+        raise ParameterError(
+            f"race run: expected only commands and options of this run, got {got}; {fix}."
+        )
 
 
-def _stored_evaluator(file: "RaceFile", timeout: float | None, retries: int) -> "SubprocessEvaluator":
+def _stored_evaluator(
+    file: "RaceFile", timeout: float | None, retries: int
+) -> "SubprocessEvaluator":
     """Return the commands that a race file has stored; ParameterError if it has none."""
     from tombola.racing import SubprocessEvaluator
 
     stored = file.evaluator_config
     if not stored.get("commands"):
         raise ParameterError(
-            f"race run: expected a race file with commands, got {file.path}, whose calls are made by hand; write "
+            f"race run: expected a race file with commands, got {file.path}, whose calls are "
+            "made by hand; write "
             f"tombola race next {file.path}."
         )
-    evaluator = SubprocessEvaluator(**{**stored, "timeout": timeout, "retries": retries}, units=file.settings.units)
+    evaluator = SubprocessEvaluator(
+        **{**stored, "timeout": timeout, "retries": retries}, units=file.settings.units
+    )
     evaluator.check()
     return evaluator
 
 
 def _run_remote(
-    url: str, token: str, name: str, evaluator: "SubprocessEvaluator", workers: int, max_seconds: float | None,
-    log: "Callable[[str], None] | None", reissue_after: float | None, *, as_json: bool,
-) -> NoReturn:  # fmt: skip
+    url: str,
+    token: str,
+    name: str,
+    evaluator: "SubprocessEvaluator",
+    workers: int,
+    max_seconds: float | None,
+    log: "Callable[[str], None] | None",
+    reissue_after: float | None,
+    *,
+    as_json: bool,
+) -> NoReturn:
     """Run the commands of a served race, print its verdict, and exit."""
     import asyncio
 
@@ -613,40 +762,56 @@ def _run_remote(
 
     async def run_it() -> dict[str, Any]:
         async with AsyncRaceClient(url, token, name) as client:
-            return await run_remote_race(client, evaluator, workers, max_seconds, log, reissue_after, counts)
+            return await run_remote_race(
+                client, evaluator, workers, max_seconds, log, reissue_after, counts
+            )
 
     found = asyncio.run(run_it())
     show_result(found, found["verdict"], as_json=as_json, soft=True)
     _exit_run(found["proved"], evaluator, counts)
 
 
-def _exit_run(proved: bool | None, evaluator: "SubprocessEvaluator", counts: "CallCounts") -> NoReturn:  # noqa: FBT001
+def _exit_run(
+    proved: bool | None, evaluator: "SubprocessEvaluator", counts: "CallCounts"
+) -> NoReturn:
     """Print notes about failed calls, and exit with the code of the answer.
 
-    SessionError if all calls of a candidate failed; with --loss exit and seconds that is a valid result.
+    SessionError if all calls of a candidate failed; with --loss exit and seconds that is a valid
+    result.
     """
     for note in counts.notes():
         print_error(note)
     if proved is not None and evaluator.loss == "stdout" and counts.always_failed:
         raise SessionError(
-            f"race run: expected an answer from each candidate, but all calls of {join_names(counts.always_failed)} "
-            "failed in this run, each counted as the worst answer; run its command by hand, then start a new race."
+            "race run: expected an answer from each candidate, but all calls of "
+            f"{join_names(counts.always_failed)} "
+            "failed in this run, each counted as the worst answer; run its command by hand, then "
+            "start a new race."
         )
     raise typer.Exit(_EXIT_CODES[proved])
 
 
 @app.command("table")
 def table_(
-    files: Annotated[list[Path], typer.Argument(help="Logs of inspect_ai or lm-eval, promptfoo results, long CSV.")],
-    out: Annotated[Path, typer.Option(help=f"The CSV to write: losses, one column per candidate. {REPLACED}")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Logs of inspect_ai or lm-eval, promptfoo results, long CSV."),
+    ],
+    out: Annotated[
+        Path, typer.Option(help=f"The CSV to write: losses, one column per candidate. {REPLACED}")
+    ],
     metric: Annotated[
-        str, typer.Option(help="The metric to use, if there are several; of lm-eval also METRIC,FILTER.")
+        str,
+        typer.Option(
+            help="The metric to use, if there are several; of lm-eval also METRIC,FILTER."
+        ),
     ] = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Convert evaluation logs of other programs to a table of losses.
 
-    The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is better.
+    The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is
+    better.
     """
     from tombola._files import check_output_path, write_atomic
     from tombola._formatting import csv_text
@@ -654,8 +819,11 @@ def table_(
 
     check_output_path(out, *files)
     pool = read_logs(files, metric or None)
-    rows = [[name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)]
-    # An earlier table of fewer candidates may be replaced: its ids and first losses must be the same.
+    rows = [
+        [name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)
+    ]
+    # An earlier table of fewer candidates may be replaced: its ids and first losses must be the
+    # same.
     check_output(out, *files, columns=["id", *pool.actions], keys=rows, n_keys=2)
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
     next_step = ["Simulate a race on it:", f"  tombola race plan {out} --losses"]
@@ -663,14 +831,20 @@ def table_(
         next_step = ["A race needs at least two candidates: give the log of another too."]
     show_result(
         {"table": str(out), "rows": pool.rows, "candidates": list(pool.actions)},
-        f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. {next_step[0]}",
+        f"{out}: losses of {plural(pool.k, 'candidate')} on {plural(pool.rows, 'row')}. "
+        f"{next_step[0]}",
         *next_step[1:],
         as_json=as_json,
     )
 
 
 def _side_of_list(
-    row_list: "RowList", settings: "RaceSettings", known: Path | None, history: Path | None, column: str, by: str
+    row_list: "RowList",
+    settings: "RaceSettings",
+    known: Path | None,
+    history: Path | None,
+    column: str,
+    by: str,
 ) -> "tuple[SideInformation | None, Strata | None]":
     """Return the answers on file and history of a list, and its groups; None without."""
     from tombola.persistence.race_csv import read_known
@@ -680,27 +854,39 @@ def _side_of_list(
 
     names, ids, side = settings.candidates, row_list.ids, None
     if known is not None or history is not None:
-        answers = None if known is None else read_known(known, names, ids, column or None, settings.units)
+        answers = (
+            None if known is None else read_known(known, names, ids, column or None, settings.units)
+        )
         past = None if history is None else read_history(history, ids, column or None)[1]
         side = SideInformation.of(names, ids, answers, past)
     return side, Strata.of(row_list.labels(by), len(ids), by) if by else None
 
 
-def _known_columns(known: Path, candidates: "Iterable[str]") -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _known_columns(
+    known: Path, candidates: "Iterable[str]"
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns of a table of answers on file, and those of candidates."""
     from tombola.readers.cells import read_cells
     from tombola.readers.names import without_kind_word
 
     names, chosen = read_cells(known).names, set(candidates)
-    return names, tuple(name for name in names if name in chosen or without_kind_word(name) in chosen)
+    return names, tuple(
+        name for name in names if name in chosen or without_kind_word(name) in chosen
+    )
 
 
 def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
     """Return the direction that the names of the answers on file state; None without."""
-    return None if known is None else table_header(str(known), _known_columns(known, candidates)[1]).kind
+    return (
+        None
+        if known is None
+        else table_header(str(known), _known_columns(known, candidates)[1]).kind
+    )
 
 
-def _list_remarks(row_list: "RowList", known: Path | None, settings: "RaceSettings", column: str, by: str) -> list[str]:
+def _list_remarks(
+    row_list: "RowList", known: Path | None, settings: "RaceSettings", column: str, by: str
+) -> list[str]:
     """Return notes on a list and the answers on file: direction, missing columns, sums.
 
     column, by: the columns of row ids, "" to detect it, and of groups, "" without groups.
@@ -715,8 +901,15 @@ def _list_remarks(row_list: "RowList", known: Path | None, settings: "RaceSettin
         if contradiction:
             notes.append(contradiction.removesuffix("."))
         if absent := [name for name in settings.candidates if name not in on_file]:
-            notes.append(f"no answers on file for {join_names(absent)}; check the spelling if there should be some")
-        others = [name for name in columns if name not in used and name.lower() not in {column.lower(), by.lower()}]
+            notes.append(
+                f"no answers on file for {join_names(absent)}; check the spelling if there "
+                "should be some"
+            )
+        others = [
+            name
+            for name in columns
+            if name not in used and name.lower() not in {column.lower(), by.lower()}
+        ]
         if unused := [name for name in others if not is_id_name(name) and not is_group_name(name)]:
             notes.append(f"columns of {known} that are not used: {join_names(unused)}")
         notes += _summary_notes(known, column)
@@ -744,12 +937,15 @@ def _loss(loss: str | None, score: str | None, settings: "RaceSettings") -> floa
     text, units = loss if score is None else score, settings.units
     if text is None:
         return None
-    check_direction("race record", "race", settings.kind, "losses" if score is None else "scores", text)
+    check_direction(
+        "race record", "race", settings.kind, "losses" if score is None else "scores", text
+    )
     found = units.parse(text)
     if found is None:
         fix = units.repair_text(text, "repair it, or start the race with another --range")
         raise FeedbackError(
-            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {text!r}; {fix}."
+            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got "
+            f"{text!r}; {fix}."
         )
     return found
 
@@ -766,7 +962,9 @@ def _known_cells(
     if known is None:
         return None, []
     units = Units(*table.range, scores=table.kind == "scores")
-    return ~np.isnan(read_known(known, table.pool.actions, ids, column or None, units)), _summary_notes(known, column)
+    return ~np.isnan(
+        read_known(known, table.pool.actions, ids, column or None, units)
+    ), _summary_notes(known, column)
 
 
 def _commands(texts: list[str]) -> dict[str, str]:
@@ -775,7 +973,8 @@ def _commands(texts: list[str]) -> dict[str, str]:
         name, sign, command = text.partition("=")
         if not (sign and name.strip() and command.strip()) or name.strip() in commands:
             raise ParameterError(
-                f"--candidate: expected a new name and a command, got {text!r}; write 'name=COMMAND {{row}}'."
+                f"--candidate: expected a new name and a command, got {text!r}; write "
+                f"'name=COMMAND {{row}}'."
             )
         commands[name.strip()] = command.strip()
     return commands
@@ -792,7 +991,9 @@ def _open(file: Path, url: str = "", token: str = "") -> Any:
     return RaceFile.open(file)
 
 
-def _open_calls(opened: "RaceFile | RaceClient", calls: "Sequence[Call] | None" = None) -> list[OpenTicket]:
+def _open_calls(
+    opened: "RaceFile | RaceClient", calls: "Sequence[Call] | None" = None
+) -> list[OpenTicket]:
     """Return the calls without an answer: `calls`, or those of the file or server."""
     from tombola.persistence.race_file import RaceFile
 
@@ -802,7 +1003,10 @@ def _open_calls(opened: "RaceFile | RaceClient", calls: "Sequence[Call] | None" 
         pending = [{**call._asdict(), "since": times.get(call.ticket)} for call in calls]
     else:
         pending = opened.status()["pending"]
-    return [OpenTicket(one["ticket"], f"{one['candidate']} on {one['row']}", one["since"]) for one in pending]
+    return [
+        OpenTicket(one["ticket"], f"{one['candidate']} on {one['row']}", one["since"])
+        for one in pending
+    ]
 
 
 def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
@@ -817,7 +1021,9 @@ def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
     return now["done"], now["verdict"] if now["done"] else now["progress"]
 
 
-def _issued_calls(opened: "RaceFile | RaceClient") -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
+def _issued_calls(
+    opened: "RaceFile | RaceClient",
+) -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
     """Return tickets by candidate and row, and a function from tickets to calls.
 
     By URL, both have only the pending calls.
@@ -851,16 +1057,34 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     race = report.race
     if not race.rank_sets:
         reached = f"{float(race.rule.state.threshold):g}"
-        words = ("for or against", "decided", "change it") if settings.baseline else ("against", "dropped", "help it")
+        words = (
+            ("for or against", "decided", "change it")
+            if settings.baseline
+            else ("against", "dropped", "help it")
+        )
         bet, ended, change = words
-        show(f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows left cannot {change}.")
+        show(
+            f"wealth: evidence {bet} a candidate; it is {ended} at {reached}, or when the rows "
+            f"left cannot {change}."
+        )
     if race.strata is not None:
-        headings = (race.strata.title, "rows counted", "answer", "leader", f"mean {settings.units.quantity}")
+        headings = (
+            race.strata.title,
+            "rows counted",
+            "answer",
+            "leader",
+            f"mean {settings.units.quantity}",
+        )
         keys = ("name", "rows", "answer", "leader", "mean")
-        show_cells(headings, ([one[key] for key in keys] for one in report.group_cells()), right=(1, 4))
+        show_cells(
+            headings, ([one[key] for key in keys] for one in report.group_cells()), right=(1, 4)
+        )
     for word, now, before in limit_history(report):
         if before:
-            show(f"The limit of {word} is {now:,.6g}; it was raised from {', '.join(f'{one:,.6g}' for one in before)}.")
+            show(
+                f"The limit of {word} is {now:,.6g}; it was raised from "
+                f"{', '.join(f'{one:,.6g}' for one in before)}."
+            )
     has_commands = bool((report.evaluator_config or {}).get("commands"))
     _show_limit(race, f"tombola race {'run' if has_commands else 'extend'} {file}")
 
@@ -883,7 +1107,9 @@ def _show_standings(facts: dict[str, Any], settings: "RaceSettings") -> None:
         show_cells(("ranks", "candidate", mean, "rows"), rows, right=(0, 2, 3))
     else:
         ended = "decided after" if settings.baseline else "dropped after"
-        show_cells(("candidate", mean, "rows", ended, "against", "wealth"), rows, right=(1, 2, 3, 5))
+        show_cells(
+            ("candidate", mean, "rows", ended, "against", "wealth"), rows, right=(1, 2, 3, 5)
+        )
 
 
 def _show_run_times(times: "list[RunTimes]") -> None:
@@ -891,15 +1117,24 @@ def _show_run_times(times: "list[RunTimes]") -> None:
         return
     rows = [
         (
-            one.name, f"{one.calls:,}", f"{one.seconds:,.4g}", f"{one.timeouts:,}", f"{one.failures:,}",
+            one.name,
+            f"{one.calls:,}",
+            f"{one.seconds:,.4g}",
+            f"{one.timeouts:,}",
+            f"{one.failures:,}",
             f"{one.par10:.4g}" if one.calls else "–",
         )
         for one in times
-    ]  # fmt: skip
-    show_cells(("candidate", "calls", "seconds", "timeouts", "failed", "PAR10"), rows, right=range(1, 6))
+    ]
+    show_cells(
+        ("candidate", "calls", "seconds", "timeouts", "failed", "PAR10"), rows, right=range(1, 6)
+    )
     show("PAR10: mean seconds; a timeout or failure counts ten time limits.")
     if len({one.calls for one in times}) > 1:
-        show("Candidates with fewer calls were dropped earlier: compare PAR10 where the calls are equal.")
+        show(
+            "Candidates with fewer calls were dropped earlier: compare PAR10 where the calls are "
+            "equal."
+        )
 
 
 def _to_loss(within: float, low: float, high: float) -> float:
@@ -907,7 +1142,8 @@ def _to_loss(within: float, low: float, high: float) -> float:
     span = (high - low) or 1.0
     if within >= span:
         raise ParameterError(
-            f"--within: expected less than {span:g}, as the numbers are from {low:g} to {high:g}, got {within:g}; "
+            f"--within: expected less than {span:g}, as the numbers are from {low:g} to "
+            f"{high:g}, got {within:g}; "
             f"write for example --within {0.02 * span:g}."
         )
     return within / span
@@ -920,7 +1156,8 @@ def _levels(text: str) -> tuple[float, ...]:
         levels = ()
     if not levels or not all(0 < level < 1 for level in levels):
         raise ParameterError(
-            f"--level: expected a probability above 0 and below 1, or several, comma-separated, got {text!r}; "
+            "--level: expected a probability above 0 and below 1, or several, comma-separated, "
+            f"got {text!r}; "
             "write --level 0.05."
         )
     return levels
@@ -935,7 +1172,14 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     for one in plans:
         low, high = one.calls_range
         shares = map(_percent, (one.share, one.decided, one.wrong))
-        rows.append((f"level {one.settings.level:g}", f"{one.calls:,.0f}", f"{low:,.0f} - {high:,.0f}", *shares))
+        rows.append(
+            (
+                f"level {one.settings.level:g}",
+                f"{one.calls:,.0f}",
+                f"{low:,.0f} - {high:,.0f}",
+                *shares,
+            )
+        )
     show_cells(("", "calls", "90 % range", "of all", "decided", "wrong"), rows, right=range(1, 6))
     for one in plans:
         show(f"answer at level {one.settings.level:g}: {_answers(one)}")
@@ -945,9 +1189,15 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
         costs = " and ".join(f"{one.cost:,.4g} at level {one.settings.level:g}" for one in plans)
         show(f"Cost: {costs} on average, never above {first.settings.max_cost:,.6g}.")
         if first.decided < 1:
-            show("An undecided race names the candidates that are left; the best is one of them, up to the level.")
+            show(
+                "An undecided race names the candidates that are left; the best is one of them, "
+                "up to the level."
+            )
     if first.share > _EXPENSIVE_SHARE and first.settings.within == 0.0:
-        show("Near ties take most of these calls. Use --within to accept a candidate that is close to the best.")
+        show(
+            "Near ties take most of these calls. Use --within to accept a candidate that is "
+            "close to the best."
+        )
 
 
 def _show_group_plans(plan: "Plan", title: str) -> None:
@@ -957,7 +1207,9 @@ def _show_group_plans(plan: "Plan", title: str) -> None:
         names, times = one.answers[0]
         shares = map(_percent, (times / len(one.outcomes), one.decided, one.wrong))
         rows.append((name, f"{one.rows:,}", ", ".join(names), *shares))
-    show_cells((title, "rows", "answer", "of shuffles", "decided", "wrong"), rows, right=(1, 3, 4, 5))
+    show_cells(
+        (title, "rows", "answer", "of shuffles", "decided", "wrong"), rows, right=(1, 3, 4, 5)
+    )
 
 
 def _percent(share: float) -> str:
@@ -967,6 +1219,9 @@ def _percent(share: float) -> str:
 def _answers(plan: "Plan") -> str:
     """Return the most frequent answers as text."""
     count = len(plan.outcomes)
-    texts = [f"{', '.join(names) or 'none'} ({_percent(times / count)} of shuffles)" for names, times in plan.answers]
+    texts = [
+        f"{', '.join(names) or 'none'} ({_percent(times / count)} of shuffles)"
+        for names, times in plan.answers
+    ]
     more = f"; and {len(texts) - _MAX_ANSWERS} others" if len(texts) > _MAX_ANSWERS else ""
     return "; ".join(texts[:_MAX_ANSWERS]) + more

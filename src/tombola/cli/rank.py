@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from tombola.pool import Pool
 
 # (--this-list, --beyond-this-list) -> argument `reading` of `rank`; None: both readings.
-_READINGS = {(True, False): "this list", (False, True): "beyond this list", (False, False): None, (True, True): None}
+_READINGS = {
+    (True, False): "this list",
+    (False, True): "beyond this list",
+    (False, False): None,
+    (True, True): None,
+}
 
 
 @with_table_options
@@ -25,42 +30,67 @@ def rank(
     tables: Annotated[
         list[str],
         typer.Argument(
-            help=f"{TABLE_HELP} Several files, .eval, or --metric: evaluation logs. NAME=FILE: the table of a metric."
+            help=f"{TABLE_HELP} Several files, .eval, or --metric: evaluation logs. NAME=FILE: "
+            "the table of a metric."
         ),
     ],
     table_options: TableOptions,
     level: Annotated[float, typer.Option(help="Probability that any rank set is wrong.")] = 0.05,
-    this_list: Annotated[  # noqa: FBT002 - a flag
+    this_list: Annotated[
         bool, typer.Option("--this-list", help="Rank on these rows; exact where the table is full.")
     ] = False,
-    beyond_this_list: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--beyond-this-list", help="Rank for rows like these, of which these are a sample.")
+    beyond_this_list: Annotated[
+        bool,
+        typer.Option(
+            "--beyond-this-list", help="Rank for rows like these, of which these are a sample."
+        ),
     ] = False,
     clusters: Annotated[
-        str, typer.Option("--clusters", "--cluster", help="Column of groups of related rows, such as conversation.")
+        str,
+        typer.Option(
+            "--clusters",
+            "--cluster",
+            help="Column of groups of related rows, such as conversation.",
+        ),
     ] = "",
-    in_order: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--in-order", help="Rows are in the random order of the answers; look as often as you like.")
+    in_order: Annotated[
+        bool,
+        typer.Option(
+            "--in-order",
+            help="Rows are in the random order of the answers; look as often as you like.",
+        ),
     ] = False,
     metric: Annotated[
-        str, typer.Option(help="Evaluation logs: the score to use; several, with commas between: several metrics.")
+        str,
+        typer.Option(
+            help="Evaluation logs: the score to use; several, with commas between: several metrics."
+        ),
     ] = "",
-    lower: Annotated[str, typer.Option(help="Several metrics: those of which lower is better, such as price.")] = "",
+    lower: Annotated[
+        str, typer.Option(help="Several metrics: those of which lower is better, such as price.")
+    ] = "",
     metric_range: Annotated[
-        list[str] | None, typer.Option(help="Several metrics: smallest and largest value of one, as price=0,10.")
+        list[str] | None,
+        typer.Option(help="Several metrics: smallest and largest value of one, as price=0,10."),
     ] = None,
     missing: Annotated[
-        str, typer.Option(help="keep: rows not answered yet; drop: rank the other rows; worst: count as worst.")
+        str,
+        typer.Option(
+            help="keep: rows not answered yet; drop: rank the other rows; worst: count as worst."
+        ),
     ] = "keep",
-    pair: Annotated[str, typer.Option(help="Two candidates to compare, with a comma between.")] = "",
+    pair: Annotated[
+        str, typer.Option(help="Two candidates to compare, with a comma between.")
+    ] = "",
     out: Page = None,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Print the ranks that each candidate may have, at one level for all.
 
-    "On this list" is about exactly these rows. "Beyond this list" takes the rows as a sample of rows like these.
-    Missing cells are allowed if the rows answered so far are a random part of the list. Several metrics share the
-    level; the Pareto front has the candidates that may be best in some trade-off.
+    "On this list" is about exactly these rows. "Beyond this list" takes the rows as a sample of
+    rows like these. Missing cells are allowed if the rows answered so far are a random part of the
+    list. Several metrics share the level; the Pareto front has the candidates that may be best in
+    some trade-off.
     """
     from tombola._files import write_atomic
     from tombola.parallel.progress import with_status_label
@@ -73,7 +103,11 @@ def rank(
     check_level(level)
     files = _metric_files(tables)
     check_page(out, *(files.values() if files else tables))
-    settings: dict[str, Any] = {"reading": _READINGS[this_list, beyond_this_list], "level": level, "in_order": in_order}
+    settings: dict[str, Any] = {
+        "reading": _READINGS[this_list, beyond_this_list],
+        "level": level,
+        "in_order": in_order,
+    }
     settings["missing"] = missing
     # Direction and remarks on a table; a ranking of several metrics has its own.
     first_lines: list[str] = []
@@ -84,14 +118,17 @@ def rank(
             if files
             else _read_metric_logs(tables, metric, clusters)
         )
-        settings |= _metric_directions(read, lower, metric_range or [], table_options, logs=not files)
+        settings |= _metric_directions(
+            read, lower, metric_range or [], table_options, logs=not files
+        )
         ranking = rank_table({name: one.pop("table") for name, one in read.items()}, **settings)
         ranking = ranking.without(next(iter(read.values())).get("left_out", ()))
         name = plural(len(read), "metric")
     elif lower or metric_range:
         option = "--lower" if lower else "--metric-range"
         raise ParameterError(
-            f"{option}: expected several metrics, got one table; write NAME=FILE for each metric, or --metric A,B."
+            f"{option}: expected several metrics, got one table; write NAME=FILE for each "
+            "metric, or --metric A,B."
         )
     elif len(tables) > 1 or metric or _is_log(tables[0]):
         ranking = rank_table(_read_logs(tables, metric, clusters), **settings)
@@ -103,7 +140,9 @@ def rank(
         ranking = rank_table(**arguments, **settings).without(left_out)
         name = "standard input" if tables[0] == "-" else Path(tables[0]).name
     if out is not None:
-        write_atomic(out, ranking_page(ranking, f"Ranks: {name}"), *(files.values() if files else tables))
+        write_atomic(
+            out, ranking_page(ranking, f"Ranks: {name}"), *(files.values() if files else tables)
+        )
     if as_json:
         sys.stdout.write(json.dumps(ranking.to_json(), allow_nan=False) + "\n")
         return
@@ -113,7 +152,9 @@ def rank(
     if pair:
         pair_names = parse_names(pair)
         if len(pair_names) != 2:
-            raise ParameterError(f"--pair: expected two candidates, got {pair!r}; write --pair A,B.")
+            raise ParameterError(
+                f"--pair: expected two candidates, got {pair!r}; write --pair A,B."
+            )
         readings = [getattr(one, "name", one) for one in ranking.readings]
         show("\n".join(ranking.compare(*pair_names, reading=one) for one in readings))
     for line in last_lines:
@@ -142,7 +183,9 @@ def _read_table(
     parsed = parse_table(table, ReadOptions(**options))
     # Columns that the user left out need no note.
     given = {AS_REQUESTED, NOT_SELECTED}
-    left_out = [f"{name} ({reason})" for name, reason in parsed.ignored.items() if reason not in given]
+    left_out = [
+        f"{name} ({reason})" for name, reason in parsed.ignored.items() if reason not in given
+    ]
     if left_out:
         # A column that is not ranked must not go unnoticed; standard output may be JSON.
         print_error(f"note: not ranked: {', '.join(left_out)}; name the candidates with --actions")
@@ -159,14 +202,18 @@ def _read_table(
             *reading_remarks(parsed, missing=missing, limits=limits),
             *(f"Note: {question}." for question in parsed.questions),
         ],
-        "last_lines": [line for text, race in races for line in (f"next, {text}:", f"{race} --question ranks")],
+        "last_lines": [
+            line for text, race in races for line in (f"next, {text}:", f"{race} --question ranks")
+        ],
         "left_out": parsed.other_units,
         "table": parsed.values,
         "unit": parsed.unit,
         "kind": kind,
         "names": parsed.names,
         "range": limits,
-        "clusters": _labels(table, clusters)[: -1 if parsed.has_summary_row else None] if clusters else None,
+        "clusters": _labels(table, clusters)[: -1 if parsed.has_summary_row else None]
+        if clusters
+        else None,
     }
 
 
@@ -180,7 +227,9 @@ def _metric_files(tables: list[str]) -> dict[str, str]:
         return {}
     files = {name.strip(): file for name, _, file in pairs}
     if len(files) < len(tables):
-        raise ParameterError(f"rank: expected different names of metrics, got {tables}; name each once.")
+        raise ParameterError(
+            f"rank: expected different names of metrics, got {tables}; name each once."
+        )
     return files
 
 
@@ -192,17 +241,23 @@ def _read_metric_tables(
     options = {"kind": "losses", **table_options}
     read: dict[str, dict[str, Any]] = {}
     for name, file in files.items():
-        # The first table decides which columns are candidates: the range of a metric may look like another quantity.
+        # The first table decides which columns are candidates: the range of a metric may look like
+        # another quantity.
         read[name] = one = _read_table(file, options, clusters, missing, alone=False)
         one.pop("first_lines")
         options["actions"] = list(one["names"])
         first = next(iter(read.values()))
-        if sorted(one["names"]) != sorted(first["names"]) or len(one["table"]) != len(first["table"]):
+        if sorted(one["names"]) != sorted(first["names"]) or len(one["table"]) != len(
+            first["table"]
+        ):
             raise ParameterError(
-                f"rank: expected the same candidates and rows in every metric, got others in {name!r}; give tables "
+                "rank: expected the same candidates and rows in every metric, got others in "
+                f"{name!r}; give tables "
                 "with the same columns and rows."
             )
-        one["table"] = one["table"][:, [one["names"].index(candidate) for candidate in first["names"]]]
+        one["table"] = one["table"][
+            :, [one["names"].index(candidate) for candidate in first["names"]]
+        ]
     return read
 
 
@@ -223,7 +278,12 @@ def _is_loss(metric: str) -> bool:
 
 
 def _metric_directions(
-    read: dict[str, dict[str, Any]], lower: str, ranges: list[str], table_options: TableOptions, *, logs: bool
+    read: dict[str, dict[str, Any]],
+    lower: str,
+    ranges: list[str],
+    table_options: TableOptions,
+    *,
+    logs: bool,
 ) -> dict[str, Any]:
     """Return names, kind, range and clusters of all metrics as arguments of `rank`."""
     from tombola.readers.units import parse_range
@@ -240,18 +300,23 @@ def _metric_directions(
     fewer = parse_names(lower)
     if unknown := [name for name in fewer if name not in read]:
         raise ParameterError(
-            f"--lower: expected metrics among {', '.join(read)}, got {unknown[0]!r}; write one of them."
+            f"--lower: expected metrics among {', '.join(read)}, got {unknown[0]!r}; write one "
+            "of them."
         )
     if not (logs or fewer or "kind" in table_options):
         raise ParameterError(
-            "rank: expected the direction of each metric, got none; write --scores or --losses for all, or --lower "
+            "rank: expected the direction of each metric, got none; write --scores or --losses "
+            "for all, or --lower "
             "with the metrics of which lower is better."
         )
     general = table_options.get("kind", "scores")
     first = next(iter(read.values()))
     return {
         "names": first["names"],
-        "kind": {name: "losses" if name in fewer or (logs and _is_loss(name)) else general for name in read},
+        "kind": {
+            name: "losses" if name in fewer or (logs and _is_loss(name)) else general
+            for name in read
+        },
         "range": limits or None,
         "clusters": first.get("clusters"),
     }
@@ -271,13 +336,15 @@ def _read_logs(files: list[str], metric: str, clusters: str) -> "Pool":
 
     if clusters:
         raise ParameterError(
-            "--clusters: expected a table, got evaluation logs; convert them with tombola race table, add the column, "
+            "--clusters: expected a table, got evaluation logs; convert them with tombola race "
+            "table, add the column, "
             "and rank that table."
         )
     pool = read_logs([Path(file) for file in files], metric or None)
     if pool.k < 2:
         raise ParameterError(
-            f"rank: expected logs of 2 candidates or more, got one of {pool.actions[0]}; give the log of another too."
+            f"rank: expected logs of 2 candidates or more, got one of {pool.actions[0]}; give "
+            "the log of another too."
         )
     return pool
 
@@ -289,8 +356,13 @@ def _labels(table: str, column: str) -> list[str]:
     from tombola.readers.options import ReadOptions
 
     if table == "-":
-        raise ParameterError("--clusters: expected a file, got standard input, which can be read once; save it first.")
+        raise ParameterError(
+            "--clusters: expected a file, got standard input, which can be read once; save it "
+            "first."
+        )
     columns = read_file(table, ReadOptions(ids=column))
     if not isinstance(columns, Columns):
-        raise ParameterError(f"--clusters: expected a table with named columns, got {table}; save it as CSV.")
+        raise ParameterError(
+            f"--clusters: expected a table with named columns, got {table}; save it as CSV."
+        )
     return columns.find(column, "clusters").labels

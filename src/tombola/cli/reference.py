@@ -10,7 +10,7 @@ from tombola.cli.options import Json
 from tombola.cli.printing import show
 
 
-def learners(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+def learners(as_json: Json = False) -> None:
     """List the learners by feedback, with parameters and a summary."""
     from tombola.advice.learner_list import list_learners
 
@@ -21,7 +21,9 @@ def learners(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
     for feedback, group in groupby(entries, key=lambda entry: entry.feedback):
         show(f"\nFeedback: {feedback}")
         for entry in group:
-            show(f"  {entry.signature}{'  [regret bound proved]' if entry.proved else ''}", soft=True)
+            show(
+                f"  {entry.signature}{'  [regret bound proved]' if entry.proved else ''}", soft=True
+            )
             show(entry.summary, indent=6)
     show("\nWith parameters:")
     show("  tombola compare losses.csv --learners 'UCB2(alpha=.3),Exp3'", soft=True)
@@ -29,7 +31,7 @@ def learners(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
     show("  tombola compare losses.csv --learners mine.py:MyLearner", soft=True)
 
 
-def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
+def claims(as_json: Json = False) -> None:
     """List the claims that `tombola reproduce` checks.
 
     Prints name, source, expected verdict and statement of each.
@@ -38,7 +40,11 @@ def claims(as_json: Json = False) -> None:  # noqa: FBT002 - a flag
 
     if as_json:
         fields = ("name", "source", "statement", "expected")
-        typer.echo(json.dumps([{field: str(getattr(claim, field)) for field in fields} for claim in CLAIMS]))
+        typer.echo(
+            json.dumps(
+                [{field: str(getattr(claim, field)) for field in fields} for claim in CLAIMS]
+            )
+        )
         return
     for claim in CLAIMS:
         show(f"{claim.name}  ({claim.source}; expected: {claim.expected})", soft=True)
@@ -51,11 +57,12 @@ def cite(
     name: Annotated[
         str,
         typer.Argument(
-            help="A learner (Simulation), a command (race, rank, certify, audit, check-order, compare, session) or a "
+            help="A learner (Simulation), a command (race, rank, certify, audit, check-order, "
+            "compare, session) or a "
             "claim."
         ),
     ] = "",
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Print the theorem behind a learner's bound, a command or a claim, with BibTeX.
 

@@ -19,7 +19,8 @@ class RemoteSession:
 
     ParameterError if the server has no session of this name. Other methods are those of `Client`.
 
-    reissue_after: `next` first returns pending tickets issued at least this many seconds ago; None: only new ones.
+    reissue_after: `next` first returns pending tickets issued at least this many seconds ago; None:
+        only new ones.
     """
 
     def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
@@ -33,7 +34,11 @@ class RemoteSession:
         self.names = tuple(found["actions"])
         self.kind, (low, high) = found["direction"], found["range"]
         self.range = (float(low), float(high))
-        self.columns, self.id_column, self.delimiter = tuple(found["columns"]), found["id_column"], found["delimiter"]
+        self.columns, self.id_column, self.delimiter = (
+            tuple(found["columns"]),
+            found["id_column"],
+            found["delimiter"],
+        )
         self.budget = None if found["budget"] is None else Budget(*found["budget"])
         self.feedback_model = SimpleNamespace(
             full_feedback=found["full_feedback"], n_listed_actions=found["n_listed_actions"]
@@ -50,7 +55,9 @@ class RemoteSession:
 
     def status(self) -> Status:
         """Return progress and estimates of the session."""
-        return Status.from_json(self._client.status(), Units(*self.range, scores=self.kind == "scores"))
+        return Status.from_json(
+            self._client.status(), Units(*self.range, scores=self.kind == "scores")
+        )
 
     def lease_times(self) -> dict[int, float]:
         """Return the Unix time of the last issue of each pending ticket, if it is known."""
@@ -63,19 +70,25 @@ class RemoteSession:
     def round_of(self, id: str) -> int:
         """Always raise FeedbackError: the server does not search tickets by row id."""
         raise FeedbackError(
-            f"session record: expected the column ticket with --url, got a table with ids such as {id!r}; take the "
+            "session record: expected the column ticket with --url, got a table with ids such "
+            f"as {id!r}; take the "
             "table that `session next --out` wrote."
         )
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
         """Return rows of tickets, in the order of `columns`; one request per ticket."""
-        rows = [{self.id_column: task.id, **self._client.columns(task.round)} for task in assignments]
+        rows = [
+            {self.id_column: task.id, **self._client.columns(task.round)} for task in assignments
+        ]
         return [tuple(cells.get(name, "") for name in self.columns) for cells in rows]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._client.close()

@@ -20,15 +20,25 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    out: Annotated[Path, typer.Option(help="Folder for rows, charts and the page.")] = Path("reproduction"),
-    claims: Annotated[str, typer.Option(help="Names of claims, separated by commas. Default: all.")] = "",
-    full: Annotated[bool, typer.Option("--full", help="Publication sizes: an hour instead of minutes.")] = False,  # noqa: FBT002 - a flag
-    inject_faults: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--inject-faults", help="Also run every claim with faults; each must change its verdict.")
+    out: Annotated[Path, typer.Option(help="Folder for rows, charts and the page.")] = Path(
+        "reproduction"
+    ),
+    claims: Annotated[
+        str, typer.Option(help="Names of claims, separated by commas. Default: all.")
+    ] = "",
+    full: Annotated[
+        bool, typer.Option("--full", help="Publication sizes: an hour instead of minutes.")
+    ] = False,
+    inject_faults: Annotated[
+        bool,
+        typer.Option(
+            "--inject-faults",
+            help="Also run every claim with faults; each must change its verdict.",
+        ),
     ] = False,
     seed: Seeds = 1,
     workers: Workers = CORES,
-    as_json: Json = False,  # noqa: FBT002 - a flag
+    as_json: Json = False,
 ) -> None:
     """Run the claims of the paper and print their verdicts.
 
@@ -44,7 +54,9 @@ def reproduce(
     names = split_commas(claims) or tuple(known)
     for name in names:
         if name not in known:
-            raise ParameterError(f"--claims: expected names of {', '.join(known)}, got {name!r}; write one of those.")
+            raise ParameterError(
+                f"--claims: expected names of {', '.join(known)}, got {name!r}; write one of those."
+            )
     results = run(
         [known[name]() for name in names],
         out,
@@ -60,7 +72,9 @@ def reproduce(
     else:
         _print_results(results)
         show(f"Page: {out / 'index.html'} (rows and charts are in the same folder)", soft=True)
-    raise typer.Exit(0 if all(result.as_expected and result.all_caught for result in results) else 1)
+    raise typer.Exit(
+        0 if all(result.as_expected and result.all_caught for result in results) else 1
+    )
 
 
 def _log_lines() -> "Callable[[str], None]":
@@ -86,7 +100,10 @@ def _print_results(results: "Sequence[ClaimResult]") -> None:
         show(f'{fault.claim}, "{fault.fault}": {"caught" if fault.caught else "NOT CAUGHT"}')
         show(_indented(f"{fault.outcome}: {fault.measured}"))
     caught = sum(fault.caught for fault in faults)
-    show(f"\n{sum(result.as_expected for result in results)} of {plural(len(results), 'claim')} as expected")
+    show(
+        f"\n{sum(result.as_expected for result in results)} of {plural(len(results), 'claim')} "
+        "as expected"
+    )
     if faults:
         show(f"{caught} of {plural(len(faults), 'fault')} caught")
 

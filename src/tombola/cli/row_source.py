@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from tombola.readers.columns import Columns
     from tombola.readers.formats.delimited import CellTable
 
-# Probability, at most, that rows in random order are rejected. Small, because a false alarm ends the command.
+# Probability, at most, that rows in random order are rejected. Small, because a false alarm ends
+# the command.
 _FALSE_ALARM = 0.001
 # Seconds between two reads of a growing file.
 _POLL_INTERVAL = 0.2
 # Characters. A longer line is rejected before it fills the memory: the file is not a table.
 _MAX_LINE_LENGTH = 1 << 22
-# A batch is this share of the rows before it: half a per cent costs few rows and saves most of the work.
+# A batch is this share of the rows before it: half a per cent costs few rows and saves most of the
+# work.
 _BATCH_SHARE = 1 / 200
 
 # Rows of a text table: line number and cells of each.
@@ -33,10 +35,11 @@ Rows = list[tuple[int, list[str]]]
 class RowSource:
     """Header and rows of a table, read row by row.
 
-    A file is read like any other table. Standard input ("-") and a growing file are delimited text in UTF-8: a line is
-    read once it ends with a line break. TableError without a header of distinct names. `notes` are the remarks of the
-    reader. A file is read at once: a last row that sums up the others is left out with a note, and `parsed` has the
-    columns; it is None for streams and for a file without rows.
+    A file is read like any other table. Standard input ("-") and a growing file are delimited text
+    in UTF-8: a line is read once it ends with a line break. TableError without a header of distinct
+    names. `notes` are the remarks of the reader. A file is read at once: a last row that sums up
+    the others is left out with a note, and `parsed` has the columns; it is None for streams and for
+    a file without rows.
 
     sheet: sheet of an Excel file, or table of an SQLite file.
     follow: whether to wait for new lines at the end of the file, without end.
@@ -44,14 +47,23 @@ class RowSource:
     """
 
     def __init__(
-        self, source: str, sheet: str = "", *, follow: bool = False, wait: Callable[[float], None] = sleep
+        self,
+        source: str,
+        sheet: str = "",
+        *,
+        follow: bool = False,
+        wait: Callable[[float], None] = sleep,
     ) -> None:
         from tombola.readers.cells import open_cells
 
         self.source = "standard input" if source == "-" else source
         is_stream = source == "-" or follow
         # The generators do not refer to self: the file is closed when this object is collected.
-        table = _open_stream(source, self.source, wait) if is_stream else open_cells(Path(source), sheet or None)
+        table = (
+            _open_stream(source, self.source, wait)
+            if is_stream
+            else open_cells(Path(source), sheet or None)
+        )
         self.header, self.notes, self._rows = list(table.names), table.notes, table.rows
         if not any(self.header) or len(set(self.header)) < len(self.header):
             raise TableError(
@@ -59,7 +71,8 @@ class RowSource:
                 f"{', '.join(self.header)[:60]!r}; write different names with commas between."
             )
         self.parsed: Columns | None = None
-        # Number of valid rows of a file, and the error of the first row that is not; unknown for a stream.
+        # Number of valid rows of a file, and the error of the first row that is not; unknown for a
+        # stream.
         self._n_rows: int | None = None
         self._error: TableError | None = None
         if not is_stream:
@@ -100,14 +113,16 @@ class RowSource:
         for name in names:
             if name not in self.header:
                 raise TableError(
-                    f"{self.source}: expected a column {name}, got {', '.join(self.header[:20])}; write one of those."
+                    f"{self.source}: expected a column {name}, got "
+                    f"{', '.join(self.header[:20])}; write one of those."
                 )
 
     def check_size(self, rows: int) -> None:
         """Raise TableError if the whole file has more rows than the list, `rows`."""
         if self._n_rows is not None and self._n_rows > rows:
             raise TableError(
-                f"{self.source}: expected at most {plural(rows, 'row')}, the given size of the whole list, got "
+                f"{self.source}: expected at most {plural(rows, 'row')}, the given size of the "
+                "whole list, got "
                 f"{self._n_rows:,}; write its true size, or leave it out if this is the whole list."
             )
 
@@ -127,9 +142,9 @@ def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
 class Sample:
     """Iterable of batches of rows, in random order, up to the first invalid row.
 
-    If the table holds the whole list, its rows are shuffled; else they are a sample, in the order in which they arrive.
-    `population` is the number of rows of the list. The error of an invalid row is kept, so that a command can print its
-    results for the rows before it.
+    If the table holds the whole list, its rows are shuffled; else they are a sample, in the order
+    in which they arrive. `population` is the number of rows of the list. The error of an invalid
+    row is kept, so that a command can print its results for the rows before it.
 
     check: raises TableError for a batch with an invalid row.
     rows: number of rows of the whole list; None if the table holds all of it.
@@ -149,7 +164,8 @@ class Sample:
         from tombola.confidence import RandomOrderTest
 
         self.source, self._check, self._tested = source, check, tested
-        # Errors of the first invalid row that the iteration met, and of the first one that could not be read.
+        # Errors of the first invalid row that the iteration met, and of the first one that could
+        # not be read.
         self._error: TableError | None = None
         self._reading_error: TableError | None = None
         self._batches = self._valid_batches()
@@ -206,8 +222,10 @@ class Sample:
             return
         verdict = self._test.verdict()
         raise OrderError(
-            f"{self.source.source}: expected rows in random order, got others: {self._tested[verdict.column]} shows it "
-            f"by row {verdict.values:,} (p-value {verdict.p_value:.2g}); take them from a shuffled list, or leave out "
+            f"{self.source.source}: expected rows in random order, got others: "
+            f"{self._tested[verdict.column]} shows it "
+            f"by row {verdict.values:,} (p-value {verdict.p_value:.2g}); take them from a "
+            "shuffled list, or leave out "
             "--rows if the table is the whole list: it is then shuffled."
         )
 
@@ -221,7 +239,9 @@ class Sample:
         """
         if not n_rows:
             self.raise_error()
-            raise ParameterError(f"{command}: expected at least one row, got none in {self.source.source}; add rows.")
+            raise ParameterError(
+                f"{command}: expected at least one row, got none in {self.source.source}; add rows."
+            )
         if self._error is None:
             self.source.check_size(population)
 
@@ -251,7 +271,8 @@ def _rows(
         cells = _cells(source, number, text, delimiter)
         if len(cells) != width:
             raise TableError(
-                f"{source}: expected {plural(width, 'column')} as in the header, got {len(cells)} in line {number}; "
+                f"{source}: expected {plural(width, 'column')} as in the header, got "
+                f"{len(cells)} in line {number}; "
                 "repair that line."
             )
         yield number, cells
@@ -261,9 +282,12 @@ def _cells(source: str, number: int, text: str, delimiter: str) -> tuple[str, ..
     # Undecodable bytes arrive as surrogates.
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise TableError(
-            f"{source}: expected a table as text in UTF-8, got something else in line {number}; export it as CSV."
+            f"{source}: expected a table as text in UTF-8, got something else in line {number}; "
+            "export it as CSV."
         )
-    return tuple(cell.strip() for cell in next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), []))
+    return tuple(
+        cell.strip() for cell in next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), [])
+    )
 
 
 def _lines(path: str, source: str, wait: Callable[[float], None]) -> Iterator[str]:
@@ -288,7 +312,8 @@ def _lines(path: str, source: str, wait: Callable[[float], None]) -> Iterator[st
             rest += piece
             if len(rest) >= _MAX_LINE_LENGTH:
                 raise TableError(
-                    f"{source}: expected lines of less than {_MAX_LINE_LENGTH:,} characters; check the file."
+                    f"{source}: expected lines of less than {_MAX_LINE_LENGTH:,} characters; "
+                    "check the file."
                 )
             if rest.endswith("\n"):
                 yield rest

@@ -18,27 +18,47 @@ _DEFAULT_PORT = 8787
 def serve(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Session and race files. Default with --list: a session file beside the list."),
+        typer.Argument(
+            help="Session and race files. Default with --list: a session file beside the list."
+        ),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--list", help="Start a session on this list if FILE is new: Excel, CSV, TSV or .txt."),
+        typer.Option(
+            "--list", help="Start a session on this list if FILE is new: Excel, CSV, TSV or .txt."
+        ),
     ] = None,
-    actions: Annotated[str, typer.Option(help="With --list: names of the actions, separated by commas.")] = "",
-    learner: Annotated[str, typer.Option(help="With --actions: the learner. Default: Thrifty.")] = "",
+    actions: Annotated[
+        str, typer.Option(help="With --list: names of the actions, separated by commas.")
+    ] = "",
+    learner: Annotated[
+        str, typer.Option(help="With --actions: the learner. Default: Thrifty.")
+    ] = "",
     column: Annotated[str, typer.Option("--id", "--column", help=ID_HELP)] = "",
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
     outcomes: Annotated[
-        str, typer.Option(help="Buttons of the page: 'sold=1,later=0.5,no=0', in the unit of the session.")
+        str,
+        typer.Option(
+            help="Buttons of the page: 'sold=1,later=0.5,no=0', in the unit of the session."
+        ),
     ] = "",
-    host: Annotated[str, typer.Option(help="Address to listen on; others than 127.0.0.1 need a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = _DEFAULT_PORT,
-    tokens: Annotated[Path | None, typer.Option(help="File of the tokens. Default: FILE.tokens.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than 127.0.0.1 need a token.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)
+    ] = _DEFAULT_PORT,
+    tokens: Annotated[
+        Path | None, typer.Option(help="File of the tokens. Default: FILE.tokens.")
+    ] = None,
     add_token: Annotated[
         str, typer.Option(help="NAME:ROLE (reader, worker, admin): print a new token, and exit.")
     ] = "",
-    proxy_headers: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--proxy-headers", help="Trust X-Forwarded headers of a reverse proxy on this machine.")
+    proxy_headers: Annotated[
+        bool,
+        typer.Option(
+            "--proxy-headers", help="Trust X-Forwarded headers of a reverse proxy on this machine."
+        ),
     ] = False,
 ) -> None:
     """Serve session and race files over HTTP, with a page and a JSON API.
@@ -50,7 +70,8 @@ def serve(
         from tombola.service.tokens import TokenStore
     except ImportError as error:
         raise ParameterError(
-            f"serve: expected the package {error.name}, found none; write pip install 'tombola[serve]'."
+            f"serve: expected the package {error.name}, found none; write pip install "
+            "'tombola[serve]'."
         ) from None
 
     if not files:
@@ -72,7 +93,12 @@ def serve(
 
     def announce() -> None:
         show(f"serving {', '.join(map(str, files))} on {address}", soft=True)
-        show("token: required" if len(store) else "token: none; every user of this machine may write", soft=True)
+        show(
+            "token: required"
+            if len(store)
+            else "token: none; every user of this machine may write",
+            soft=True,
+        )
 
     run(service, listener, proxy_headers=proxy_headers, on_start=announce)
 
@@ -81,7 +107,8 @@ def _default_file(table: Path | None) -> Path:
     """Return the session file beside a list: customers.run for customers.xlsx."""
     if table is None:
         raise ParameterError(
-            "serve: expected a session or race file, got none; write serve FILE, or start a session on a list with "
+            "serve: expected a session or race file, got none; write serve FILE, or start a "
+            "session on a list with "
             "serve --list customers.xlsx --actions call,letter."
         )
     return table.with_suffix(".run")
@@ -96,12 +123,15 @@ def _outcomes(text: str) -> dict[str, str]:
     pairs = [name.rpartition("=") for name in parse_names(text, keep_blank=True)]
     if not all(name.strip() and value.strip() for name, _, value in pairs):
         raise ParameterError(
-            f"--outcomes: expected texts with values, got {text!r}; write --outcomes 'sold=1,later=0.5,no=0'."
+            f"--outcomes: expected texts with values, got {text!r}; write --outcomes "
+            "'sold=1,later=0.5,no=0'."
         )
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _start_session(path: Path, table: Path | None, actions: str, learner: str, column: str, sheet: str) -> None:
+def _start_session(
+    path: Path, table: Path | None, actions: str, learner: str, column: str, sheet: str
+) -> None:
     from tombola.learners.spec import parse_learner
     from tombola.persistence.session_file import SessionFile
     from tombola.readers.cells import read_row_list
@@ -109,13 +139,18 @@ def _start_session(path: Path, table: Path | None, actions: str, learner: str, c
     if table is None or not actions:
         missing = "--list customers.xlsx" if table is None else "--actions call,letter"
         raise ParameterError(
-            f"serve: expected the list and the actions of the new session {path}, got one of them; add {missing}."
+            f"serve: expected the list and the actions of the new session {path}, got one of "
+            f"them; add {missing}."
         )
     listed = read_row_list(table, column or None, sheet or None)
     SessionFile.start(
-        path, listed.ids, parse_names(actions, keep_blank=True), parse_learner(learner or "Thrifty"),
+        path,
+        listed.ids,
+        parse_names(actions, keep_blank=True),
+        parse_learner(learner or "Thrifty"),
         columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
-        id_column=listed.id_column, delimiter=listed.delimiter,
-    ).close()  # fmt: skip
+        id_column=listed.id_column,
+        delimiter=listed.delimiter,
+    ).close()
     show(f"{path}: started with {plural(len(listed.ids), 'row')} in random order", soft=True)
     show_lines(f"note: {note}" for note in listed.notes)

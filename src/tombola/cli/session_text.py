@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from tombola.readers.units import Units
 
 
-# Rows that a suggested command takes at once: between these two numbers, fewer where a list is short.
+# Rows that a suggested command takes at once: between these two numbers, fewer where a list is
+# short.
 _MIN_ROWS, _MAX_ROWS = 10, 300
 
 
 def suggested_count(left: int) -> int:
     """Return the number of tickets to suggest for the next `session next --count`.
 
-    It is a tenth of the rows left, between 10 and 300, but at most a third of a short list: the learner learns only
-    when outcomes are recorded.
+    It is a tenth of the rows left, between 10 and 300, but at most a third of a short list: the
+    learner learns only when outcomes are recorded.
 
     >>> [suggested_count(left) for left in (1, 9, 50, 400, 10_000)]
     [1, 3, 10, 40, 300]
@@ -27,7 +28,9 @@ def suggested_count(left: int) -> int:
     return max(min(left // 10, _MAX_ROWS), min(_MIN_ROWS, -(-left // 3)))
 
 
-def status_lines(now: "Status", file: str, since: "Mapping[int, float] | None" = None, url: str = "") -> list[str]:
+def status_lines(
+    now: "Status", file: str, since: "Mapping[int, float] | None" = None, url: str = ""
+) -> list[str]:
     """Return the status of a session as sentences, one per line.
 
     A command to copy is on a line of its own, indented.
@@ -51,19 +54,33 @@ def _progress(now: "Status") -> list[str]:
     have = "has" if now.rows == 1 else "have"
     parts = [f"{now.answered:,} of {plural(now.rows, 'row')} {have} an outcome ({share:.0f} %)"]
     left = now.rows - now.played
-    parts += [f"{len(now.pending):,} {'is' if len(now.pending) == 1 else 'are'} pending"] if now.pending else []
-    parts += [f"{now.cancelled:,} {'was' if now.cancelled == 1 else 'were'} cancelled"] if now.cancelled else []
+    parts += (
+        [f"{len(now.pending):,} {'is' if len(now.pending) == 1 else 'are'} pending"]
+        if now.pending
+        else []
+    )
+    parts += (
+        [f"{now.cancelled:,} {'was' if now.cancelled == 1 else 'were'} cancelled"]
+        if now.cancelled
+        else []
+    )
     parts += [f"{left:,} {'is' if left == 1 else 'are'} left" if left else "none is left"]
     return ["Done: " + ", ".join(parts) + "."]
 
 
 def _leader(now: "Status") -> list[str]:
-    known = sorted((action for action in now.actions if action.known), key=lambda action: action.mean)
+    known = sorted(
+        (action for action in now.actions if action.known), key=lambda action: action.mean
+    )
     leader = next((action for action in known if action.name == now.best), None)
     if leader is None:
         return ["Ahead: no action yet; record outcomes first."]
     others = [action for action in known if action.name != leader.name]
-    behind = f"; next: {_mean_text(others[0], now.units)}" if others else "; the other actions have no outcome yet"
+    behind = (
+        f"; next: {_mean_text(others[0], now.units)}"
+        if others
+        else "; the other actions have no outcome yet"
+    )
     return [f"Ahead: {_mean_text(leader, now.units)}{behind if len(now.actions) > 1 else ''}."]
 
 
@@ -79,7 +96,10 @@ def _confidence(now: "Status") -> list[str]:
     if now.within <= 0.0:
         return [f"Sure: at {share} confidence {now.best} is the best action on this list."]
     gap = format_number(now.units.gap(now.within))
-    return [f"Not sure yet: at {share} confidence another action may be better than {now.best} by up to {gap} per row."]
+    return [
+        f"Not sure yet: at {share} confidence another action may be better than {now.best} by up "
+        f"to {gap} per row."
+    ]
 
 
 def _pending(now: "Status", file: str, since: "Mapping[int, float]", at: str) -> list[str]:
@@ -88,10 +108,12 @@ def _pending(now: "Status", file: str, since: "Mapping[int, float]", at: str) ->
     first = now.pending[0]
     count = f"{plural(len(now.pending), 'ticket')} {'waits' if len(now.pending) == 1 else 'wait'}"
     return [
-        f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on {first.id}"
+        f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on "
+        f"{first.id}"
         f"{since_text(since.get(first.round))}). Write them to a table again:",
         f"  tombola session next {file} --again --out pending.csv{at}",
-        "If the action failed, record the worst outcome. Cancel a ticket only if its action was never tried:",
+        "If the action failed, record the worst outcome. Cancel a ticket only if its action was "
+        "never tried:",
         f"  tombola session cancel {file} {first.round}{at}",
     ]
 
@@ -100,8 +122,12 @@ def _next_step(now: "Status", file: str, at: str) -> list[str]:
     if now.played < now.rows:
         return [
             "Next: take more rows:",
-            f"  tombola session next {file} --count {suggested_count(now.rows - now.played)} --out next.csv{at}",
+            f"  tombola session next {file} --count {suggested_count(now.rows - now.played)} "
+            f"--out next.csv{at}",
         ]
     if now.pending:
         return ["Next: record the pending outcomes."]
-    return ["Next: all rows are done; write the report:", f"  tombola session report {file} --out report.html"]
+    return [
+        "Next: all rows are done; write the report:",
+        f"  tombola session report {file} --out report.html",
+    ]

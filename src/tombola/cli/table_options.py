@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 # Help text of an argument TABLE, the same for all commands that read a table of losses.
 TABLE_HELP = (
-    "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also .gz), Parquet, "
+    "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also "
+    ".gz), Parquet, "
     "Feather, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder; - is standard input."
 )
 # Argument TABLE of commands that read one: a path or "-".
@@ -25,12 +26,18 @@ TableOptions = dict[str, Any]
 # Option --missing of commands that read a table: treatment of missing cells.
 Missing = Annotated[
     Literal["error", "drop", "worst"],
-    typer.Option(help="Missing cells: reject the table (error), drop the row, or count the cell as the worst value."),
+    typer.Option(
+        help="Missing cells: reject the table (error), drop the row, or count the cell as the "
+        "worst value."
+    ),
 ]
 # Option --rescale of commands that read a table, instead of --range.
-Rescale = Annotated[bool, typer.Option("--rescale", help="Map the smallest value to 0 and the largest to 1.")]
+Rescale = Annotated[
+    bool, typer.Option("--rescale", help="Map the smallest value to 0 and the largest to 1.")
+]
 
-# Option -> its type and help text. The default is False for a flag, "" for text, None for a flag with a negation.
+# Option -> its type and help text. The default is False for a flag, "" for text, None for a flag
+# with a negation.
 _OPTIONS: dict[str, tuple[Any, str]] = {
     "losses": (bool, "Lower values are better."),
     "scores": (bool, "Higher values are better."),
@@ -38,33 +45,50 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "actions": (str, "The columns that are actions; names or patterns, with commas between."),
     "id": (str, "The column with the ids of the rows."),
     "ignore": (str, "Columns to ignore; names or patterns, with commas between."),
-    "costs": (str, "The columns with costs: patterns such as 'cost_*', or one name for each action."),
+    "costs": (
+        str,
+        "The columns with costs: patterns such as 'cost_*', or one name for each action.",
+    ),
     "action_column": (str, "In a long table, the column that names the action."),
     "value_column": (str, "In a long table, the column with the values."),
     "delay_column": (str, "The column with the delay of each row, in rounds."),
     "sheet": (str, "The sheet of an Excel file."),
     "decimal": (str, "The decimal mark: '.' or ','."),
-    "features": (str, "Columns known before the action is chosen, to route by; names or patterns, commas between."),
-    "text": (str, "Columns of free text to route by, such as prompts; names or patterns, commas between."),
+    "features": (
+        str,
+        "Columns known before the action is chosen, to route by; names or patterns, commas "
+        "between.",
+    ),
+    "text": (
+        str,
+        "Columns of free text to route by, such as prompts; names or patterns, commas between.",
+    ),
     "header": (bool | None, "Whether the first line of a text table has the names of the columns."),
 }
 
 # Option with a text -> keyword argument of `read_table`.
 _TEXTS = {
-    "id": "ids", "sheet": "sheet", "decimal": "decimal", "action_column": "action", "value_column": "value",
+    "id": "ids",
+    "sheet": "sheet",
+    "decimal": "decimal",
+    "action_column": "action",
+    "value_column": "value",
     "delay_column": "delay",
-}  # fmt: skip
+}
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options about a table (--losses, --actions, ...) to a Typer command.
 
-    Returns the command to register. Its parameter `table_options` gets a dict of keyword arguments of `read_table`.
+    Returns the command to register. Its parameter `table_options` gets a dict of keyword arguments
+    of `read_table`.
     """
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(table_options=_to_read_options({name: given.pop(name) for name in _OPTIONS}), **given)
+        command(
+            table_options=_to_read_options({name: given.pop(name) for name in _OPTIONS}), **given
+        )
 
     parameters = list(inspect.signature(command).parameters.values())
     at = next(place for place, one in enumerate(parameters) if one.name == "table_options")
@@ -82,7 +106,9 @@ def _parameter(name: str) -> inspect.Parameter:
         name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         default={bool: False, str: ""}.get(kind),
-        annotation=Annotated[kind, typer.Option(f"{flag}{negation}", help=help_text, show_default=False)],
+        annotation=Annotated[
+            kind, typer.Option(f"{flag}{negation}", help=help_text, show_default=False)
+        ],
     )
 
 
@@ -100,10 +126,17 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
     kind = parse_kind(losses=options["losses"], scores=options["scores"])
     if options["decimal"] not in ("", ".", ","):
         raise ParameterError(
-            f"--decimal: expected a comma or a point, got {options['decimal']!r}; write --decimal ','."
+            f"--decimal: expected a comma or a point, got {options['decimal']!r}; write "
+            "--decimal ','."
         )
-    found: TableOptions = {"kind": kind, "range": parse_range(options["range"]) if options["range"] else None}
-    found |= {name: parse_names(options[name]) for name in ("actions", "ignore", "costs", "features", "text")}
+    found: TableOptions = {
+        "kind": kind,
+        "range": parse_range(options["range"]) if options["range"] else None,
+    }
+    found |= {
+        name: parse_names(options[name])
+        for name in ("actions", "ignore", "costs", "features", "text")
+    }
     found |= {keyword: options[name] for name, keyword in _TEXTS.items()}
     given = {name: value for name, value in found.items() if value}
     return given if options["header"] is None else {**given, "header": options["header"]}
@@ -112,7 +145,9 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
 def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | None:
     """Return the given direction, None without any; ParameterError if both are given."""
     if losses and scores:
-        raise ParameterError("--scores: expected scores or losses, got both; leave one of them out.")
+        raise ParameterError(
+            "--scores: expected scores or losses, got both; leave one of them out."
+        )
     return "losses" if losses else "scores" if scores else None
 
 
@@ -121,20 +156,28 @@ def require_kind(
 ) -> tuple[Literal["losses", "scores"], list[str]]:
     """Return the direction of a table, "losses" or "scores", and remarks to print.
 
-    It is taken from the options, else from the column names, else from the file name; TableError if none has it.
+    It is taken from the options, else from the column names, else from the file name; TableError if
+    none has it.
     """
     header = table_header(source, names, parse_kind(losses=losses, scores=scores))
     kind = header.require_direction()
     remarks = [f"Note: {header.contradiction}"] if header.contradiction else []
-    return kind, [*remarks, *([f"Read as {kind} by the name of the file."] if header.by_file else [])]
+    return kind, [
+        *remarks,
+        *([f"Read as {kind} by the name of the file."] if header.by_file else []),
+    ]
 
 
-def table_header(source: str, names: Sequence[str], kind: Literal["losses", "scores"] | None = None) -> "ParsedTable":
+def table_header(
+    source: str, names: Sequence[str], kind: Literal["losses", "scores"] | None = None
+) -> "ParsedTable":
     """Return a `ParsedTable` with these columns and no rows, to find its direction.
 
-    Its `kind` is "losses" (lower is better), "scores", or None if no name states it. The file is not read.
+    Its `kind` is "losses" (lower is better), "scores", or None if no name states it. The file is
+    not read.
 
-    kind: the direction, if it is given; None takes it from the column names, else from the file name.
+    kind: the direction, if it is given; None takes it from the column names, else from the file
+        name.
     """
     import numpy as np
 
@@ -143,7 +186,15 @@ def table_header(source: str, names: Sequence[str], kind: Literal["losses", "sco
 
     kind = kind or direction_of(names)[0]
     return ParsedTable(
-        source, kind, np.empty((0, len(names))), tuple(names), None, None, None, [], value_columns=tuple(names)
+        source,
+        kind,
+        np.empty((0, len(names))),
+        tuple(names),
+        None,
+        None,
+        None,
+        [],
+        value_columns=tuple(names),
     ).with_direction()
 
 
@@ -158,5 +209,7 @@ def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:
     try:
         rows = list(csv.reader([text], skipinitialspace=True))
     except csv.Error:
-        raise ParameterError(f"expected names separated by commas, got {text!r}; write them on one line.") from None
+        raise ParameterError(
+            f"expected names separated by commas, got {text!r}; write them on one line."
+        ) from None
     return [name.strip() for name in rows[0] if keep_blank or name.strip()] if rows else []

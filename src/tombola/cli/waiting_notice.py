@@ -19,7 +19,9 @@ class LoadingLine:
     """
 
     def __init__(self, delay: float = _DELAY) -> None:
-        self._streams: list[TextIO] = [stream for stream in (sys.stdout, sys.stderr) if stream is not None]
+        self._streams: list[TextIO] = [
+            stream for stream in (sys.stdout, sys.stderr) if stream is not None
+        ]
         self._lock = threading.Lock()
         self._visible = self._stopped = False
         self._timer = threading.Timer(delay, self._show)
@@ -33,7 +35,8 @@ class LoadingLine:
         if sys.stderr is None or not sys.stderr.isatty():
             return
         for stream in self._streams:
-            # An attribute of the object hides the method of its class, for `print`, typer and rich alike.
+            # An attribute of the object hides the method of its class, for `print`, typer and rich
+            # alike.
             setattr(stream, "write", partial(self._write, stream))  # noqa: B010 - mypy rejects the assignment
         self._timer.start()
 

@@ -6,7 +6,13 @@ from tombola.confidence.betting import Betting
 from tombola.confidence.certificate import Certificate
 from tombola.confidence.e_process import EProcess
 from tombola.confidence.intervals import EmpiricalBernsteinSerfling, Hoeffding, Serfling
-from tombola.confidence.monitors import ActionMonitor, PairedDifferences, RowMonitor, certify, certify_trace
+from tombola.confidence.monitors import (
+    ActionMonitor,
+    PairedDifferences,
+    RowMonitor,
+    certify,
+    certify_trace,
+)
 from tombola.confidence.order_test import OrderVerdict, RandomOrderTest, check_order
 from tombola.confidence.predicted_mean import PredictedMean
 from tombola.confidence.sequences import BernsteinSequence, HoeffdingSequence, StratifiedMean

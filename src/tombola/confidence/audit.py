@@ -19,7 +19,8 @@ from tombola.errors import ParameterError
 # Outcome of the test of one statement.
 Outcome = Literal["proved", "refuted", "undecided"]
 
-# Rows per update of the simulated audits in `plan`, which stops after the update that decides all of them.
+# Rows per update of the simulated audits in `plan`, which stops after the update that decides all
+# of them.
 _PLAN_BATCH = 500
 
 
@@ -27,9 +28,10 @@ class AuditResult(NamedTuple):
     """Result of the test of one statement.
 
     rows: number of rows at which the outcome was reached; if undecided, the rows so far.
-    p_value: P(evidence as strong as this), at most, if the outcome is wrong; 1 if undecided, 0 if certain.
-    mean, deviation: sample mean and standard deviation of single rows, in the units of the statement. The deviation is
-        nan for a list in strata.
+    p_value: P(evidence as strong as this), at most, if the outcome is wrong; 1 if undecided, 0 if
+        certain.
+    mean, deviation: sample mean and standard deviation of single rows, in the units of the
+        statement. The deviation is nan for a list in strata.
     """
 
     statement: str
@@ -42,7 +44,9 @@ class AuditResult(NamedTuple):
     def __str__(self) -> str:
         if self.outcome == "undecided":
             return f"{self.statement}: undecided after {plural(self.rows, 'row')}"
-        error = "certain" if self.p_value == 0 else f"wrong with probability {self.p_value:.2g} at most"
+        error = (
+            "certain" if self.p_value == 0 else f"wrong with probability {self.p_value:.2g} at most"
+        )
         return f"{self.statement}: {self.outcome} after {plural(self.rows, 'row')}; {error}"
 
 
@@ -52,11 +56,17 @@ class _InequalityTest:
     One bets against the negation (its refutation is a proof), one against the inequality itself.
     """
 
-    def __init__(self, inequality: Inequality, population: float, proof_level: float, refutation_level: float) -> None:
+    def __init__(
+        self, inequality: Inequality, population: float, proof_level: float, refutation_level: float
+    ) -> None:
         self.inequality, self.population = inequality, population
         self.total, self.squares, self.rows = 0.0, 0.0, 0
-        self._negation = _e_process(inequality.threshold, population, proof_level, at_most=inequality.above)
-        self._itself = _e_process(inequality.threshold, population, refutation_level, at_most=not inequality.above)
+        self._negation = _e_process(
+            inequality.threshold, population, proof_level, at_most=inequality.above
+        )
+        self._itself = _e_process(
+            inequality.threshold, population, refutation_level, at_most=not inequality.above
+        )
 
     def extend(self, values: Floats, strata: Any) -> None:
         """Add values in [0, 1], shape (n,); `strata` is ignored."""
@@ -72,14 +82,22 @@ class _InequalityTest:
 
     @property
     def deviation(self) -> float:
-        return math.sqrt(max(self.squares / self.rows - self.mean * self.mean, 0.0)) if self.rows else math.nan
+        return (
+            math.sqrt(max(self.squares / self.rows - self.mean * self.mean, 0.0))
+            if self.rows
+            else math.nan
+        )
 
     def decision(self, *, holds: bool) -> tuple[int, float]:
         """Return the row of the proof (of the refutation, if not `holds`), and its p-value; row 0: undecided."""
         rows, wealth = self._evidence(proof=holds)
         # The whole list was read: the mean is known, no probability is involved.
         if not rows and self.rows == self.population:
-            return (self.rows, 0.0) if self.inequality.holds(self.mean, self.rows) is holds else (0, 1.0)
+            return (
+                (self.rows, 0.0)
+                if self.inequality.holds(self.mean, self.rows) is holds
+                else (0, 1.0)
+            )
         return rows, 0.0 if math.isinf(wealth) else 1.0 / wealth
 
     def _evidence(self, *, proof: bool) -> tuple[int, float]:
@@ -91,18 +109,26 @@ class _InequalityTest:
 class _PredictedInequalityTest(_InequalityTest):
     """Test one inequality on a list with history, sharper by `PredictedMean`."""
 
-    def __init__(self, inequality: Inequality, history: Floats, proof_level: float, refutation_level: float) -> None:
+    def __init__(
+        self, inequality: Inequality, history: Floats, proof_level: float, refutation_level: float
+    ) -> None:
         self.inequality, self.population = inequality, len(history)
         self.total, self.squares, self.rows = 0.0, 0.0, 0
         self._mean = PredictedMean(history, points=[inequality.threshold])
         # Side 0 of `PredictedMean` bets against "at most", side 1 against "at least".
-        sides = (proof_level, refutation_level) if inequality.above else (refutation_level, proof_level)
+        sides = (
+            (proof_level, refutation_level) if inequality.above else (refutation_level, proof_level)
+        )
         self._thresholds, self._decided_at = [1.0 / level for level in sides], [0, 0]
 
     def extend(self, values: Floats, places: Any) -> None:
         for place, value in zip(places, values.tolist(), strict=True):
             self._mean.update(place, value)
-            self.total, self.squares, self.rows = self.total + value, self.squares + value * value, self.rows + 1
+            self.total, self.squares, self.rows = (
+                self.total + value,
+                self.squares + value * value,
+                self.rows + 1,
+            )
             for side, threshold in enumerate(self._thresholds):
                 if not self._decided_at[side] and self._mean.max_wealth[side, 0] >= threshold:
                     self._decided_at[side] = self.rows
@@ -143,14 +169,15 @@ class Audit:
 
     population: number of rows of the list; None if `strata` has the sizes.
     level: error probability of all outcomes together.
-    strata: number of rows of each stratum (group that is sampled on its own), by name; None: one list.
-    history: numbers known of every row, shape (rows, h); predictions from them make the tests sharper
-        (`PredictedMean`). None: no history.
+    strata: number of rows of each stratum (group that is sampled on its own), by name; None: one
+        list.
+    history: numbers known of every row, shape (rows, h); predictions from them make the tests
+        sharper (`PredictedMean`). None: no history.
 
-    With probability 1 - level no outcome is ever wrong, at any number of rows: each statement has its share of the
-    level. A statement is one inequality, or two for a difference. It is proved when all are proved, each at the full
-    share. It is refuted when one of them is refuted, so these divide the share. Add rows by `extend`; `results` has the
-    outcomes.
+    With probability 1 - level no outcome is ever wrong, at any number of rows: each statement has
+    its share of the level. A statement is one inequality, or two for a difference. It is proved
+    when all are proved, each at the full share. It is refuted when one of them is refuted, so these
+    divide the share. Add rows by `extend`; `results` has the outcomes.
 
     >>> from tombola.confidence import parse_statement
     >>> statements = [parse_statement("mean(score) > 0.5"), parse_statement("share(ok = yes) >= 0.9")]
@@ -173,11 +200,13 @@ class Audit:
     ) -> None:
         if not statements:
             raise ParameterError(
-                "Audit: expected at least one statement, got none; write for example parse_statement(...)."
+                "Audit: expected at least one statement, got none; write for example "
+                "parse_statement(...)."
             )
         if (population is None) == (strata is None):
             raise ParameterError(
-                "Audit: expected the size of the list, or the sizes of its strata, got both or neither; write "
+                "Audit: expected the size of the list, or the sizes of its strata, got both or "
+                "neither; write "
                 "population=1000, or strata={'north': 400, 'south': 600}."
             )
         share = _validate.real("Audit", "level", level, above=0, below=1) / len(statements)
@@ -185,7 +214,8 @@ class Audit:
         self.population = float(population if strata is None else sum(strata.values()))  # type: ignore[arg-type]
         if history is not None and len(history) != self.population:
             raise ParameterError(
-                f"Audit: history must have the {self.population:,.0f} rows of the list, got {len(history):,}; add one "
+                f"Audit: history must have the {self.population:,.0f} rows of the list, got "
+                f"{len(history):,}; add one "
                 "line for each row."
             )
 
@@ -193,7 +223,9 @@ class Audit:
             if strata:
                 return _StratifiedInequalityTest(inequality, strata, share / parts)
             if history is not None:
-                return _PredictedInequalityTest(inequality, np.asarray(history, float), share, share / parts)
+                return _PredictedInequalityTest(
+                    inequality, np.asarray(history, float), share, share / parts
+                )
             return _InequalityTest(inequality, self.population, share, share / parts)
 
         self._tests = [
@@ -204,24 +236,30 @@ class Audit:
     def extend(self, rows: Batch, strata: Any = None) -> None:
         """Add rows, as columns of cells by name; if one is invalid, none is added.
 
-        strata: for a list in strata, the name of the stratum of each row; for a list with history, the index of each
-            row in the history; else None.
+        strata: for a list in strata, the name of the stratum of each row; for a list with history,
+            the index of each row in the history; else None.
         """
         values = [(test, test.inequality.values(rows)) for tests in self._tests for test in tests]
         sizes = {column.size for _, column in values}
         if len(sizes) > 1:
             raise ParameterError(
-                f"Audit: expected as many cells in every column, got {min(sizes)} and {max(sizes)}; give whole rows."
+                f"Audit: expected as many cells in every column, got {min(sizes)} and "
+                f"{max(sizes)}; give whole rows."
             )
         for test, column in values:
             test.extend(column, strata)
 
     def results(self) -> list[AuditResult]:
         """Return the result of every statement for the rows so far, in their order."""
-        return [_result(one.text, tests) for one, tests in zip(self.statements, self._tests, strict=True)]
+        return [
+            _result(one.text, tests)
+            for one, tests in zip(self.statements, self._tests, strict=True)
+        ]
 
 
-def _e_process(mean: float, population: float, level: float, *, at_most: bool, actions: int = 1) -> EProcess:
+def _e_process(
+    mean: float, population: float, level: float, *, at_most: bool, actions: int = 1
+) -> EProcess:
     hypothesis = {"at_most" if at_most else "at_least": mean}
     return EProcess(**hypothesis, population=population, level=level, actions=actions)
 
@@ -260,7 +298,8 @@ def plan(
 
     A simulated audit that stays undecided counts with all rows of the list.
 
-    threshold, mean: the number that the mean is compared with, and the assumed mean of the list, in [0, 1].
+    threshold, mean: the number that the mean is compared with, and the assumed mean of the list, in
+        [0, 1].
     population: the number of rows of the list.
     deviation: the standard deviation of rows; None: the largest possible one, that of rows 0 and 1.
     shuffles: the number of simulated audits.
@@ -269,7 +308,9 @@ def plan(
     SampleSize(median=..., percentile_90=...)
     """
     rng = np.random.default_rng(_validate.seed_sequence("plan", seed))
-    values = _typical_values(_validate.real("plan", "mean", mean, least=0, most=1), deviation, population)
+    values = _typical_values(
+        _validate.real("plan", "mean", mean, least=0, most=1), deviation, population
+    )
     # One action per shuffle: all simulated audits run in one compiled call.
     process = _e_process(threshold, population, level, at_most=mean > threshold, actions=shuffles)
     table = np.column_stack([rng.permutation(values) for _ in range(shuffles)])
@@ -303,8 +344,8 @@ class Point(NamedTuple):
 class RunningMean:
     """Sample mean of the quantity in a statement, with its interval, for a chart.
 
-    Parameters as in `Audit`. All numbers are in the units of the statement. `extend` appends to the list `points`; the
-    intervals hold at all of them simultaneously with probability 1 - level.
+    Parameters as in `Audit`. All numbers are in the units of the statement. `extend` appends to the
+    list `points`; the intervals hold at all of them simultaneously with probability 1 - level.
 
     >>> from tombola.confidence import parse_statement
     >>> running = RunningMean(parse_statement("|mean(a) - mean(b)| <= 0.1"), population=1000)
@@ -323,7 +364,11 @@ class RunningMean:
     ) -> None:
         self.statement = statement
         self.points: list[Point] = []
-        self._sequence = StratifiedMean(strata, level) if strata else Betting(population=population or 0, level=level)
+        self._sequence = (
+            StratifiedMean(strata, level)
+            if strata
+            else Betting(population=population or 0, level=level)
+        )
 
     @property
     def thresholds(self) -> tuple[float, ...]:

@@ -1,7 +1,8 @@
 """Base classes of online statistics and confidence intervals.
 
-By the predictable-sampling lemma (docs/theory/confidence.md), the losses of an action that is played at rounds chosen
-from the past only are a sample of the pool without replacement. Guarantees for such a sample hold under adaptive play.
+By the predictable-sampling lemma (docs/theory/confidence.md), the losses of an action that is
+played at rounds chosen from the past only are a sample of the pool without replacement. Guarantees
+for such a sample hold under adaptive play.
 """
 
 import math
@@ -37,10 +38,12 @@ class Interval(NamedTuple):
 class OnlineStatistic(ABC):
     """Base class of statistics of values in [0, 1], updated online by a kernel.
 
-    `update` adds one value, `extend` many. Each of several actions has values and a statistic of its own. A subclass
-    implements `init` and the kernel `update_state`. Its constructor ends with `self._start(population, actions)`.
+    `update` adds one value, `extend` many. Each of several actions has values and a statistic of
+    its own. A subclass implements `init` and the kernel `update_state`. Its constructor ends with
+    `self._start(population, actions)`.
 
-    update_seconds: estimated seconds of one update in plain Python; the kernel of a short list is not compiled.
+    update_seconds: estimated seconds of one update in plain Python; the kernel of a short list is
+        not compiled.
     """
 
     update_seconds: ClassVar[float] = 10e-6
@@ -65,7 +68,8 @@ class OnlineStatistic(ABC):
     def init(self) -> Any:
         """Return the state before the first value, a named tuple of numbers and arrays.
 
-        Its first fields are `counts` and `total`, the number and the sum of the values of each action.
+        Its first fields are `counts` and `total`, the number and the sum of the values of each
+        action.
         """
 
     @staticmethod
@@ -76,8 +80,8 @@ class OnlineStatistic(ABC):
     def update(self, x: Any, action: int | None = None) -> None:
         """Add one value of one action, or one value of every action.
 
-        ParameterError if a value is outside of [0, 1], or an action has more values than the pool has rows. `action`
-        is an index; without it, `x` has one value per action.
+        ParameterError if a value is outside of [0, 1], or an action has more values than the pool
+        has rows. `action` is an index; without it, `x` has one value per action.
         """
         if action is None and self.actions > 1:
             self.extend(np.asarray(x, np.float64).reshape(1, -1))
@@ -85,7 +89,12 @@ class OnlineStatistic(ABC):
         at = 0 if action is None else action
         # A value of the expected types needs no conversion: ten times as fast as `extend`.
         exact = isinstance(x, float) and type(at) is int
-        if not (exact and 0.0 <= x <= 1.0 and 0 <= at < self.actions and self._counts[at] < self.population):
+        if not (
+            exact
+            and 0.0 <= x <= 1.0
+            and 0 <= at < self.actions
+            and self._counts[at] < self.population
+        ):
             self.extend([x], [at])
             return
         self._update_one(self._memory, at, float(x))
@@ -94,15 +103,18 @@ class OnlineStatistic(ABC):
     def extend(self, values: Any, actions: Any = None) -> None:
         """Add many values in [0, 1]; if one is invalid, none is added: ParameterError.
 
-        values, actions: values and the action index of each, both shape (n,). Without `actions`, values have one column
-            per action, shape (rows, actions); with a single action, (rows,) will do.
+        values, actions: values and the action index of each, both shape (n,). Without `actions`,
+            values have one column per action, shape (rows, actions); with a single action, (rows,)
+            will do.
         """
         indices, numbers = indexed_values(type(self).__name__, values, actions, self.actions)
         after = self.counts + np.bincount(indices, minlength=self.actions)
         if (after > self.population).any():
             raise ParameterError(
-                f"{type(self).__name__}: action {int(np.argmax(after > self.population))} must be given at most "
-                f"{self.population:.0f} values from a pool of {self.population:.0f} rows, got one more; give the size "
+                f"{type(self).__name__}: action {int(np.argmax(after > self.population))} must "
+                "be given at most "
+                f"{self.population:.0f} values from a pool of {self.population:.0f} rows, got "
+                "one more; give the size "
                 "of the whole pool as population, or math.inf if rows come back."
             )
         self._update_many(self._memory, indices, numbers)
@@ -116,21 +128,30 @@ class OnlineStatistic(ABC):
     @property
     def means(self) -> Floats:
         """The sample mean of every action, shape (actions,); 1/2 without values."""
-        return np.where(self._state.counts > 0, self._state.total / np.maximum(self._state.counts, 1.0), 0.5)
+        return np.where(
+            self._state.counts > 0, self._state.total / np.maximum(self._state.counts, 1.0), 0.5
+        )
 
     def __repr__(self) -> str:
-        size = "independent draws" if math.isinf(self.population) else f"a pool of {self.population:.0f}"
+        size = (
+            "independent draws"
+            if math.isinf(self.population)
+            else f"a pool of {self.population:.0f}"
+        )
         return f"{type(self).__name__}({size}, {self.actions} actions, {sum(self._counts)} values)"
 
 
-def indexed_values(owner: str, values: Any, actions: Any, n_actions: int) -> tuple[Integers, Floats]:
+def indexed_values(
+    owner: str, values: Any, actions: Any, n_actions: int
+) -> tuple[Integers, Floats]:
     """Return action indices and values, both of shape (n,); ParameterError if one is invalid.
 
     owner: class of the user, for the message.
     values, actions: as for `OnlineStatistic.extend`; values must be in [0, 1].
     """
     try:
-        # A copy, since a read-only array is another type, for which a kernel would be compiled again.
+        # A copy, since a read-only array is another type, for which a kernel would be compiled
+        # again.
         table = np.array(values, np.float64)
     except (TypeError, ValueError):
         table = np.array([math.nan])
@@ -138,23 +159,27 @@ def indexed_values(owner: str, values: Any, actions: Any, n_actions: int) -> tup
         table = table.reshape(-1, 1) if table.ndim == 1 and n_actions == 1 else table
         if table.ndim != 2 or table.shape[1] != n_actions:
             raise ParameterError(
-                f"{owner}: values must be rows of {n_actions} numbers, got shape {table.shape}; or name the actions."
+                f"{owner}: values must be rows of {n_actions} numbers, got shape {table.shape}; "
+                "or name the actions."
             )
         actions = np.tile(np.arange(n_actions), table.shape[0])
     indices, numbers = _validate.integer_array(owner, "actions", actions), table.ravel()
     if indices.size != numbers.size:
         raise ParameterError(
-            f"{owner}: actions must be one for each of the {numbers.size} values, got {indices.size}; give as many."
+            f"{owner}: actions must be one for each of the {numbers.size} values, got "
+            f"{indices.size}; give as many."
         )
     known = (indices >= 0) & (indices < n_actions)
     if not known.all():
         raise ParameterError(
-            f"{owner}: action must be a number in 0..{n_actions - 1}, got {indices[~known][0]}; count actions from 0."
+            f"{owner}: action must be a number in 0..{n_actions - 1}, got {indices[~known][0]}; "
+            "count actions from 0."
         )
     inside = (numbers >= 0.0) & (numbers <= 1.0)
     if not inside.all():
         raise ParameterError(
-            f"{owner}: values must be numbers in [0, 1], got {numbers[~inside][0]}; rescale the values before."
+            f"{owner}: values must be numbers in [0, 1], got {numbers[~inside][0]}; rescale the "
+            "values before."
         )
     return indices, numbers
 
@@ -163,13 +188,14 @@ class Confidence(OnlineStatistic):
     """Base class of confidence intervals for means in [0, 1], updated online.
 
     population: the number of rows of the pool N, or math.inf for independent draws.
-    level: the interval of each action misses its mean with probability at most this. For simultaneous coverage of k
-        actions, pass level / k.
+    level: the interval of each action misses its mean with probability at most this. For
+        simultaneous coverage of k actions, pass level / k.
     actions: number of means, one per action; each has its own values and interval.
 
-    If `anytime_valid`, which a subclass sets, the coverage holds at all sample sizes simultaneously (a confidence
-    sequence), and the intervals are nested; otherwise it holds at one sample size fixed in advance. Feed values by
-    `update` or `extend`. The state of a subclass starts with the fields counts, total, low and high.
+    If `anytime_valid`, which a subclass sets, the coverage holds at all sample sizes simultaneously
+    (a confidence sequence), and the intervals are nested; otherwise it holds at one sample size
+    fixed in advance. Feed values by `update` or `extend`. The state of a subclass starts with the
+    fields counts, total, low and high.
     """
 
     anytime_valid: ClassVar[bool]
@@ -218,9 +244,9 @@ def _update_many(memory: Floats, actions: Integers, values: Floats) -> None:
 def intersect(state: Any, action: int, low: float, high: float, population: float) -> None:
     """Intersect the interval of an action with [low, high] and its certain range.
 
-    A kernel that changes `state`, that of a `Confidence`. After n of N values with sum S, the mean lies with certainty
-    in [S / N, (S + N - n) / N]. This range is applied last, so that an empty intersection (after a miss) becomes the
-    nearest possible mean.
+    A kernel that changes `state`, that of a `Confidence`. After n of N values with sum S, the mean
+    lies with certainty in [S / N, (S + N - n) / N]. This range is applied last, so that an empty
+    intersection (after a miss) becomes the nearest possible mean.
     """
     least = state.total[action] / population
     unseen = (population - state.counts[action]) / population if population < math.inf else 1.0

@@ -1,8 +1,9 @@
 """Certificate: simultaneous confidence statements about all actions of a pool.
 
-The comparator is the least mean loss over all rows of the pool. Two kinds of evidence bound the distance from it:
-paired (differences of losses on the same rows) and unpaired (one interval per action). If whole rows are observed,
-each kind gets half of the level, so that the better one may be used; otherwise the intervals get all of it.
+The comparator is the least mean loss over all rows of the pool. Two kinds of evidence bound the
+distance from it: paired (differences of losses on the same rows) and unpaired (one interval per
+action). If whole rows are observed, each kind gets half of the level, so that the better one may be
+used; otherwise the intervals get all of it.
 """
 
 import math
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
 class Certificate:
     """Confidence statements about the mean losses of all actions of a pool.
 
-    They are simultaneously valid with probability 1 - level. Built by `certify`, `certify_trace` or a monitor.
+    They are simultaneously valid with probability 1 - level. Built by `certify`, `certify_trace` or
+    a monitor.
 
     population: the number of rows of the pool, or math.inf.
     rounds, answered: rows played, and rows with a known loss.
     loss: the sum of the known losses; nan if rows were only observed, not played.
-    counts, means, lows, highs: per action, the sample size, sample mean and interval, shape (actions,).
-    paired: per action, the largest possible distance from the best by paired differences; inf if not compared.
+    counts, means, lows, highs: per action, the sample size, sample mean and interval, shape
+        (actions,).
+    paired: per action, the largest possible distance from the best by paired differences; inf if
+        not compared.
 
     >>> from tombola.confidence import certify
     >>> first, second = [0.0] * 60, [1.0] * 60
@@ -60,9 +64,9 @@ class Certificate:
     def narrowed(self, known: Sequence[Sequence[float]]) -> "Certificate":
         """Return a copy of the certificate with intervals cut to the certain range.
 
-        Losses played after an unknown one may be a biased sample, so an interval does not use them; but they are part
-        of the mean, which they bound with certainty (docs/theory/confidence.md, section 2). `known` has one sequence
-        per action: all its known losses.
+        Losses played after an unknown one may be a biased sample, so an interval does not use them;
+        but they are part of the mean, which they bound with certainty (docs/theory/confidence.md,
+        section 2). `known` has one sequence per action: all its known losses.
 
         >>> from tombola.confidence import certify
         >>> certificate = certify([], [], actions=1, population=10).narrowed([[0.0] * 8])
@@ -74,7 +78,8 @@ class Certificate:
             if len(losses) > self.counts[action] and math.isfinite(self.population):
                 low = math.fsum(losses) / self.population
                 high = low + max(self.population - len(losses), 0.0) / self.population
-                # Not empty, even if the interval has missed the mean (probability at most its level).
+                # Not empty, even if the interval has missed the mean (probability at most its
+                # level).
                 lows[action], highs[action] = np.clip([lows[action], highs[action]], low, high)
         return replace(self, lows=lows, highs=highs)
 
@@ -91,13 +96,19 @@ class Certificate:
     def method(self) -> Literal["paired", "unpaired"]:
         """The evidence of `within(best)`: losses on the same rows, or the intervals."""
         return (
-            "paired" if self.paired[self.best] <= _unpaired_distance(self.lows, self.highs, self.best) else "unpaired"
+            "paired"
+            if self.paired[self.best] <= _unpaired_distance(self.lows, self.highs, self.best)
+            else "unpaired"
         )
 
     @property
     def target(self) -> str:
         """The comparator as text, such as "the least mean loss over all 1,000 rows"."""
-        rows = f"all {self.population:,.0f} rows" if math.isfinite(self.population) else "the rows drawn from"
+        rows = (
+            f"all {self.population:,.0f} rows"
+            if math.isfinite(self.population)
+            else "the rows drawn from"
+        )
         rows = "the row" if self.population == 1 else rows
         return f"the least mean loss over {rows}"
 
@@ -110,8 +121,8 @@ class Certificate:
     def regret(self) -> float:
         """Upper bound on the regret of the answered rounds, without switching costs.
 
-        Regret is the total loss minus that of always playing the action with the least mean loss; nan if nothing was
-        played.
+        Regret is the total loss minus that of always playing the action with the least mean loss;
+        nan if nothing was played.
         """
         return self.loss - self.answered * float(self.lows.min())
 
@@ -122,12 +133,15 @@ class Certificate:
 
     def certified(self, within: float) -> bool:
         """Return whether some action is proved to be this close to the best in mean loss."""
-        return self.within(self.best) <= _validate.real("Certificate.certified", "within", within, least=0)
+        return self.within(self.best) <= _validate.real(
+            "Certificate.certified", "within", within, least=0
+        )
 
     def forecast(self, within: float) -> int | None:
         """Estimate the further rounds until `certified(within)`; None if rows run out.
 
-        An extrapolation, not a guarantee: constant means, and constant shares of the rounds per action.
+        An extrapolation, not a guarantee: constant means, and constant shares of the rounds per
+        action.
         """
         target = _validate.real("Certificate.forecast", "within", within, least=0)
         left = int(self.population - self.rounds) if math.isfinite(self.population) else 1 << 40
@@ -144,12 +158,18 @@ class Certificate:
         if more == 0:
             return self.within(self.best)
         counts = self.counts + more * self.counts / max(self.rounds, 1)
-        before, after = _relative_width(self.counts, self.population), _relative_width(counts, self.population)
+        before, after = (
+            _relative_width(self.counts, self.population),
+            _relative_width(counts, self.population),
+        )
         shrink = np.where(before > 0, after / np.where(before > 0, before, 1.0), 1.0)
         lows = self.means - (self.means - self.lows) * shrink
         highs = self.means + (self.highs - self.means) * shrink
         return min(
-            min(_unpaired_distance(lows, highs, action), self._paired_after(action, float(shrink[action])))
+            min(
+                _unpaired_distance(lows, highs, action),
+                self._paired_after(action, float(shrink[action])),
+            )
             for action in range(lows.size)
         )
 
@@ -163,15 +183,23 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as a dict of JSON data.
 
-        target: text of the comparator. best, method: name of the best action, and "paired" or "unpaired". rows,
-            answered: rows played, and those with a known loss. population: None if infinite. within: upper bound on the
-            mean loss of the best action minus the least one.
+        target: text of the comparator. best, method: name of the best action, and "paired" or
+            "unpaired". rows, answered: rows played, and those with a known loss. population: None
+            if infinite. within: upper bound on the mean loss of the best action minus the least
+            one.
         regret, worst_regret: upper bounds; None if rows were only observed, not played.
-        actions: list of dicts: name, rows (sample size), mean, low and high (interval of the mean loss).
+        actions: list of dicts: name, rows (sample size), mean, low and high (interval of the mean
+            loss).
         """
         best = self.best
         actions = [
-            {"name": name, "rows": int(count), "mean": float(mean), "low": float(low), "high": float(high)}
+            {
+                "name": name,
+                "rows": int(count),
+                "mean": float(mean),
+                "low": float(low),
+                "high": float(high),
+            }
             for name, count, mean, low, high in zip(
                 self.names, self.counts, self.means, self.lows, self.highs, strict=True
             )
@@ -191,11 +219,13 @@ class Certificate:
             "worst_regret": self.worst_regret if played else None,
         }
 
-    def plot(self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None) -> "Figure":
+    def plot(
+        self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None
+    ) -> "Figure":
         """Draw the interval of every action, the lowest mean first; return the figure.
 
-        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `ax`: axes to draw on; None: a new
-        figure. `size` is in inches; None: it grows with the number of actions.
+        The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `ax`: axes to draw
+        on; None: a new figure. `size` is in inches; None: it grows with the number of actions.
         """
         from tombola.report.figures import draw_intervals
 
@@ -231,19 +261,26 @@ class Certificate:
             )
             for a in order
         ]
-        table = HtmlTable(("action", "rows", "mean loss", "interval", "from the best, at most"), rows)
+        table = HtmlTable(
+            ("action", "rows", "mean loss", "interval", "from the best, at most"), rows
+        )
         sentence = str(self)
         return html_block("Certificate", [], [table], [f"{sentence[0].upper()}{sentence[1:]}."])
 
     def __str__(self) -> str:
         best = self.best
         sentence = (
-            f"after {plural(self.rounds, 'row')}, with probability {1 - self.level:g}: action {self.names[best]} is "
+            f"after {plural(self.rounds, 'row')}, with probability {1 - self.level:g}: action "
+            f"{self.names[best]} is "
             f"within {self.within(best):.4g} of {self.target} ({self.method})"
         )
         if math.isnan(self.loss):
             return sentence
-        more = f", {self.worst_regret:.4g} if all {self.pending:,} pending fail" if self.pending else ""
+        more = (
+            f", {self.worst_regret:.4g} if all {self.pending:,} pending fail"
+            if self.pending
+            else ""
+        )
         return f"{sentence}, and the regret so far is at most {self.regret:.4g}{more}"
 
 

@@ -18,9 +18,11 @@ from tombola.confidence.betting import (
 )
 from tombola.errors import ParameterError
 
-# Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values exceed it by more.
+# Tolerance for rounding errors of a mean: a hypothesis counts as impossible only if the values
+# exceed it by more.
 _ROUNDING = 1e-9
-# Betting stops at this wealth, long before a float64 overflows (1e308): the hypothesis is refuted anyway.
+# Betting stops at this wealth, long before a float64 overflows (1e308): the hypothesis is refuted
+# anyway.
 _MAX_WEALTH = 1e150
 
 
@@ -34,7 +36,9 @@ class _EProcessState(NamedTuple):
     wealth: Floats  # (4 actions, 1) wealth by strategy
     max_wealth: Floats
     refuted_at: Floats  # the count at which `max_wealth` reached the threshold, 0 before
-    mirrored: float  # 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x
+    mirrored: (
+        float  # 1 if the hypothesis is about the smallest mean; then 1 - x replaces every value x
+    )
     population: float
     threshold: float
 
@@ -47,9 +51,10 @@ class EProcess(OnlineStatistic):
     level: probability of refuting a true hypothesis, at most.
     actions: number of means that are tested, each on its own values.
 
-    If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`; so once it does, the
-    hypothesis is refuted. The wealth is infinite once the values make the hypothesis impossible for a pool of this
-    size. For simultaneous validity divide the level by the number of actions. Feed values by `update` or `extend`.
+    If the hypothesis is true, the wealth ever reaches 1 / level with probability at most `level`;
+    so once it does, the hypothesis is refuted. The wealth is infinite once the values make the
+    hypothesis impossible for a pool of this size. For simultaneous validity divide the level by the
+    number of actions. Feed values by `update` or `extend`.
 
     >>> process = EProcess(at_most=0.5, population=1000)
     >>> process.extend([1.0] * 20)
@@ -71,7 +76,8 @@ class EProcess(OnlineStatistic):
     ) -> None:
         if (at_most is None) == (at_least is None):
             raise ParameterError(
-                f"EProcess: expected one of at_most and at_least, got {at_most!r} and {at_least!r}; write for example "
+                f"EProcess: expected one of at_most and at_least, got {at_most!r} and "
+                f"{at_least!r}; write for example "
                 "at_most=0.5."
             )
         name, mean = ("at_least", at_least) if at_most is None else ("at_most", at_most)
@@ -84,15 +90,21 @@ class EProcess(OnlineStatistic):
         zeros: dict[str, Any] = dict.fromkeys(_EProcessState._fields, np.zeros(self.actions))
         known = {
             "points": np.full((self.actions, 1), 1.0 - self.mean if self.mirrored else self.mean),
-            "wealth": np.ones((N_STRATEGIES * self.actions, 1)), "max_wealth": np.ones(self.actions),
-            "mirrored": float(self.mirrored), "population": self.population, "threshold": 1.0 / self.level,
-        }  # fmt: skip
+            "wealth": np.ones((N_STRATEGIES * self.actions, 1)),
+            "max_wealth": np.ones(self.actions),
+            "mirrored": float(self.mirrored),
+            "population": self.population,
+            "threshold": 1.0 / self.level,
+        }
         return _EProcessState(**{**zeros, **known})
 
     @staticmethod
     def update_state(state: _EProcessState, action: int, value: float) -> None:
         n, total = state.counts[action], state.total[action]
-        variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
+        variance, error = (
+            variance_estimate(state.squares[action], n),
+            value - mean_estimate(total, n),
+        )
         if state.mirrored > 0.0:
             _place_bet(state, action, 1.0 - value, n - total, variance)
         else:
@@ -115,8 +127,8 @@ class EProcess(OnlineStatistic):
     def strategy_wealth(self) -> Floats:
         """The present wealth of each of the four betting strategies, (4 * actions, 1).
 
-        Rows 4 a to 4 a + 3 are of action a. Each starts at 1; the wealth of an action is their mean with the weights
-        `betting.STRATEGY_WEIGHTS`.
+        Rows 4 a to 4 a + 3 are of action a. Each starts at 1; the wealth of an action is their mean
+        with the weights `betting.STRATEGY_WEIGHTS`.
         """
         return np.array(self._state.wealth)
 
@@ -134,10 +146,22 @@ class EProcess(OnlineStatistic):
 def _place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
     """Bet that a value is above the hypothesised mean, and update the wealth."""
     n, mean = state.counts[action], state.points[action, 0]
-    # The sum alone exceeds N times the hypothesised mean: impossible for all values of the unseen rows.
+    # The sum alone exceeds N times the hypothesised mean: impossible for all values of the unseen
+    # rows.
     if (total + value) / state.population > mean + _ROUNDING:
         state.max_wealth[action] = math.inf
     elif mean <= largest_target(total, n, variance) and state.max_wealth[action] < _MAX_WEALTH:
         row = N_STRATEGIES * action
-        update_wealth(state.points[action], state.wealth, row, 0, 1, value, total, n, state.population, variance)
+        update_wealth(
+            state.points[action],
+            state.wealth,
+            row,
+            0,
+            1,
+            value,
+            total,
+            n,
+            state.population,
+            variance,
+        )
         state.max_wealth[action] = max(state.max_wealth[action], total_wealth(state.wealth, row, 0))

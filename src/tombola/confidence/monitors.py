@@ -1,8 +1,9 @@
 """Monitors: certificates of rows, a session, a trace or a record.
 
-Valid under adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at all times simultaneously.
-The losses of an action are used in the order of play, up to the first unknown one, so a delay that depends on the loss
-introduces no bias. Later losses only cut the interval to the range that is certain.
+Valid under adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at all
+times simultaneously. The losses of an action are used in the order of play, up to the first unknown
+one, so a delay that depends on the loss introduces no bias. Later losses only cut the interval to
+the range that is certain.
 """
 
 import math
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 class PairedDifferences:
     """Bound the distance of actions from the best, by paired differences.
 
-    These are differences of the losses of two actions on the same row; the best has the least mean loss. All bounds for
-    all actions hold simultaneously with probability 1 - level. If b is a best action, the mean of the differences a - b
-    is bounded above for each of the k - 1 others, at level / (k - 1); b need not be known (docs/theory/confidence.md).
-    The differences of an action are computed when its distance is requested.
+    These are differences of the losses of two actions on the same row; the best has the least mean
+    loss. All bounds for all actions hold simultaneously with probability 1 - level. If b is a best
+    action, the mean of the differences a - b is bounded above for each of the k - 1 others, at
+    level / (k - 1); b need not be known (docs/theory/confidence.md). The differences of an action
+    are computed when its distance is requested.
 
     >>> rows = [[0.0, 0.1], [0.8, 0.9]] * 100
     >>> pairs = PairedDifferences(population=1000, level=0.05, actions=2)
@@ -58,7 +60,9 @@ class PairedDifferences:
         if self.actions == 1:
             return 0.0
         if action not in self._sequences:
-            sequence = Betting(population=self._population, level=self._share, actions=self.actions - 1)
+            sequence = Betting(
+                population=self._population, level=self._share, actions=self.actions - 1
+            )
             self._sequences[action] = sequence, 0
         sequence, n_read = self._sequences[action]
         if n_read < len(self._batches):
@@ -71,8 +75,8 @@ class PairedDifferences:
 class RowMonitor:
     """Certify how close actions are to the best of a pool, from rows of all losses.
 
-    Rows are in random order. The best action has the least mean loss over the pool; `certificate` bounds the distance
-    of each action from it, and its mean loss.
+    Rows are in random order. The best action has the least mean loss over the pool; `certificate`
+    bounds the distance of each action from it, and its mean loss.
 
     population: number of rows of the pool, or math.inf.
     level: error probability of the certificate, at all times simultaneously.
@@ -85,11 +89,17 @@ class RowMonitor:
     """
 
     def __init__(
-        self, actions: Sequence[str], population: float, level: float = 0.05, method: type[Confidence] = Betting
+        self,
+        actions: Sequence[str],
+        population: float,
+        level: float = 0.05,
+        method: type[Confidence] = Betting,
     ) -> None:
         self.names = tuple(actions)
         self.level = level
-        self._confidence = _new_confidence("RowMonitor", method, population, level, len(self.names), full_feedback=True)
+        self._confidence = _new_confidence(
+            "RowMonitor", method, population, level, len(self.names), full_feedback=True
+        )
         self._pairs = PairedDifferences(self._confidence.population, level / 2.0, len(self.names))
         self.rows = 0
 
@@ -105,8 +115,8 @@ class RowMonitor:
     ) -> Certificate:
         """Return the certificate of all actions from the rows so far.
 
-        For a session, which has a regret: `rounds` played, `answered` ones (with a known loss), and their total `loss`.
-        Leave them out for a table, in which all rows are known.
+        For a session, which has a regret: `rounds` played, `answered` ones (with a known loss), and
+        their total `loss`. Leave them out for a table, in which all rows are known.
         """
         paired = np.full(len(self.names), np.inf)
         # Only the leader is compared: k - 1 sequences instead of k (k - 1).
@@ -114,17 +124,24 @@ class RowMonitor:
         paired[leader] = self._pairs.distance(leader)
         rounds = self.rows if rounds is None else rounds
         return _certificate(
-            self.names, self._confidence, self.level, rounds, rounds if answered is None else answered, loss, paired
+            self.names,
+            self._confidence,
+            self.level,
+            rounds,
+            rounds if answered is None else answered,
+            loss,
+            paired,
         )
 
 
 class ActionMonitor:
     """Certify how close actions are to the best one, from outcomes of a session.
 
-    The best action has the least mean loss over the pool. Each call of `certificate` reads the outcomes since the last
-    call. ParameterError for learners of labels.
+    The best action has the least mean loss over the pool. Each call of `certificate` reads the
+    outcomes since the last call. ParameterError for learners of labels.
 
-    population: number of rows of the pool that the rounds are drawn from, at least the horizon; None: the horizon.
+    population: number of rows of the pool that the rounds are drawn from, at least the horizon;
+        None: the horizon.
     level, method: as in `RowMonitor`.
 
     >>> from tombola import Session
@@ -151,7 +168,8 @@ class ActionMonitor:
         size = float(session.horizon if population is None else population)
         if size < session.horizon:
             raise ParameterError(
-                f"ActionMonitor: population must be at least the horizon, {session.horizon} rounds, got "
+                f"ActionMonitor: population must be at least the horizon, {session.horizon} "
+                "rounds, got "
                 f"{population!r}; give the number of rows of the pool."
             )
         self.level = level
@@ -174,7 +192,9 @@ class ActionMonitor:
         found = (
             self._statistic.certificate(*played)
             if isinstance(self._statistic, RowMonitor)
-            else _certificate(self.session.names[: self.session.actions], self._statistic, self.level, *played)
+            else _certificate(
+                self.session.names[: self.session.actions], self._statistic, self.level, *played
+            )
         )
         return found.narrowed(self._known)
 
@@ -193,7 +213,9 @@ class ActionMonitor:
                 action = table.ticket(round_).action
                 self._loss += feedback_model.loss(action, outcome)
                 self._pending.remove(round_)
-                for column in range(self.session.actions) if feedback_model.full_feedback else (action,):
+                for column in (
+                    range(self.session.actions) if feedback_model.full_feedback else (action,)
+                ):
                     if column < len(self._known):
                         self._known[column].append(feedback_model.loss(column, outcome))
         for action, arrivals in enumerate(self._waiting):
@@ -202,7 +224,8 @@ class ActionMonitor:
                 known.append((arrivals.popleft(), outcome))
             if known and isinstance(self._statistic, Confidence):
                 self._statistic.extend(
-                    [feedback_model.loss(action, outcome) for _, outcome in known], [action] * len(known)
+                    [feedback_model.loss(action, outcome) for _, outcome in known],
+                    [action] * len(known),
                 )
             elif known:
                 self._statistic.extend([outcome[: self.session.actions] for _, outcome in known])
@@ -219,8 +242,8 @@ def certify(
 ) -> Certificate:
     """Return the certificate of all actions, from a record of rounds.
 
-    It bounds their mean losses, and their distances from the least one. Rows must have been played in random order,
-    without replacement if the population is finite.
+    It bounds their mean losses, and their distances from the least one. Rows must have been played
+    in random order, without replacement if the population is finite.
 
     actions_played, losses: the action of every round, and its loss in [0, 1], shape (rounds,).
     actions: the number of actions.
@@ -240,12 +263,17 @@ def certify(
 
 
 def certify_trace(
-    trace: "Trace", pool: "Pool", *, rounds: int | None = None, level: float = 0.05, method: type[Confidence] = Betting
+    trace: "Trace",
+    pool: "Pool",
+    *,
+    rounds: int | None = None,
+    level: float = 0.05,
+    method: type[Confidence] = Betting,
 ) -> Certificate:
     """Return the certificate of a trace, from the feedback of its learner only.
 
-    ParameterError if the order was not random. `rounds` is the number of first rounds to use; None: all of them.
-    `level` and `method` are as in `RowMonitor`.
+    ParameterError if the order was not random. `rounds` is the number of first rounds to use; None:
+    all of them. `level` and `method` are as in `RowMonitor`.
 
     >>> from tombola import FollowTheLeader, Pool, play
     >>> pool = Pool([[0.0, 1.0]] * 500)
@@ -254,18 +282,25 @@ def certify_trace(
     """
     if not trace.order_model.exchangeable:
         raise ParameterError(
-            f"certify_trace: expected an exchangeable order, got {trace.order_model} order, in which a sample is "
+            f"certify_trace: expected an exchangeable order, got {trace.order_model} order, in "
+            "which a sample is "
             "not representative of the rest; play the pool with order='random'."
         )
     if not hasattr(pool, "losses"):
         raise _labels_error("certify_trace", trace.learner)
-    count = trace.horizon if rounds is None else _validate.integer("certify_trace", "rounds", rounds, least=0)
+    count = (
+        trace.horizon
+        if rounds is None
+        else _validate.integer("certify_trace", "rounds", rounds, least=0)
+    )
     count = min(count, trace.horizon)
     population = trace.order_model.population(pool.rows)
     loss = math.fsum(trace.losses[:count])
     if trace.full_feedback:
         monitor = RowMonitor(pool.actions, population, level, method)
-        monitor.extend(np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k))
+        monitor.extend(
+            np.asarray(pool.losses[trace.order[:count]], np.float64).reshape(count, pool.k)
+        )
         return monitor.certificate(loss=loss)
     confidence = _new_confidence("certify_trace", method, population, level, pool.k)
     # The null action of a budget has no mean to estimate.
@@ -276,21 +311,32 @@ def certify_trace(
 
 def _labels_error(owner: str, learner: Any) -> ParameterError:
     return ParameterError(
-        f"{owner}: expected a learner of losses, got {learner!r}, which chooses labels by features, so that "
-        "its rounds are not random rows; write compare(...) for its regret against the best hypothesis."
+        f"{owner}: expected a learner of losses, got {learner!r}, which chooses labels by "
+        "features, so that "
+        "its rounds are not random rows; write compare(...) for its regret against the best "
+        "hypothesis."
     )
 
 
 def _new_confidence(
-    owner: str, method: type[Confidence], population: float, level: float, actions: int, *, full_feedback: bool = False
+    owner: str,
+    method: type[Confidence],
+    population: float,
+    level: float,
+    actions: int,
+    *,
+    full_feedback: bool = False,
 ) -> Confidence:
     """Return intervals at level / k each; half of that if pairs get the other half."""
     if not method.anytime_valid:
         raise ParameterError(
-            f"{owner}: method must hold at all sample sizes, since a learner chooses them adaptively, "
+            f"{owner}: method must hold at all sample sizes, since a learner chooses them "
+            "adaptively, "
             f"got {method.__name__}; take Betting, BernsteinSequence or HoeffdingSequence."
         )
-    total_level = _validate.real(owner, "level", level, above=0, below=1) / (2.0 if full_feedback else 1.0)
+    total_level = _validate.real(owner, "level", level, above=0, below=1) / (
+        2.0 if full_feedback else 1.0
+    )
     share = total_level / _validate.integer(owner, "actions", actions, least=1)
     return method(population=population, level=share, actions=actions)
 
@@ -305,6 +351,15 @@ def _certificate(
     paired: Any = None,
 ) -> Certificate:
     return Certificate(
-        tuple(names), confidence.population, level, rounds, answered, loss, confidence.counts, confidence.means,
-        confidence.lows, confidence.highs, np.full(len(names), np.inf) if paired is None else paired,
-    )  # fmt: skip
+        tuple(names),
+        confidence.population,
+        level,
+        rounds,
+        answered,
+        loss,
+        confidence.counts,
+        confidence.means,
+        confidence.lows,
+        confidence.highs,
+        np.full(len(names), np.inf) if paired is None else paired,
+    )

@@ -1,10 +1,11 @@
 """Permutation test of random order on a complete list.
 
-Two statistics per column: the largest partial sum of deviations from the mean (CUSUM), for steps and drifts, and the
-first autocorrelations (Ljung and Box 1978), for rows that repeat or alternate. Each is converted to its exponent, -ln
-of its asymptotic tail probability, and the statistic of the table is the largest exponent. Its rank among the
-statistics of random shuffles gives the p-value: in random order the list itself is one more shuffle, so the p-value is
-valid for any length, any values and any ties (Besag and Clifford 1991).
+Two statistics per column: the largest partial sum of deviations from the mean (CUSUM), for steps
+and drifts, and the first autocorrelations (Ljung and Box 1978), for rows that repeat or alternate.
+Each is converted to its exponent, -ln of its asymptotic tail probability, and the statistic of the
+table is the largest exponent. Its rank among the statistics of random shuffles gives the p-value:
+in random order the list itself is one more shuffle, so the p-value is valid for any length, any
+values and any ties (Besag and Clifford 1991).
 """
 
 import math
@@ -15,25 +16,30 @@ from tombola._types import Floats, Order, RngState
 from tombola.engine.compiler import Workload, compile_loop
 from tombola.rng import integers, new_rng
 
-# Autocorrelations (lags 1 to 10) in the statistic of Ljung and Box; even, so that the tail has a closed form.
+# Autocorrelations (lags 1 to 10) in the statistic of Ljung and Box; even, so that the tail has a
+# closed form.
 _N_LAGS = 10
 # Longer lists are reduced to means of consecutive rows, which bounds the time of a shuffle.
 _MAX_ROWS = 10_000
-# Besag and Clifford's h: sampling stops once this many shuffles reach the statistic of the list, because the p-value is
-# then known well enough.
+# Besag and Clifford's h: sampling stops once this many shuffles reach the statistic of the list,
+# because the p-value is then known well enough.
 _EXCEEDING_LIMIT = 4
-# No test is run at a level that needs more shuffles (EXCEEDING_LIMIT / level): it would take too long.
+# No test is run at a level that needs more shuffles (EXCEEDING_LIMIT / level): it would take too
+# long.
 _MAX_SHUFFLES = 100_000
 # Columns with a standard deviation up to this count as constant: only rounding errors vary.
 _MIN_DEVIATION = 1e-9
 
 
-def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) -> tuple[float, int]:
+def permutation_test(
+    table: Floats, level: float, seed: np.random.SeedSequence
+) -> tuple[float, int]:
     """Return (p-value of random order, index of the column with the most evidence).
 
-    `table` has shape (rows, columns). The statistic of a column is large for steps, drifts and autocorrelation;
-    shuffles of the rows give its law. Draws as many shuffles as needed to decide whether the p-value is at most
-    `level`. (1.0, 0) without a test if that would take more than 100,000 shuffles, or the table is empty.
+    `table` has shape (rows, columns). The statistic of a column is large for steps, drifts and
+    autocorrelation; shuffles of the rows give its law. Draws as many shuffles as needed to decide
+    whether the p-value is at most `level`. (1.0, 0) without a test if that would take more than
+    100,000 shuffles, or the table is empty.
 
     >>> table = np.repeat([[0.0, 1.0], [1.0, 1.0]], 50, axis=0)
     >>> p_value, column = permutation_test(table, 0.01, np.random.SeedSequence(0))
@@ -46,8 +52,17 @@ def permutation_test(table: Floats, level: float, seed: np.random.SeedSequence) 
         return 1.0, 0
     statistics = np.zeros(rows.shape[1])
     scratch = np.zeros(len(rows))
-    arguments = (rows, np.arange(len(rows)), scratch, statistics, new_rng(seed), shuffles, _EXCEEDING_LIMIT)
-    # In random order a tenth of the shuffles is more than usually needed; 4 us per row and 1 us per value.
+    arguments = (
+        rows,
+        np.arange(len(rows)),
+        scratch,
+        statistics,
+        new_rng(seed),
+        shuffles,
+        _EXCEEDING_LIMIT,
+    )
+    # In random order a tenth of the shuffles is more than usually needed; 4 us per row and 1 us per
+    # value.
     with Workload(shuffles / 10 * len(rows) * (4e-6 + 1e-6 * rows.shape[1])).active():
         p_value = compile_loop(_sequential_p_value, arguments)(*arguments)
     return float(p_value), int(np.argmax(statistics))
@@ -59,19 +74,32 @@ def _standardise(table: Floats) -> Floats:
     Lists of more than 10,000 rows are reduced to means of consecutive rows.
     """
     block = -(-len(table) // _MAX_ROWS)
-    rows = table[: len(table) // block * block].reshape(-1, block, table.shape[1]).mean(axis=1) if block > 1 else table
+    rows = (
+        table[: len(table) // block * block].reshape(-1, block, table.shape[1]).mean(axis=1)
+        if block > 1
+        else table
+    )
     off = rows - rows.mean(axis=0) if len(rows) else rows
     size = np.sqrt((off * off).mean(axis=0)) if len(rows) else 1.0
-    return np.ascontiguousarray(np.where(size > _MIN_DEVIATION, off / np.maximum(size, _MIN_DEVIATION), 0.0))
+    return np.ascontiguousarray(
+        np.where(size > _MIN_DEVIATION, off / np.maximum(size, _MIN_DEVIATION), 0.0)
+    )
 
 
 def _sequential_p_value(
-    rows: Floats, order: Order, line: Floats, statistics: Floats, rng: RngState, shuffles: int, limit: int
+    rows: Floats,
+    order: Order,
+    line: Floats,
+    statistics: Floats,
+    rng: RngState,
+    shuffles: int,
+    limit: int,
 ) -> float:
     """Return the sequential Monte Carlo p-value (Besag and Clifford 1991).
 
-    It stops after `limit` shuffles of `order` with a statistic as large, or after all `shuffles`. `line` is scratch
-    space for one column; `statistics` is output, one per column of `rows` in the first order.
+    It stops after `limit` shuffles of `order` with a statistic as large, or after all `shuffles`.
+    `line` is scratch space for one column; `statistics` is output, one per column of `rows` in the
+    first order.
     """
     most = 0.0
     for column in range(statistics.size):
@@ -126,7 +154,8 @@ def _autocorrelation_exponent(line: Floats) -> float:
         for i in range(lag, line.size):
             product += line[i] * line[i - lag]
         half += (n + 2.0) * product * product / (2.0 * n * (n - lag))
-    # For an even number of degrees 2 d the tail is exp(-Q/2) times the first d terms of the series of exp(Q/2).
+    # For an even number of degrees 2 d the tail is exp(-Q/2) times the first d terms of the series
+    # of exp(Q/2).
     term = tail = 1.0
     for i in range(1, _N_LAGS // 2):
         term *= half / i

@@ -2,11 +2,13 @@
 
 docs/theory/race.md, section 9.
 
-A prediction is a function of the row that does not depend on the order of the rows left, so its mean over exactly these
-rows is known. Two levels: the mean of the columns, and the deviation of each from it. The penalty is chosen by exact
-leave-one-out; a constant, that is no prediction, is one of the choices.
+A prediction is a function of the row that does not depend on the order of the rows left, so its
+mean over exactly these rows is known. Two levels: the mean of the columns, and the deviation of
+each from it. The penalty is chosen by exact leave-one-out; a constant, that is no prediction, is
+one of the choices.
 
-No BLAS and no LAPACK: these kernels give the same bits on every machine, so a resumed race has the same evidence.
+No BLAS and no LAPACK: these kernels give the same bits on every machine, so a resumed race has the
+same evidence.
 """
 
 import math
@@ -24,39 +26,44 @@ _MAX_COMPONENTS = 12
 _SUBSPACE_ITERATIONS = 30
 # Sweeps of Jacobi's method; it converges quadratically, and 12 columns take at most 8.
 _JACOBI_SWEEPS = 12
-# Rows before the first fit, least number of rows between fits, and growth factor of the number of rows: about 2 fits
-# per doubling of the rows.
+# Rows before the first fit, least number of rows between fits, and growth factor of the number of
+# rows: about 2 fits per doubling of the rows.
 _FIRST_FIT, _MIN_INTERVAL, _FIT_GROWTH = 6, 5, 1.4
-# Penalties of the ridge regression, in units of the prior variance of a loading. A finer grid takes time and predicts
-# no better.
+# Penalties of the ridge regression, in units of the prior variance of a loading. A finer grid takes
+# time and predicts no better.
 _PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
 # Least prior scale of a loading: keeps components with equal loadings.
 _MIN_SCALE = 1e-9
-# Variance of a loss around its first prediction if history has no losses, and the least one otherwise.
+# Variance of a loss around its first prediction if history has no losses, and the least one
+# otherwise.
 _UNKNOWN_NOISE, _MIN_NOISE = 0.125, 1e-3
-# Largest predicted deviation of a candidate from the mean of all, in standard deviations of its own: rare large ones
-# would limit the bets.
+# Largest predicted deviation of a candidate from the mean of all, in standard deviations of its
+# own: rare large ones would limit the bets.
 _DEVIATION_LIMIT = 1.5
-# Time of one row with its share of the fits in plain Python, in rounds of play. Callers declare rows * FIT_ROUNDS as
-# `expected_rounds`, which decides whether their loop is compiled or interpreted.
+# Time of one row with its share of the fits in plain Python, in rounds of play. Callers declare
+# rows * FIT_ROUNDS as `expected_rounds`, which decides whether their loop is compiled or
+# interpreted.
 FIT_ROUNDS = 25.0
 
 
 class Fit(NamedTuple):
     """Regression of the losses on components of history; built by `new_fit`.
 
-    N rows, k candidates, q components. Counted rows have known losses. `components` has shape (N, q), `losses` (N, k)
-    by counted row, whose indices are in `order`. Of the history columns, `intercept` is the mean, `prior` and `scale`
-    (q,) are mean and deviation of their loadings, and `noise` is the variance of a column around the mean of all.
-    The result is in `fits` (N, k), the predicted losses, and `errors` (N, k), their leave-one-out errors; the other
-    fields from `fitted` on are workspace. Matrices with N rows are stored by columns: loops over rows are vectorised.
+    N rows, k candidates, q components. Counted rows have known losses. `components` has shape (N,
+    q), `losses` (N, k) by counted row, whose indices are in `order`. Of the history columns,
+    `intercept` is the mean, `prior` and `scale` (q,) are mean and deviation of their loadings, and
+    `noise` is the variance of a column around the mean of all. The result is in `fits` (N, k), the
+    predicted losses, and `errors` (N, k), their leave-one-out errors; the other fields from
+    `fitted` on are workspace. Matrices with N rows are stored by columns: loops over rows are
+    vectorised.
     """
 
     components: Floats  # (N, q) principal components of history: mean 0, variance 1, uncorrelated
     intercept: float  # mean loss of the history columns; 1/2 if they are not losses
     prior: Floats  # (q,) mean of the loadings of the history columns
     scale: Floats  # (q,) and their standard deviation
-    noise: float  # variance of a history column around the mean of all columns; 1/8 if they are not losses
+    # variance of a history column around the mean of all columns; 1/8 if they are not losses
+    noise: float
     order: Floats  # (N,) counted rows, in the order of counting
     losses: Floats  # (N, k) their losses
     fitted: Floats  # (k,) candidates that are fitted
@@ -92,19 +99,40 @@ def new_fit(history: Floats, columns: int) -> Fit:
         return np.zeros((rows, width), order="F")
 
     return Fit(
-        components=components, intercept=intercept, prior=prior, scale=scale, noise=_noise_of(history),
-        order=np.zeros(rows), losses=cells(k), fitted=np.zeros(k), mean_targets=cells(2), mean_errors=cells(2),
-        mean_fits=cells(1), targets=cells(k), fits=cells(k), errors=cells(k), centred=cells(q), scores=cells(q),
-        factors=np.zeros(rows), gram=np.zeros((q, q)), axes=np.zeros((q, q)), centre=np.zeros(q), values=np.zeros(q),
-        inverse=np.zeros(q), cross=np.zeros((q, most)), weights=np.zeros((q, most)), means=np.zeros(most),
+        components=components,
+        intercept=intercept,
+        prior=prior,
+        scale=scale,
+        noise=_noise_of(history),
+        order=np.zeros(rows),
+        losses=cells(k),
+        fitted=np.zeros(k),
+        mean_targets=cells(2),
+        mean_errors=cells(2),
+        mean_fits=cells(1),
+        targets=cells(k),
+        fits=cells(k),
+        errors=cells(k),
+        centred=cells(q),
+        scores=cells(q),
+        factors=np.zeros(rows),
+        gram=np.zeros((q, q)),
+        axes=np.zeros((q, q)),
+        centre=np.zeros(q),
+        values=np.zeros(q),
+        inverse=np.zeros(q),
+        cross=np.zeros((q, most)),
+        weights=np.zeros((q, most)),
+        means=np.zeros(most),
         ceilings=np.ones(most),
-    )  # fmt: skip
+    )
 
 
 def initial_prediction(fit: Fit) -> Floats:
     """Return the predicted loss of every row before the first fit, shape (rows,).
 
-    It is the mean of the history columns in this row, as far as the components explain it, clipped to [0, 1].
+    It is the mean of the history columns in this row, as far as the components explain it, clipped
+    to [0, 1].
     """
     return np.asarray(np.clip(fit.intercept + np.sum(fit.components * fit.prior, axis=1), 0.0, 1.0))
 
@@ -121,10 +149,11 @@ def next_fit(n: int) -> int:
 def fit_mean(fit: Any, n: int) -> None:
     """Fit the mean loss of the candidates in a row by ridge regression; a kernel.
 
-    The predictors are the principal components of the history. Two regressions are fitted to the n counted rows: one
-    shrinks the coefficients to 0, the other to `fit.prior`, those of the mean history column. The one with the smaller
-    leave-one-out error predicts all N rows. Reads `order` and `mean_targets[:n, 0]`; writes `mean_fits[:, 0]`,
-    `mean_errors[:n, 0]`, and workspace that `fit_deviations` needs.
+    The predictors are the principal components of the history. Two regressions are fitted to the n
+    counted rows: one shrinks the coefficients to 0, the other to `fit.prior`, those of the mean
+    history column. The one with the smaller leave-one-out error predicts all N rows. Reads `order`
+    and `mean_targets[:n, 0]`; writes `mean_fits[:, 0]`, `mean_errors[:n, 0]`, and workspace that
+    `fit_deviations` needs.
     """
     _find_axes(fit.components, fit.order, fit.scale, fit.centre, fit.centred, fit.gram, n)
     _decompose(fit.gram, fit.axes, fit.values)
@@ -140,10 +169,10 @@ def fit_mean(fit: Any, n: int) -> None:
 def fit_deviations(fit: Any, n: int, count: int) -> None:
     """Fit the deviation of each candidate from the mean of all; a kernel.
 
-    A ridge regression for `count` candidates, on the same predictors and n rows as `fit_mean`, which must be called
-    before. Predicted deviations are limited to 1.5 standard deviations of their own: the largest predicted difference
-    bounds the bets, and rare large ones cost more than they explain. Reads `targets[:n, :count]`;
-    writes `fits[:, :count]` and `errors[:n, :count]`.
+    A ridge regression for `count` candidates, on the same predictors and n rows as `fit_mean`,
+    which must be called before. Predicted deviations are limited to 1.5 standard deviations of
+    their own: the largest predicted difference bounds the bets, and rare large ones cost more than
+    they explain. Reads `targets[:n, :count]`; writes `fits[:, :count]` and `errors[:n, :count]`.
     """
     _ridge(fit, fit.targets, fit.errors, n, 0, count)
     for c in range(count):
@@ -155,11 +184,14 @@ def fit_deviations(fit: Any, n: int, count: int) -> None:
 
 
 @no_inline
-def split_losses(losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int) -> None:
+def split_losses(
+    losses: Any, fitted: Any, mean_targets: Any, targets: Any, n: int, count: int
+) -> None:
     """Split the losses of n rows into their mean and deviations from it; a kernel.
 
-    `fitted` has the columns of `losses` to use, `count` in number. The mean over these candidates goes to the first
-    column of `mean_targets`, the deviation of the c-th of them to column c of `targets`.
+    `fitted` has the columns of `losses` to use, `count` in number. The mean over these candidates
+    goes to the first column of `mean_targets`, the deviation of the c-th of them to column c of
+    `targets`.
     """
     mean = mean_targets[:, 0]
     for i in range(n):
@@ -197,7 +229,9 @@ def _add(column: Any, factor: float, result: Any, n: int) -> None:
 
 
 @no_inline
-def _find_axes(components: Any, order: Any, scale: Any, centre: Any, centred: Any, gram: Any, n: int) -> None:
+def _find_axes(
+    components: Any, order: Any, scale: Any, centre: Any, centred: Any, gram: Any, n: int
+) -> None:
     """Write `centre`, `centred` and `gram` of a `Fit`, for n rows of `order`."""
     for j in range(centre.size):
         column, total = centred[:, j], 0.0
@@ -224,7 +258,9 @@ def _rotate_scores(centred: Any, axes: Any, scores: Any, n: int) -> None:
 
 
 @no_inline
-def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int) -> None:
+def _subtract_prior(
+    components: Any, order: Any, centre: Any, prior: Any, targets: Any, n: int
+) -> None:
     """Write the first column of targets minus the prior prediction to the second."""
     for i in range(n):
         row, total = int(order[i]), 0.0
@@ -236,8 +272,8 @@ def _subtract_prior(components: Any, order: Any, centre: Any, prior: Any, target
 def _ridge(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int) -> float:
     """Regress columns first..last - 1 of targets; return the sum of squared errors.
 
-    Errors are leave-one-out, and written to `errors`. The penalty is chosen by them, pooled over columns. "No
-    prediction", a constant, is the first choice: another one must be better.
+    Errors are leave-one-out, and written to `errors`. The penalty is chosen by them, pooled over
+    columns. "No prediction", a constant, is the first choice: another one must be better.
     """
     for c in range(first, last):
         target, total = targets[:, c], 0.0
@@ -255,7 +291,9 @@ def _ridge(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int) -
     return _leave_one_out(fit, targets, errors, n, first, last, choice)
 
 
-def _leave_one_out(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int, penalty: float) -> float:
+def _leave_one_out(
+    fit: Any, targets: Any, errors: Any, n: int, first: int, last: int, penalty: float
+) -> float:
     """Return the sum of squared leave-one-out errors; constant if penalty is inf."""
     total, q = 0.0, fit.values.size if penalty < math.inf else 0
     for j in range(fit.values.size):
@@ -264,7 +302,9 @@ def _leave_one_out(fit: Any, targets: Any, errors: Any, n: int, first: int, last
             fit.weights[j, c] = fit.cross[j, c] * fit.inverse[j]
     _leverage(fit.scores, fit.inverse, fit.factors, n, q)
     for c in range(first, last):
-        _residuals(targets[:, c], fit.means[c], fit.scores, fit.weights, fit.factors, errors[:, c], n, q, c)
+        _residuals(
+            targets[:, c], fit.means[c], fit.scores, fit.weights, fit.factors, errors[:, c], n, q, c
+        )
         total += dot(errors[:, c], errors[:, c], n)
     return total
 
@@ -284,7 +324,15 @@ def _leverage(scores: Any, inverse: Any, factors: Any, n: int, q: int) -> None:
 
 @no_inline
 def _residuals(
-    target: Any, mean: float, scores: Any, weights: Any, factors: Any, errors: Any, n: int, q: int, c: int
+    target: Any,
+    mean: float,
+    scores: Any,
+    weights: Any,
+    factors: Any,
+    errors: Any,
+    n: int,
+    q: int,
+    c: int,
 ) -> None:
     """Write the leave-one-out errors of one column, by q components."""
     for i in range(n):
@@ -388,7 +436,15 @@ def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
     q = min(_MAX_COMPONENTS, h, rows)
     basis, products, values = np.eye(h, q), np.zeros((rows, q)), np.zeros(q)
     square = np.zeros((q, q))
-    arguments = (np.ascontiguousarray(centred), basis, products, square, square.copy(), values, np.zeros(q))
+    arguments = (
+        np.ascontiguousarray(centred),
+        basis,
+        products,
+        square,
+        square.copy(),
+        values,
+        np.zeros(q),
+    )
     with expected_rounds(rows * _SUBSPACE_ITERATIONS, h * q):
         compile_loop(_principal_subspace, arguments)(*arguments)
     order = np.argsort(-values, kind="stable")
@@ -403,18 +459,27 @@ def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
 
 
 def _principal_subspace(
-    table: Floats, basis: Floats, products: Floats, gram: Floats, axes: Floats, values: Floats, line: Floats
+    table: Floats,
+    basis: Floats,
+    products: Floats,
+    gram: Floats,
+    axes: Floats,
+    values: Floats,
+    line: Floats,
 ) -> None:
     """Write the leading singular vectors of a table by subspace iteration.
 
-    On return table @ basis = products, with orthogonal columns of squared length `values`; the rest is workspace.
+    On return table @ basis = products, with orthogonal columns of squared length `values`; the rest
+    is workspace.
     """
     h, q = basis.shape
     if h > q:
         for i in range(h):
             for j in range(q):
                 # Any start in general position will do.
-                basis[i, j] = (((i + 1) * (j + 1) * 7919 + i * i * 31 + j * 17) % 1009) / 1009.0 - 0.5
+                basis[i, j] = (
+                    ((i + 1) * (j + 1) * 7919 + i * i * 31 + j * 17) % 1009
+                ) / 1009.0 - 0.5
         for _ in range(_SUBSPACE_ITERATIONS):
             _orthonormalise(basis)
             _multiply(table, basis, products)

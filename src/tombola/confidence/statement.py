@@ -1,7 +1,8 @@
 """Statements about a list, as inequalities of means that an audit can test.
 
-A statement is one or more inequalities, all of which must hold. Each compares the mean of a quantity in [0, 1] with a
-threshold. A statement is written in the units of its columns; `span` is the smallest and the largest possible number.
+A statement is one or more inequalities, all of which must hold. Each compares the mean of a
+quantity in [0, 1] with a threshold. A statement is written in the units of its columns; `span` is
+the smallest and the largest possible number.
 """
 
 import math
@@ -29,18 +30,26 @@ _UNIT_SPAN: _Span = (0.0, 1.0)
 # Regular expression of a number, as one group.
 _NUMBER_PATTERN = r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)"
 # Examples in error messages.
-_EXAMPLES = "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRST) - mean(SECOND)| <= 0.02'"
+_EXAMPLES = (
+    "'mean(COLUMN) > 0.7', 'share(COLUMN = VALUE) >= 0.9' or '|mean(FIRST) - mean(SECOND)| <= 0.02'"
+)
 # Sign -> function that compares cells with a value.
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
-}  # fmt: skip
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class Inequality(NamedTuple):
     """Compare the mean of a quantity with a threshold, both in [0, 1].
 
     values: computes the quantity of every row from columns by name, shape (rows,).
-    above, strict: True for mean > threshold, False for mean < threshold; whether equality is not enough.
+    above, strict: True for mean > threshold, False for mean < threshold; whether equality is not
+        enough.
     origin, unit: the quantity q is origin + unit * q in the units of the statement.
     """
 
@@ -70,8 +79,9 @@ class Inequality(NamedTuple):
 class Statement:
     """A statement about the means of columns of a list; built by `parse_statement`.
 
-    It is true if all its inequalities are: one, or two for a difference. `columns` are the names that it uses, `value`
-    is that of share(COLUMN = VALUE) and of share(COLUMN != VALUE); None for other statements.
+    It is true if all its inequalities are: one, or two for a difference. `columns` are the names
+    that it uses, `value` is that of share(COLUMN = VALUE) and of share(COLUMN != VALUE); None for
+    other statements.
 
     >>> print(parse_statement("share(grade = pass) >= 0.9"))
     share(grade = pass) >= 0.9
@@ -88,7 +98,9 @@ class Statement:
         >>> parse_statement("share(grade = Pass) >= 0.9").has_value({"grade": ["pass", "fail"]})
         False
         """
-        return self.value is not None and bool(_comparison(rows, self.columns[0], "=", self.value).any())
+        return self.value is not None and bool(
+            _comparison(rows, self.columns[0], "=", self.value).any()
+        )
 
     @property
     def is_difference(self) -> bool:
@@ -102,8 +114,8 @@ class Statement:
 def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     """Parse a statement such as "mean(score) > 70"; ParameterError if malformed.
 
-    text: "mean(COLUMN) > 0.7", "share(COLUMN = VALUE) >= 0.9" or "|mean(FIRST) - mean(SECOND)| <= 0.02", in the units
-        of the columns. The first two take >, >=, < and <=.
+    text: "mean(COLUMN) > 0.7", "share(COLUMN = VALUE) >= 0.9" or "|mean(FIRST) - mean(SECOND)| <=
+        0.02", in the units of the columns. The first two take >, >=, < and <=.
     span: smallest and largest possible number of its columns.
 
     >>> [len(parse_statement(text).inequalities) for text in ("mean(a) < 0.2", "|mean(a) - mean(b)| <= 0.1")]
@@ -116,9 +128,12 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     width = high - low
     if not 0.0 < width < math.inf:
         raise ParameterError(
-            f"{owner}: span must be the smallest and the largest number, got {span!r}; write (0, 100)."
+            f"{owner}: span must be the smallest and the largest number, got {span!r}; write (0, "
+            "100)."
         )
-    if match := re.fullmatch(rf"\|\s*mean\((.+?)\)\s*-\s*mean\((.+?)\)\s*\|\s*<=\s*{_NUMBER_PATTERN}", whole):
+    if match := re.fullmatch(
+        rf"\|\s*mean\((.+?)\)\s*-\s*mean\((.+?)\)\s*\|\s*<=\s*{_NUMBER_PATTERN}", whole
+    ):
         first, second = match[1].strip(), match[2].strip()
         bound = _threshold(owner, match[3], 0.0, width)
 
@@ -126,29 +141,63 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
             return (1.0 + _numbers(rows, first, span) - _numbers(rows, second, span)) / 2.0
 
         inequalities = tuple(
-            Inequality(rescaled_difference, (1 + end / width) / 2, above, strict=False, origin=-width, unit=2 * width)
+            Inequality(
+                rescaled_difference,
+                (1 + end / width) / 2,
+                above,
+                strict=False,
+                origin=-width,
+                unit=2 * width,
+            )
             for end, above in ((bound, False), (-bound, True))
         )
-        return Statement(f"|mean({first}) - mean({second})| <= {bound:g}", inequalities, (first, second))
+        return Statement(
+            f"|mean({first}) - mean({second})| <= {bound:g}", inequalities, (first, second)
+        )
     if match := re.fullmatch(rf"mean\((.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
         column, sign, value = match[1].strip(), match[2], _threshold(owner, match[3], *span)
         inequality = Inequality(
-            lambda rows: _numbers(rows, column, span), (value - low) / width, sign[0] == ">", len(sign) == 1, low, width
+            lambda rows: _numbers(rows, column, span),
+            (value - low) / width,
+            sign[0] == ">",
+            len(sign) == 1,
+            low,
+            width,
         )
         return Statement(f"mean({column}) {sign} {value:g}", (inequality,), (column,))
-    if match := re.fullmatch(rf"share\((.+?)\s*(!=|>=|<=|==|=|>|<)\s*(.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
+    if match := re.fullmatch(
+        rf"share\((.+?)\s*(!=|>=|<=|==|=|>|<)\s*(.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole
+    ):
         compared = match[1].strip(), "=" if match[2] == "==" else match[2], match[3].strip()
-        return _share(owner, *compared, match[4], _validate.real(owner, "share", float(match[5]), least=0, most=1))
-    raise ParameterError(f"audit: expected a statement, got {text!r}; write for example {_EXAMPLES}.")
-
-
-def _share(owner: str, column: str, sign: str, value: str, compared: str, share: float) -> Statement:
-    if _number(value) is None and sign not in ("=", "!="):
-        raise ParameterError(f"{owner}: expected a number after {column} {sign}, got {value!r}; write one, or use '='.")
-    inequality = Inequality(
-        lambda rows: _comparison(rows, column, sign, value), share, compared[0] == ">", len(compared) == 1
+        return _share(
+            owner,
+            *compared,
+            match[4],
+            _validate.real(owner, "share", float(match[5]), least=0, most=1),
+        )
+    raise ParameterError(
+        f"audit: expected a statement, got {text!r}; write for example {_EXAMPLES}."
     )
-    text, equal_to = f"share({column} {sign} {value}) {compared} {share:g}", value if sign in ("=", "!=") else None
+
+
+def _share(
+    owner: str, column: str, sign: str, value: str, compared: str, share: float
+) -> Statement:
+    if _number(value) is None and sign not in ("=", "!="):
+        raise ParameterError(
+            f"{owner}: expected a number after {column} {sign}, got {value!r}; write one, or use "
+            "'='."
+        )
+    inequality = Inequality(
+        lambda rows: _comparison(rows, column, sign, value),
+        share,
+        compared[0] == ">",
+        len(compared) == 1,
+    )
+    text, equal_to = (
+        f"share({column} {sign} {value}) {compared} {share:g}",
+        value if sign in ("=", "!=") else None,
+    )
     return Statement(text, (inequality,), (column,), equal_to)
 
 
@@ -164,7 +213,8 @@ def _threshold(owner: str, text: str, low: float, high: float) -> float:
     number = _validate.real(owner, "threshold", float(text))
     if not low <= number <= high:
         raise ParameterError(
-            f"{owner}: expected a threshold from {low:g} to {high:g}, got {number:g}; write one, or give the range of "
+            f"{owner}: expected a threshold from {low:g} to {high:g}, got {number:g}; write one, "
+            "or give the range of "
             f"the column ({_span_example(min(low, number), max(high, number))})."
         )
     return number
@@ -178,10 +228,14 @@ def _comparison(rows: Batch, column: str, sign: str, value: str) -> Floats:
     if None in parsed:
         cell = cells[parsed.index(None)]
         raise TableError(
-            f"audit: column {column} must hold plain numbers, got {cell!r}; write one, or compare with a text: "
+            f"audit: column {column} must hold plain numbers, got {cell!r}; write one, or "
+            "compare with a text: "
             f"share({column} = TEXT)."
         )
-    return np.array([_COMPARISONS[sign](cell, value if number is None else number) for cell in parsed], np.float64)
+    return np.array(
+        [_COMPARISONS[sign](cell, value if number is None else number) for cell in parsed],
+        np.float64,
+    )
 
 
 def _numbers(rows: Batch, column: str, span: _Span) -> Floats:
@@ -199,16 +253,25 @@ def _numbers(rows: Batch, column: str, span: _Span) -> Floats:
         fix = units.repair_text(cell, f"repair it, or give their range ({example})")
         number, notation = parse_cell(cell)
         if notation == PERCENT:
-            fix = f"write all numbers without a percent sign, with their range ({_span_example(0.0, 100.0)})"
+            fix = (
+                "write all numbers without a percent sign, with their range "
+                f"({_span_example(0.0, 100.0)})"
+            )
         elif notation == PLAIN and number is not None and math.isnan(number):
             fix = "fill it in, or leave out the row"
-        raise TableError(f"audit: column {column} must hold numbers from {low:g} to {high:g}, got {cell!r}; {fix}.")
+        raise TableError(
+            f"audit: column {column} must hold numbers from {low:g} to {high:g}, got {cell!r}; "
+            f"{fix}."
+        )
     return units.loss(parsed)
 
 
 def _column(rows: Batch, column: str) -> Any:
     if column not in rows:
-        raise TableError(f"audit: expected a column {column}, got {', '.join(list(rows)[:20])}; write one of those.")
+        raise TableError(
+            f"audit: expected a column {column}, got {', '.join(list(rows)[:20])}; write one of "
+            "those."
+        )
     return rows[column]
 
 

@@ -1,7 +1,7 @@
 """Arrival schedule of delayed feedback: in which round feedback arrives.
 
-`tombola.engine.loop` delivers it to the learner; `tombola.delay` has the delay models. Rounds that wait for feedback
-are kept in ring buffers, the workspaces of `tombola.feedback`.
+`tombola.engine.loop` delivers it to the learner; `tombola.delay` has the delay models. Rounds that
+wait for feedback are kept in ring buffers, the workspaces of `tombola.feedback`.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,9 @@ from tombola._types import Integers
 class ArrivalSchedule(NamedTuple):
     """Rounds at which feedback arrives.
 
-    `delay >= 0`: feedback of round t arrives at the start of round t + delay + 1. `delay == -1`: feedback of
-    `rounds[i]` arrives at the start of round `arrivals[i]`, sorted by arrival. Rounds count from 0.
+    `delay >= 0`: feedback of round t arrives at the start of round t + delay + 1. `delay == -1`:
+    feedback of `rounds[i]` arrives at the start of round `arrivals[i]`, sorted by arrival. Rounds
+    count from 0.
     """
 
     delay: int

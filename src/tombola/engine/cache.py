@@ -1,11 +1,11 @@
 """Disk cache of compiled kernels that tolerates read-only, full and damaged disks.
 
-Numba stores machine code in NUMBA_CACHE_DIR, in the `__pycache__` folder beside the source, or in the user's cache
-folder. If none of them can be written or read, kernels are compiled in every process, which costs a few seconds, and
-one warning is issued.
+Numba stores machine code in NUMBA_CACHE_DIR, in the `__pycache__` folder beside the source, or in
+the user's cache folder. If none of them can be written or read, kernels are compiled in every
+process, which costs a few seconds, and one warning is issued.
 
-Each entry contains the key it was written for. Two processes that write for different types at the same time can
-otherwise leave the index of one beside the machine code of the other.
+Each entry contains the key it was written for. Two processes that write for different types at the
+same time can otherwise leave the index of one beside the machine code of the other.
 """
 
 import os

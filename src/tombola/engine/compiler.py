@@ -1,12 +1,14 @@
 """Compile a loop for a learner: the only module that calls Numba.
 
-`compile_loop(loop, arguments, choose=..., observe=...)` clones the plain loop, binds the learner's kernels to the
-global names that the loop calls, and compiles the clone with a disk cache. The qualified name of the clone contains
-the fingerprint of every function in reach, so an edited kernel never runs stale machine code.
+`compile_loop(loop, arguments, choose=..., observe=...)` clones the plain loop, binds the learner's
+kernels to the global names that the loop calls, and compiles the clone with a disk cache. The
+qualified name of the clone contains the fingerprint of every function in reach, so an edited kernel
+never runs stale machine code.
 
-Compiling a kernel takes one to four seconds, as long as 50,000 interpreted rounds. Drivers therefore declare their
-work with `Workload` or `expected_rounds`, and a kernel that is not cached is interpreted where that is cheaper.
-Both ways give the same bits. With NUMBA_DISABLE_JIT=1 everything is interpreted, and Numba is never imported.
+Compiling a kernel takes one to four seconds, as long as 50,000 interpreted rounds. Drivers
+therefore declare their work with `Workload` or `expected_rounds`, and a kernel that is not cached
+is interpreted where that is cheaper. Both ways give the same bits. With NUMBA_DISABLE_JIT=1
+everything is interpreted, and Numba is never imported.
 """
 
 import os
@@ -27,13 +29,15 @@ from tombola.errors import LearnerError, TombolaWarning
 
 # A plain function, or a Numba dispatcher (a function compiled by Numba).
 Kernel: TypeAlias = Any
-# How kernels run: as machine code, as plain Python, or ("auto") interpreted for short work and compiled for the rest.
+# How kernels run: as machine code, as plain Python, or ("auto") interpreted for short work and
+# compiled for the rest.
 _Mode: TypeAlias = Literal["auto", "compiled", "interpreted"]
 
-# Seconds to compile one loop, measured for the learners of this package. Work that is interpreted faster is not
-# compiled.
+# Seconds to compile one loop, measured for the learners of this package. Work that is interpreted
+# faster is not compiled.
 _COMPILE_SECONDS = 2.0
-# Seconds of an interpreted round, and of each action in it, measured for the learners of this package.
+# Seconds of an interpreted round, and of each action in it, measured for the learners of this
+# package.
 _ROUND_SECONDS = 20e-6
 _ACTION_SECONDS = 10e-6
 
@@ -81,8 +85,9 @@ def _in_mode(mode: _Mode) -> Iterator[None]:
 class Workload:
     """Estimated time of a task with interpreted kernels; decides what to compile.
 
-    One decision holds for the whole task, so no reported number comes from both ways. Threads of a task share the
-    object and enter `active()` each. The mode of the creating context holds for all of them.
+    One decision holds for the whole task, so no reported number comes from both ways. Threads of a
+    task share the object and enter `active()` each. The mode of the creating context holds for all
+    of them.
 
     seconds: the estimate, in seconds.
     mode: "compiled" or "interpreted" for all kernels, "auto" by the estimate.
@@ -120,11 +125,13 @@ class Workload:
     def interprets(self, function: Kernel, digest: str | None) -> bool:
         """Return whether to interpret a kernel instead of compiling it.
 
-        A kernel that is compiled already, in memory or on disk, is not interpreted. The estimates of earlier tasks
-        count too: once their sum reaches the time to compile, the kernel is compiled. So many short tasks take at most
-        about twice the time of the better way (ski rental).
+        A kernel that is compiled already, in memory or on disk, is not interpreted. The estimates
+        of earlier tasks count too: once their sum reaches the time to compile, the kernel is
+        compiled. So many short tasks take at most about twice the time of the better way (ski
+        rental).
 
-        digest: the fingerprint, with "_hold_gil" appended for `compile_step`; None for an opaque kernel.
+        digest: the fingerprint, with "_hold_gil" appended for `compile_step`; None for an opaque
+            kernel.
         """
         if digest is None:
             return self.seconds < _COMPILE_SECONDS
@@ -147,8 +154,8 @@ def expected_rounds(rounds: float, actions: int) -> AbstractContextManager[None]
 def compile_loop(function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
     """Return `function` with the names in `kernels` bound, and compiled.
 
-    The result takes the same arguments. Short work may stay interpreted, with the same bits; see `Workload`.
-    LearnerError if Numba cannot compile a kernel.
+    The result takes the same arguments. Short work may stay interpreted, with the same bits; see
+    `Workload`. LearnerError if Numba cannot compile a kernel.
 
     function: a plain function that calls `kernels`, plain functions too, as global names.
     arguments: examples of its arguments, which determine the types.
@@ -194,7 +201,12 @@ def _compile_or_interpret(
 
 
 def _compile(
-    function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, arguments: tuple[Any, ...], *, hold_gil: bool
+    function: Kernel,
+    kernels: Mapping[str, Kernel],
+    digest: str | None,
+    arguments: tuple[Any, ...],
+    *,
+    hold_gil: bool,
 ) -> Kernel:
     """Compile without reference counting (NRT), which is faster, or with it if needed."""
     no_nrt = _dispatcher(function, kernels, digest, nrt=False, hold_gil=hold_gil)
@@ -210,7 +222,8 @@ def _compile(
             return _ready(nrt, arguments)
         except Exception as error:
             raise LearnerError(
-                "learner: expected kernels that Numba can compile, got the error below; change the kernel, or run with "
+                "learner: expected kernels that Numba can compile, got the error below; change "
+                "the kernel, or run with "
                 f"NUMBA_DISABLE_JIT=1 to debug it in plain Python.\n{_innermost_error(str(error))}"
             ) from None
 
@@ -248,14 +261,26 @@ def _type_key(argument: Any) -> Any:
     """Return the properties that determine Numba's type; `typeof` takes 0.25 ms."""
     if isinstance(argument, np.ndarray):
         flags = argument.flags
-        return argument.dtype, argument.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+        return (
+            argument.dtype,
+            argument.ndim,
+            flags.c_contiguous,
+            flags.f_contiguous,
+            flags.writeable,
+            flags.aligned,
+        )
     if isinstance(argument, tuple):
         return (type(argument), *map(_type_key, argument))
     return type(argument)
 
 
 def _dispatcher(
-    function: Kernel, kernels: Mapping[str, Kernel], digest: str | None, *, nrt: bool, hold_gil: bool
+    function: Kernel,
+    kernels: Mapping[str, Kernel],
+    digest: str | None,
+    *,
+    nrt: bool,
+    hold_gil: bool,
 ) -> Any:
     import numba
 
@@ -281,7 +306,9 @@ def _dispatcher(
         if id(inner) not in done:
             native = INTRINSIC_FACTORIES.get(inner)
             inline = "never" if nrt or inner in NOT_INLINED else "always"
-            done[id(inner)] = native() if native else njit(bind(inner, {}), inline=inline, **options)
+            done[id(inner)] = (
+                native() if native else njit(bind(inner, {}), inline=inline, **options)
+            )
         return done[id(inner)]
 
     clone = bind(function, kernels)
@@ -296,7 +323,11 @@ def _bind(function: Kernel, bound: Mapping[str, Kernel]) -> types.FunctionType:
     """Clone `function` with its own globals, in which `bound` has precedence."""
     cells = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
     clone = types.FunctionType(
-        function.__code__, {**function.__globals__, **bound}, function.__name__, function.__defaults__, cells or None
+        function.__code__,
+        {**function.__globals__, **bound},
+        function.__name__,
+        function.__defaults__,
+        cells or None,
     )
     clone.__kwdefaults__ = function.__kwdefaults__
     clone.__module__ = function.__module__
@@ -309,7 +340,8 @@ def _refuse_member(function: Kernel, module: types.ModuleType, attribute: str) -
     if isinstance(value, types.FunctionType) and not is_versioned(value):
         raise LearnerError(
             f"{function.__qualname__}: a kernel can only call functions it names directly, got "
-            f"{module.__name__}.{attribute}; write 'from {module.__name__} import {attribute}' and call {attribute}."
+            f"{module.__name__}.{attribute}; write 'from {module.__name__} import {attribute}' "
+            f"and call {attribute}."
         )
 
 

@@ -1,11 +1,12 @@
 """Fingerprint of a kernel: a hash of everything that its machine code depends on.
 
-It covers the bytecode and constants of the function, the functions it calls, global numbers and arrays, fields of
-named tuples, closures and defaults. The fingerprint is None if something in reach is opaque; such a function is
-compiled, but never cached.
+It covers the bytecode and constants of the function, the functions it calls, global numbers and
+arrays, fields of named tuples, closures and defaults. The fingerprint is None if something in reach
+is opaque; such a function is compiled, but never cached.
 
-A walk is memoised with its dependencies: every name it looked up and every function it entered. While these are the
-same objects the hash is valid, and checking that takes a tenth of the time of a walk.
+A walk is memoised with its dependencies: every name it looked up and every function it entered.
+While these are the same objects the hash is valid, and checking that takes a tenth of the time of a
+walk.
 """
 
 import dis
@@ -51,9 +52,10 @@ class _Walk:
 
     def is_valid(self) -> bool:
         """Return whether another walk would find the same objects."""
-        return all([*map(id, _contents(function))] == identities for function, _, identities in self.functions) and all(
-            table.get(name, _MISSING) is value for table, name, value in self.lookups
-        )
+        return all(
+            [*map(id, _contents(function))] == identities
+            for function, _, identities in self.functions
+        ) and all(table.get(name, _MISSING) is value for table, name, value in self.lookups)
 
 
 _MISSING = object()
@@ -61,11 +63,13 @@ _walks: dict[Any, _Walk] = {}
 _MAX_WALKS = 1024  # the memo is cleared beyond
 
 
-def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]) -> str | None:
+def fingerprint(
+    function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]]
+) -> str | None:
     """Return the hash of a function with all it depends on; None if opaque.
 
-    The hash is 24 hexadecimal digits. A function is opaque if something that it uses cannot be hashed. `bound` has the
-    functions that replace its global names.
+    The hash is 24 hexadecimal digits. A function is opaque if something that it uses cannot be
+    hashed. `bound` has the functions that replace its global names.
     """
     key = (
         _identity(function),
@@ -88,13 +92,16 @@ def fingerprint(function: Callable[..., Any], bound: Mapping[str, Callable[..., 
 def _identity(value: Any, depth: int = 8) -> Any:
     """Return a key that is equal for equal kernels.
 
-    Closures, made anew for each play, are compared by content, up to a depth, since a closure may contain itself. The
-    walk holds the objects, so that their ids stay unique.
+    Closures, made anew for each play, are compared by content, up to a depth, since a closure may
+    contain itself. The walk holds the objects, so that their ids stay unique.
     """
     if not isinstance(value, types.FunctionType) or value.__closure__ is None or depth == 0:
         return id(value)
     code, defaults, keywords, *cells = _contents(value)
-    return (*map(id, (value.__globals__, code, defaults, keywords)), *(_identity(cell, depth - 1) for cell in cells))
+    return (
+        *map(id, (value.__globals__, code, defaults, keywords)),
+        *(_identity(cell, depth - 1) for cell in cells),
+    )
 
 
 def _contents(function: types.FunctionType) -> tuple[Any, ...]:
@@ -102,7 +109,9 @@ def _contents(function: types.FunctionType) -> tuple[Any, ...]:
     return (function.__code__, function.__defaults__, function.__kwdefaults__, *cells)
 
 
-def _digest(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]], walk: _Walk) -> str | None:
+def _digest(
+    function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]], walk: _Walk
+) -> str | None:
     sha = hashlib.sha256(repr(sys.version_info).encode())
     try:
         for part in _parts(function, bound, walk):
@@ -117,10 +126,12 @@ def _digest(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]
 def globals_used(code: types.CodeType) -> tuple[tuple[str, str | None], ...]:
     """Return the pairs (global name, attribute) that bytecode loads.
 
-    ("np", "exp") stands for np.exp; the attribute is None if the name is used by itself. Functions defined inside of
-    the code are included.
+    ("np", "exp") stands for np.exp; the attribute is None if the name is used by itself. Functions
+    defined inside of the code are included.
     """
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")]
+    instructions = [
+        i for i in dis.get_instructions(code) if i.opname not in ("CACHE", "EXTENDED_ARG")
+    ]
     used = set()
     for here, following in zip(instructions, [*instructions[1:], None], strict=True):
         if here.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -140,7 +151,9 @@ def is_versioned(value: Any) -> bool:
     return str(getattr(value, "__module__", None) or "").split(".")[0] in _TRUSTED
 
 
-def _parts(function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]], walk: _Walk) -> Iterator[str | bytes]:
+def _parts(
+    function: Callable[..., Any], bound: Mapping[str, Callable[..., Any]], walk: _Walk
+) -> Iterator[str | bytes]:
     if id(function) in walk.order_of_visit:
         yield f"seen {walk.order_of_visit[id(function)]}"
         return
@@ -193,12 +206,22 @@ def _member(module: types.ModuleType, attribute: str | None, walk: _Walk) -> Ite
 def _code(code: types.CodeType) -> tuple[str | bytes, ...]:
     parts: list[str | bytes] = [
         code.co_code,
-        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_exceptiontable, code.co_flags)),
+        repr(
+            (
+                code.co_names,
+                code.co_varnames,
+                code.co_freevars,
+                code.co_exceptiontable,
+                code.co_flags,
+            )
+        ),
         repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)),
     ]
     for constant in code.co_consts:
         parts += (
-            _code(constant) if isinstance(constant, types.CodeType) else [f"{type(constant).__name__} {constant!r}"]
+            _code(constant)
+            if isinstance(constant, types.CodeType)
+            else [f"{type(constant).__name__} {constant!r}"]
         )
     return tuple(parts)
 

@@ -1,7 +1,7 @@
 """Intrinsics and compiler hints that plain Python cannot express.
 
-`INTRINSIC_FACTORIES` maps a plain function to a factory of the LLVM intrinsic that replaces it. `NOT_INLINED` lists the
-kernels that are compiled as separate functions.
+`INTRINSIC_FACTORIES` maps a plain function to a factory of the LLVM intrinsic that replaces it.
+`NOT_INLINED` lists the kernels that are compiled as separate functions.
 """
 
 import math
@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 # Type of a kernel that a decorator returns unchanged.
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
-# Rounds between the prefetch of a row and its use: at 10 ns or more a round, enough for the latency of main memory,
-# about 100 ns.
+# Rounds between the prefetch of a row and its use: at 10 ns or more a round, enough for the latency
+# of main memory, about 100 ns.
 PREFETCH_ROUNDS = 16
-# 1.5 * 2^52. Adding it to a float of magnitude below 2^51 rounds that to an integer, in the last bits of the sum.
+# 1.5 * 2^52. Adding it to a float of magnitude below 2^51 rounds that to an integer, in the last
+# bits of the sum.
 ROUNDING_OFFSET = 6755399441055744.0
 
 
@@ -28,7 +29,8 @@ def prefetch(table: Any, row: Any, column: Any) -> None:
 def power_of_two(rounded: float) -> float:
     """Return 2^n for an integer n in -1022..1023; a kernel.
 
-    rounded: n + ROUNDING_OFFSET, which is 1.5 * 2^52; compiled code takes n from it by bit operations.
+    rounded: n + ROUNDING_OFFSET, which is 1.5 * 2^52; compiled code takes n from it by bit
+        operations.
     """
     return math.ldexp(1.0, int(rounded - ROUNDING_OFFSET))
 
@@ -47,7 +49,9 @@ def _prefetch() -> Any:
                 context.cast(builder, value, kind, types.intp)
                 for value, kind in zip(arguments[1:], signature.args[1:], strict=True)
             ]
-            address = cgutils.get_item_pointer(context, builder, table, array, place, wraparound=False)
+            address = cgutils.get_item_pointer(
+                context, builder, table, array, place, wraparound=False
+            )
             pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
             function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
@@ -90,5 +94,9 @@ def no_inline(function: _Kernel) -> _Kernel:
     return function
 
 
-# Plain function -> function without parameters that returns the LLVM intrinsic replacing it in compiled code.
-INTRINSIC_FACTORIES: dict[Any, Callable[[], Any]] = {prefetch: _prefetch, power_of_two: _power_of_two}
+# Plain function -> function without parameters that returns the LLVM intrinsic replacing it in
+# compiled code.
+INTRINSIC_FACTORIES: dict[Any, Callable[[], Any]] = {
+    prefetch: _prefetch,
+    power_of_two: _power_of_two,
+}

@@ -1,8 +1,8 @@
 """The loop that plays a learner under every feedback model.
 
-A round: reveal the feedback that has arrived; pause if the learner needs to plan or the round UNTIL is reached (the
-next call resumes there); play the round. The names `view`, `look_ahead`, `reveal`, `pauses` and `turn` are bound by
-`compile_loop` to the kernels of a feedback model and a learner.
+A round: reveal the feedback that has arrived; pause if the learner needs to plan or the round UNTIL
+is reached (the next call resumes there); play the round. The names `view`, `look_ahead`, `reveal`,
+`pauses` and `turn` are bound by `compile_loop` to the kernels of a feedback model and a learner.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,11 +22,12 @@ if TYPE_CHECKING:  # bound by `compile_loop`
     pauses: Kernel
     turn: Kernel
 
-# Indices in `Accumulators.cursor`: next round to play, from 0; number of rounds with feedback revealed; next entry of
-# `marks`; last action; round before which the loop returns to Python.
+# Indices in `Accumulators.cursor`: next round to play, from 0; number of rounds with feedback
+# revealed; next entry of `marks`; last action; round before which the loop returns to Python.
 ROUND, _REVEALED, _MARK, _LAST, UNTIL = range(5)
-# Indices in `Accumulators.sums`, which has totals: loss; expected loss, over the learner's own randomness; loss of the
-# comparator; number of switches of the action; cost of resource 0 (resource j is at SPENT + j).
+# Indices in `Accumulators.sums`, which has totals: loss; expected loss, over the learner's own
+# randomness; loss of the comparator; number of switches of the action; cost of resource 0 (resource
+# j is at SPENT + j).
 LOSS, EXPECTED, COMPARATOR, SWITCHES, SPENT = range(5)
 
 
@@ -35,7 +36,8 @@ class RowStream(NamedTuple):
 
     losses: one column per action of the pool, shape (rows, columns).
     costs: shape (rows, columns * resources); empty without costs.
-    labels: column of each action of the learner, shape (k,), -1 for an added null action. `compare` permutes them.
+    labels: column of each action of the learner, shape (k,), -1 for an added null action. `compare`
+        permutes them.
     order: row of each round, shape (rounds,).
     best: index of the action with the smallest total loss, the comparator.
     """
@@ -50,13 +52,16 @@ class RowStream(NamedTuple):
 class Accumulators(NamedTuple):
     """Totals of a play so far, at the marked rounds, and optionally per round.
 
-    cursor: position of the loop, shape (5,): next round is at ROUND, the round before which it returns at UNTIL.
-    sums: totals, shape (4 + resources,): loss, expected loss, loss of the comparator, switches, cost per resource.
+    cursor: position of the loop, shape (5,): next round is at ROUND, the round before which it
+        returns at UNTIL.
+    sums: totals, shape (4 + resources,): loss, expected loss, loss of the comparator, switches,
+        cost per resource.
     plays: number of plays per action, shape (actions,).
     marks: increasing rounds, from 1, at which totals are recorded.
-    curve, shares: `sums` and `plays` at each mark, shapes (marks, 4 + resources) and (marks, actions).
-    actions, probabilities, losses, expected, costs: action, its probability, loss, expected loss, and cost per
-        resource of each round; empty unless requested.
+    curve, shares: `sums` and `plays` at each mark, shapes (marks, 4 + resources) and (marks,
+        actions).
+    actions, probabilities, losses, expected, costs: action, its probability, loss, expected loss,
+        and cost per resource of each round; empty unless requested.
     expects: whether to compute expected losses, over the learner's own randomness.
     """
 
@@ -93,8 +98,8 @@ def loop(
 ) -> None:
     """Play from round cursor[ROUND] to cursor[UNTIL], or until the learner must plan.
 
-    A kernel; the next call resumes at the cursor of the accumulators. The learner is not a parameter: `compile_loop`
-    binds its kernels to the global names of this module.
+    A kernel; the next call resumes at the cursor of the accumulators. The learner is not a
+    parameter: `compile_loop` binds its kernels to the global names of this module.
 
     memory: state vector of the learner, read and changed through `view`.
     workspace: scratch arrays of the feedback model.
@@ -115,7 +120,8 @@ def loop(
 def reveal_immediately(play: Play, t: int) -> bool:
     """Return whether there is no delay; if so, count round t as revealed. A kernel.
 
-    If True, the caller must pass the feedback of round t to the learner at once; else the loop does so when it arrives.
+    If True, the caller must pass the feedback of round t to the learner at once; else the loop does
+    so when it arrives.
     """
     if play.arrivals.delay != 0:
         return False
@@ -126,7 +132,8 @@ def reveal_immediately(play: Play, t: int) -> bool:
 def prefetch_row(rows: Rows, order: Order, t: int, columns: int) -> None:
     """Prefetch the row of round t + PREFETCH_ROUNDS, if there is one; a kernel.
 
-    rows, order: the table, and the row of each round. columns: number to prefetch, by cache lines of 8 floats.
+    rows, order: the table, and the row of each round. columns: number to prefetch, by cache lines
+        of 8 floats.
     """
     if t + PREFETCH_ROUNDS < order.size:
         for column in range(0, columns, 8):
@@ -154,12 +161,16 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
         accumulators.actions[t], accumulators.probabilities[t] = action, probability
 
 
-def record_loss(accumulators: Accumulators, t: int, loss: float, expected: float, comparator: float) -> None:
+def record_loss(
+    accumulators: Accumulators, t: int, loss: float, expected: float, comparator: float
+) -> None:
     """Add the losses of round t to the accumulators; a kernel.
 
-    It is the last record of a round. At a marked round all totals are copied to `curve` and `shares`.
+    It is the last record of a round. At a marked round all totals are copied to `curve` and
+    `shares`.
 
-    expected: mean of the loss over the learner's randomness. comparator: loss of the best action in this round.
+    expected: mean of the loss over the learner's randomness. comparator: loss of the best action in
+        this round.
     """
     sums = accumulators.sums
     sums[LOSS] += loss

@@ -1,12 +1,14 @@
 """State vector: the whole state of a learner as one flat array of float64.
 
-A learner declares its state as a named tuple of numbers and arrays. Passing such a tuple of five to a compiled
-function takes 3.4 us for two calls, passing one array 0.7 us. So one vector (`memory`) is passed, and the kernels
-rebuild the named tuple as views:
+A learner declares its state as a named tuple of numbers and arrays. Passing such a tuple of five to
+a compiled function takes 3.4 us for two calls, passing one array 0.7 us. So one vector (`memory`)
+is passed, and the kernels rebuild the named tuple as views:
 
-    memory = [actions, (start, stop, columns) of each field, the fields one after the other, the mix]
+    memory = [actions, (start, stop, columns) of each field, the fields one after the other, the
+    mix]
 
-The last `actions` numbers hold the mix of a learner that mixes. One vector is also easy to save, copy and compare.
+The last `actions` numbers hold the mix of a learner that mixes. One vector is also easy to save,
+copy and compare.
 """
 
 import linecache
@@ -33,14 +35,16 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
 
     Raises LearnerError for a field with more than two dimensions.
 
-    state: a named tuple of numbers, vectors and matrices; None for a field that this learner does not have.
+    state: a named tuple of numbers, vectors and matrices; None for a field that this learner does
+        not have.
     actions: number of actions k; k floats are added for the mix.
     """
     fields = [np.asarray(0.0 if value is None else value, dtype=np.float64) for value in state]
     for name, field in zip(state._fields, fields, strict=True):
         if field.ndim > 2:
             raise LearnerError(
-                f"{type(state).__qualname__}.{name}: a field of a state is a number, a vector or a matrix, "
+                f"{type(state).__qualname__}.{name}: a field of a state is a number, a vector or "
+                "a matrix, "
                 f"got {field.ndim} dimensions; write it as a matrix."
             )
     head = 1 + 3 * len(fields)
@@ -60,9 +64,12 @@ def flatten(state: NamedTuple, actions: int) -> Floats:
 def unflattener(state: NamedTuple) -> Callable[[Floats], Any]:
     """Return the kernel `view(memory)`, which rebuilds the named tuple of a state.
 
-    Its fields are views on the state vector. Of `state`, only the type and the dimensions of the fields count.
+    Its fields are views on the state vector. Of `state`, only the type and the dimensions of the
+    fields count.
     """
-    return _unflattener(type(state), tuple(None if value is None else np.ndim(value) for value in state))
+    return _unflattener(
+        type(state), tuple(None if value is None else np.ndim(value) for value in state)
+    )
 
 
 @lru_cache(maxsize=1024)

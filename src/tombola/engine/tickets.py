@@ -2,12 +2,13 @@
 
 Values of outcomes are checked and encoded before, by `tombola.feedback` (`codec.py`).
 
-One float64 matrix, `cells`, which compiled kernels write too. Row 0 holds counts; row t holds round t:
+One float64 matrix, `cells`, which compiled kernels write too. Row 0 holds counts; row t holds round
+t:
 
     action, probability, answer index (0 = pending), encoded outcome, features
 
-The answer index is the position of the answer in the history of all events. Positions that are not an answer are
-tickets, in the order of rounds. Feedback may be
+The answer index is the position of the answer in the history of all events. Positions that are not
+an answer are tickets, in the order of rounds. Feedback may be
 
     late, out of order   observed as it comes, with the probability of its own ticket
     missing              never observed; `pending` lists such tickets
@@ -28,8 +29,9 @@ from tombola.errors import FeedbackError
 
 # Columns of row 0: number of tickets issued; number of tickets with an outcome.
 ROUNDS, _ANSWERED = range(2)
-# Columns of the row of a round: action, from 0; its probability, NaN if unknown; position of the outcome in the history
-# of all events, from 1, or 0 while pending; first number of the encoded outcome, which features follow.
+# Columns of the row of a round: action, from 0; its probability, NaN if unknown; position of the
+# outcome in the history of all events, from 1, or 0 while pending; first number of the encoded
+# outcome, which features follow.
 ACTION, PROBABILITY, ANSWER_INDEX, OUTCOME_START = range(4)
 # Rounds that a new table has space for; the capacity doubles when it is full.
 _INITIAL_ROUNDS = 64
@@ -38,7 +40,8 @@ _INITIAL_ROUNDS = 64
 class Ticket(NamedTuple):
     """One play: its round, from 1, its action, from 0, and the action's probability.
 
-    The probability is NaN if unknown. Two NaN probabilities count as equal, so that such tickets can be looked up.
+    The probability is NaN if unknown. Two NaN probabilities count as equal, so that such tickets
+    can be looked up.
 
     >>> Ticket(1, 0, float("nan")) == Ticket(1, 0, float("nan")), Ticket(1, 0, 0.5) == Ticket(1, 0, float("nan"))
     (True, False)
@@ -63,7 +66,8 @@ class Ticket(NamedTuple):
         return hash(tuple(self) if self.probability == self.probability else self[:2])
 
 
-# new_ticket(Ticket, (round, action, probability)) skips the Python constructor of named tuples, for speed.
+# new_ticket(Ticket, (round, action, probability)) skips the Python constructor of named tuples, for
+# speed.
 new_ticket = tuple.__new__
 
 
@@ -135,7 +139,8 @@ def unmark_answered(cells: Floats, round: int) -> None:
 class TicketTable:
     """Tickets of a session, their encoded outcomes and features, and event order.
 
-    `cells` is its matrix, which kernels write; row t is round t, from 1. An encoded outcome is a tuple of floats.
+    `cells` is its matrix, which kernels write; row t is round t, from 1. An encoded outcome is a
+    tuple of floats.
 
     horizon: largest number of tickets.
     outcome_width, n_features: number of floats of an encoded outcome, and of features of a row.
@@ -147,7 +152,9 @@ class TicketTable:
 
     def __init__(self, horizon: int, outcome_width: int, n_features: int = 0) -> None:
         self.horizon, self.outcome_width, self.n_features = horizon, outcome_width, n_features
-        self.cells: Floats = np.zeros((1 + min(horizon, _INITIAL_ROUNDS), OUTCOME_START + outcome_width + n_features))
+        self.cells: Floats = np.zeros(
+            (1 + min(horizon, _INITIAL_ROUNDS), OUTCOME_START + outcome_width + n_features)
+        )
         self.last: Ticket | None = None
 
     def __len__(self) -> int:
@@ -171,15 +178,17 @@ class TicketTable:
 
     def outcome(self, round: int) -> tuple[float, ...] | None:
         """Return the encoded outcome of a round, from 1; None while it is pending."""
-        answer_index, *outcome = self.cells[round, ANSWER_INDEX : OUTCOME_START + self.outcome_width].tolist()
+        answer_index, *outcome = self.cells[
+            round, ANSWER_INDEX : OUTCOME_START + self.outcome_width
+        ].tolist()
         return tuple(outcome) if answer_index else None
 
     def columns(self) -> dict[str, Floats | Integers]:
         """Return all tickets as flat arrays by name, to be saved.
 
-        The names are actions, probabilities, outcomes, features and history. Outcomes and features are round by round;
-        outcomes are NaN while pending. "history" has one entry per event in order: 0 if a ticket was issued, the round,
-        from 1, if its outcome was written.
+        The names are actions, probabilities, outcomes, features and history. Outcomes and features
+        are round by round; outcomes are NaN while pending. "history" has one entry per event in
+        order: 0 if a ticket was issued, the round, from 1, if its outcome was written.
         """
         rows = self.cells[1 : len(self) + 1]
         answer_index = rows[:, ANSWER_INDEX].astype(np.int64)
@@ -203,7 +212,10 @@ class TicketTable:
     def tickets(self) -> list[Ticket]:
         """All issued tickets, in the order of rounds."""
         plays = self.cells[1 : len(self) + 1, :ANSWER_INDEX].tolist()
-        return [Ticket(round_, int(action), probability) for round_, (action, probability) in enumerate(plays, 1)]
+        return [
+            Ticket(round_, int(action), probability)
+            for round_, (action, probability) in enumerate(plays, 1)
+        ]
 
     @property
     def pending(self) -> list[Ticket]:
@@ -220,7 +232,8 @@ class TicketTable:
         except (AttributeError, OverflowError, TypeError, ValueError):
             pass
         raise FeedbackError(
-            f"Session.observe: expected a ticket that act() has issued (rounds 1..{len(self)}), got {ticket!r}; "
+            f"Session.observe: expected a ticket that act() has issued (rounds 1..{len(self)}), "
+            f"got {ticket!r}; "
             "give back the ticket itself."
         )
 
@@ -236,6 +249,7 @@ class TicketTable:
             return False
         first, second = (row[0] if len(row) == 1 else list(row) for row in (before or (), outcome))
         raise FeedbackError(
-            f"Session.observe: round {round} has been answered with {first!r}, got {second!r} now; the first answer "
+            f"Session.observe: round {round} has been answered with {first!r}, got {second!r} "
+            "now; the first answer "
             "stands."
         )

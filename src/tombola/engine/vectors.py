@@ -1,7 +1,7 @@
 """Vector sums and exponentials that agree to the bit on every machine.
 
-Four partial sums let the processor add in parallel, where a plain loop waits for each addition. The order of
-additions is fixed by the code, so compiled code and plain Python agree to the bit.
+Four partial sums let the processor add in parallel, where a plain loop waits for each addition. The
+order of additions is fixed by the code, so compiled code and plain Python agree to the bit.
 """
 
 import math
@@ -64,13 +64,15 @@ def least(values: Floats) -> float:
 def exponential(y: float) -> float:
     """Return exp(y) for y <= 0 by arithmetic alone, so that loops vectorise; a kernel.
 
-    exp(y) = 2^n exp(r) with integer n and |r| <= ln 2 / 2, and a Taylor polynomial of degree 13 for exp(r). Within one
-    unit in the last place of the C library; 0 for y <= -700.
+    exp(y) = 2^n exp(r) with integer n and |r| <= ln 2 / 2, and a Taylor polynomial of degree 13 for
+    exp(r). Within one unit in the last place of the C library; 0 for y <= -700.
     """
     bounded = y if y > _MIN_EXPONENT else _MIN_EXPONENT
     rounded = bounded * _LOG2_E + ROUNDING_OFFSET
     n = rounded - ROUNDING_OFFSET
     r = (bounded - n * _LN2_HIGH) - n * _LN2_LOW
     high = _C8 + r * (_C9 + r * (_C10 + r * (_C11 + r * (_C12 + r * _C13))))
-    part = 1.0 + r * (1.0 + r * (_C2 + r * (_C3 + r * (_C4 + r * (_C5 + r * (_C6 + r * (_C7 + r * high)))))))
+    part = 1.0 + r * (
+        1.0 + r * (_C2 + r * (_C3 + r * (_C4 + r * (_C5 + r * (_C6 + r * (_C7 + r * high))))))
+    )
     return part * power_of_two(rounded) if y > _MIN_EXPONENT else 0.0

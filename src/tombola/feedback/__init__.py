@@ -31,12 +31,17 @@ __all__ = [
 
 
 def make_feedback_model(
-    learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None = None, features: int | None = None
+    learner: Any,
+    horizon: int,
+    *,
+    actions: int,
+    budget_run: BudgetRun | None = None,
+    features: int | None = None,
 ) -> FeedbackModel:
     """Return the feedback model of a learner, by its attribute `feedback`.
 
-    Raises LearnerError for an unknown `feedback`, and ParameterError if budget or features do not fit the learner. The
-    parameters are those of `FeedbackModel.for_learner`.
+    Raises LearnerError for an unknown `feedback`, and ParameterError if budget or features do not
+    fit the learner. The parameters are those of `FeedbackModel.for_learner`.
 
     >>> from tombola import UCB1
     >>> make_feedback_model(UCB1(), 100, actions=3).outcome_width
@@ -50,14 +55,16 @@ def make_feedback_model(
 def feedback_type(learner: Any) -> type[FeedbackModel]:
     """Return the subclass of `FeedbackModel` of a learner's attribute `feedback`.
 
-    The attribute is a key of `FEEDBACK_MODELS`, such as "bandit", or such a subclass itself; LearnerError for anything
-    else, and for a class.
+    The attribute is a key of `FEEDBACK_MODELS`, such as "bandit", or such a subclass itself;
+    LearnerError for anything else, and for a class.
     """
     feedback = getattr(learner, "feedback", None)
     kind = feedback if isinstance(feedback, type) else FEEDBACK_MODELS.get(str(feedback))
     if isinstance(learner, type) or kind is None or not issubclass(kind, FeedbackModel):
         raise LearnerError(
-            f"{learner!r:.80}: expected a learner with feedback one of {', '.join(map(repr, FEEDBACK_MODELS))}, got "
-            f"{type(learner).__name__}; write for example UCB1(), with parentheses and without quotes."
+            f"{learner!r:.80}: expected a learner with feedback one of "
+            f"{', '.join(map(repr, FEEDBACK_MODELS))}, got "
+            f"{type(learner).__name__}; write for example UCB1(), with parentheses and without "
+            "quotes."
         )
     return kind

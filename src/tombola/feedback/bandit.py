@@ -9,10 +9,24 @@ import numpy as np
 
 from tombola._types import Floats, Integers, RngState
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
+from tombola.engine.loop import (
+    Play,
+    RowStream,
+    copy_row,
+    prefetch_row,
+    record_action,
+    record_loss,
+    reveal_immediately,
+)
 from tombola.engine.runner import Runner
 from tombola.engine.tickets import OUTCOME_START, Ticket, is_pending, mark_answered, read_ticket
-from tombola.feedback.base import EMPTY_CELLS, FeedbackModel, LiveKernels, live_act, make_loop_kernels
+from tombola.feedback.base import (
+    EMPTY_CELLS,
+    FeedbackModel,
+    LiveKernels,
+    live_act,
+    make_loop_kernels,
+)
 from tombola.feedback.codec import EncodedOutcome, loss_or_reward, parse_loss
 
 if TYPE_CHECKING:  # bound by `compile_loop`
@@ -38,7 +52,9 @@ class BanditFeedback(FeedbackModel):
         return 1
 
     def workspace(self, ring: int) -> _Workspace:
-        return _Workspace(np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring))
+        return _Workspace(
+            np.zeros(self.actions), np.zeros(ring, np.int64), np.zeros(ring), np.zeros(ring)
+        )
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
@@ -53,10 +69,17 @@ class BanditFeedback(FeedbackModel):
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             if type(ticket) is not Ticket:
                 return False
-            # Exact types only: the compiled step has one signature, and others would compile it again.
+            # Exact types only: the compiled step has one signature, and others would compile it
+            # again.
             round_, action, probability = ticket
-            is_exact = type(round_) is type(action) is int and type(probability) is type(loss) is float
-            return is_exact and cost is label is None and step(memory, cells, round_, action, probability, loss)
+            is_exact = (
+                type(round_) is type(action) is int and type(probability) is type(loss) is float
+            )
+            return (
+                is_exact
+                and cost is label is None
+                and step(memory, cells, round_, action, probability, loss)
+            )
 
         def observe(cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
             return bool(step(memory, cells, index, *read_ticket(cells, index), outcome[0]))
@@ -88,7 +111,9 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
     def reveal(state: Any, table: RowStream, workspace: _Workspace, s: int) -> None:
         slot = s % workspace.actions.size
-        observe(state, workspace.actions[slot], workspace.probabilities[slot], workspace.losses[slot])
+        observe(
+            state, workspace.actions[slot], workspace.probabilities[slot], workspace.losses[slot]
+        )
 
     return reveal
 
@@ -103,17 +128,29 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
             copy_row(table, t, workspace.row)
             expected = expect(workspace.row, action, mix)
         record_action(accumulators, t, action, probability)
-        record_loss(accumulators, t, loss, expected, float(table.losses[table.order[t], table.labels[table.best]]))
+        record_loss(
+            accumulators,
+            t,
+            loss,
+            expected,
+            float(table.losses[table.order[t], table.labels[table.best]]),
+        )
         if reveal_immediately(play, t):
             observe(state, action, probability, loss)
         else:
             slot = t % workspace.actions.size
-            workspace.actions[slot], workspace.probabilities[slot], workspace.losses[slot] = action, probability, loss
+            workspace.actions[slot], workspace.probabilities[slot], workspace.losses[slot] = (
+                action,
+                probability,
+                loss,
+            )
 
     return turn
 
 
-def _live_observe(memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float) -> bool:
+def _live_observe(
+    memory: Floats, cells: Floats, index: int, action: int, probability: float, loss: float
+) -> bool:
     """Observe one loss of a pending ticket; False, and no change, if it is not valid."""
     if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
         return False

@@ -1,8 +1,9 @@
 """Base of the feedback models: kernels of the loop, and a codec of outcomes.
 
-A feedback model defines which part of a row a learner sees after the delay. It binds the learner's kernels to the
-names that the loop calls, and it encodes, decodes and validates the outcomes that a session observes. An encoded
-outcome is a tuple of `outcome_width` floats. Another kind of feedback is another module of this folder.
+A feedback model defines which part of a row a learner sees after the delay. It binds the learner's
+kernels to the names that the loop calls, and it encodes, decodes and validates the outcomes that a
+session observes. An encoded outcome is a tuple of `outcome_width` floats. Another kind of feedback
+is another module of this folder.
 """
 
 from abc import ABC, abstractmethod
@@ -32,19 +33,19 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class LiveKernels(NamedTuple):
     """Compiled single-round kernels of a learner, which write into a ticket table.
 
-    Built by `FeedbackModel.live_kernels`. `cells` is the matrix of the table; a ticket is pending until its outcome is
-    observed.
+    Built by `FeedbackModel.live_kernels`. `cells` is the matrix of the table; a ticket is pending
+    until its outcome is observed.
 
-    `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is `NEEDS_PLAN` or `TABLE_FULL`
-    if nothing was issued.
-    `observe_fast(cells, ticket, loss, cost, label) -> bool` is the fast path for arguments of the expected types; it
-    returns False and changes nothing for anything else.
-    `observe(cells, index, round, outcome) -> bool` takes an encoded outcome for the ticket in row `index` of the table;
-    False if it is not pending or the outcome is not valid. In a session, `index` equals `round`.
-    `runner` holds the learner and its state; None for learners of labels.
-    `decision(cells, round) -> list` returns the decision of a router in a round, as numbers for the event log.
-    `repeat(cells, features, decision, force=...)` is `act` with the choices of such a record, for the replay of a log;
-    with `force`, stake, safe action and capital are taken from it too. Both are None for learners that need no record,
+    `act(cells, *features) -> (round, action, probability)` issues a ticket. The round is
+    `NEEDS_PLAN` or `TABLE_FULL` if nothing was issued. `observe_fast(cells, ticket, loss, cost,
+    label) -> bool` is the fast path for arguments of the expected types; it returns False and
+    changes nothing for anything else. `observe(cells, index, round, outcome) -> bool` takes an
+    encoded outcome for the ticket in row `index` of the table; False if it is not pending or the
+    outcome is not valid. In a session, `index` equals `round`. `runner` holds the learner and its
+    state; None for learners of labels. `decision(cells, round) -> list` returns the decision of a
+    router in a round, as numbers for the event log. `repeat(cells, features, decision, force=...)`
+    is `act` with the choices of such a record, for the replay of a log; with `force`, stake, safe
+    action and capital are taken from it too. Both are None for learners that need no record,
     because the replay of `act` gives the same actions.
     """
 
@@ -59,13 +60,16 @@ class LiveKernels(NamedTuple):
         """Observe a valid outcome of a pending ticket, as `observe`; raise FeedbackError otherwise."""
         if not self.observe(cells, index, round, outcome):
             raise FeedbackError(
-                f"learn: expected the outcome of a pending round, got {outcome} for round {round}; encode it first."
+                f"learn: expected the outcome of a pending round, got {outcome} for round "
+                f"{round}; encode it first."
             )
 
 
-# Returned in place of the round of a ticket: nothing was issued, because the learner must plan first.
+# Returned in place of the round of a ticket: nothing was issued, because the learner must plan
+# first.
 NEEDS_PLAN = -1
-# Returned in place of the round of a ticket: nothing was issued, because the ticket table has no free row.
+# Returned in place of the round of a ticket: nothing was issued, because the ticket table has no
+# free row.
 TABLE_FULL = 0
 # Example of `TicketTable.cells`, from which the compiler takes the type of the argument.
 EMPTY_CELLS = np.zeros((1, 1))
@@ -86,7 +90,8 @@ class StepRunner:
     def act(self, played: int) -> tuple[int, float]:
         """Return the next action, from 0, and its probability; plan first if needed.
 
-        Raises LearnerError for an invalid action, and for a learner that still needs to plan after 100 plans.
+        Raises LearnerError for an invalid action, and for a learner that still needs to plan after
+        100 plans.
         """
         self._cells[0, ROUNDS] = 0.0
         try:
@@ -113,16 +118,20 @@ class StepRunner:
 class FeedbackModel(ABC):
     """Define the feedback that a learner receives: kernels and codec of outcomes.
 
-    An outcome is the feedback of one round. It has three forms: the keyword arguments of `Session.observe`, the encoded
-    outcome (a tuple of floats), and the entry of `Session.outcomes`. A workspace is the named tuple of scratch arrays
-    that the kernels share. There is one subclass per kind of feedback; it defines the abstract
-    methods, and, except for labels, `workspace` and `kernels` for the loop.
+    An outcome is the feedback of one round. It has three forms: the keyword arguments of
+    `Session.observe`, the encoded outcome (a tuple of floats), and the entry of `Session.outcomes`.
+    A workspace is the named tuple of scratch arrays that the kernels share. There is one subclass
+    per kind of feedback; it defines the abstract methods, and, except for labels, `workspace` and
+    `kernels` for the loop.
 
     actions, horizon: number of actions and of rounds.
     full_feedback: whether an outcome has the losses of all actions.
-    default_actions, names: number and names of the actions, if the model prescribes them; else None.
-    n_decision: floats of the ticket table, before the features, that record the decision of a router.
-    supports_amend: whether a session can correct an outcome later; not under a budget, whose costs are spent.
+    default_actions, names: number and names of the actions, if the model prescribes them; else
+        None.
+    n_decision: floats of the ticket table, before the features, that record the decision of a
+        router.
+    supports_amend: whether a session can correct an outcome later; not under a budget, whose costs
+        are spent.
     """
 
     actions: int
@@ -146,7 +155,13 @@ class FeedbackModel(ABC):
 
     @classmethod
     def for_learner(
-        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+        cls,
+        learner: Any,
+        horizon: int,
+        *,
+        actions: int,
+        budget_run: BudgetRun | None,
+        features: int | None,
     ) -> Self:
         """Return the model for a learner; ParameterError if an argument does not fit.
 
@@ -156,12 +171,14 @@ class FeedbackModel(ABC):
         """
         if budget_run is not None:
             raise ParameterError(
-                f"budget: expected a learner for budgets, got {type(learner).__name__}; write for example "
+                f"budget: expected a learner for budgets, got {type(learner).__name__}; write "
+                "for example "
                 "EmpiricalLP(), or leave the budget out."
             )
         if features is not None:
             raise ParameterError(
-                f"features: expected a learner that uses them, got {type(learner).__name__}; write for example "
+                f"features: expected a learner that uses them, got {type(learner).__name__}; "
+                "write for example "
                 "Routed() or ERM(Thresholds()), or leave the features out."
             )
         return cls(actions, horizon)
@@ -182,7 +199,9 @@ class FeedbackModel(ABC):
         cost: as the user gave it; None for the known prices.
         """
         if cost is not None:
-            raise FeedbackError(f"{owner}: expected no cost without a budget, got {cost!r}; leave it out.")
+            raise FeedbackError(
+                f"{owner}: expected no cost without a budget, got {cost!r}; leave it out."
+            )
         return ()
 
     def init(self, learner: Any) -> Any:
@@ -199,9 +218,10 @@ class FeedbackModel(ABC):
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         """Return the functions that the loop and live kernels call, by global name.
 
-        The loop calls `look_ahead` (prefetch a row), `reveal` (pass feedback to the learner), `pauses` (return whether
-        it must plan) and `turn` (play a round). The other names depend on the subclass: they are called by the live
-        kernels, which play single rounds of a session (`LiveKernels`).
+        The loop calls `look_ahead` (prefetch a row), `reveal` (pass feedback to the learner),
+        `pauses` (return whether it must plan) and `turn` (play a round). The other names depend on
+        the subclass: they are called by the live kernels, which play single rounds of a session
+        (`LiveKernels`).
         """
         raise NotImplementedError
 
@@ -270,8 +290,8 @@ class FeedbackModel(ABC):
 def make_choose(kernels: Any) -> Kernel:
     """Return the kernel `choose(state, mix, rng) -> (action, probability)`.
 
-    It calls the learner's `act`, and raises IndexError for an invalid action. For a learner that returns a mix, it
-    draws the action from the mix, which it writes into `mix`, shape (k,).
+    It calls the learner's `act`, and raises IndexError for an invalid action. For a learner that
+    returns a mix, it draws the action from the mix, which it writes into `mix`, shape (k,).
 
     kernels: as returned by `Learner.kernels`.
     """
@@ -279,7 +299,8 @@ def make_choose(kernels: Any) -> Kernel:
 
     def choose_plain(state: Any, mix: Floats, rng: RngState) -> tuple[int, float]:
         action, probability = act(state, rng)
-        # NaN fails the first comparison; a fraction would be rounded down, and a whole float such as 2.0 is exact.
+        # NaN fails the first comparison; a fraction would be rounded down, and a whole float such
+        # as 2.0 is exact.
         if not 0 <= action < mix.size or int(action) != action:
             mix[0] = action
             raise IndexError(INVALID_ACTION)
@@ -294,16 +315,20 @@ def make_choose(kernels: Any) -> Kernel:
 
 
 def make_loop_kernels(
-    kernels: Any, look_ahead: Kernel, make_reveal: Callable[[Kernel], Kernel], make_turn: Callable[..., Kernel]
+    kernels: Any,
+    look_ahead: Kernel,
+    make_reveal: Callable[[Kernel], Kernel],
+    make_turn: Callable[..., Kernel],
 ) -> dict[str, Kernel]:
     """Return the kernels of a learner without a budget, by global name.
 
     kernels: as returned by `Learner.kernels`.
     look_ahead: kernel that prefetches the row of a later round.
-    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`, which passes the
-        feedback of round s to the learner's kernel `observe`.
+    make_reveal: `make_reveal(observe)` returns the kernel `reveal(state, table, workspace, s)`,
+        which passes the feedback of round s to the learner's kernel `observe`.
     make_turn: `make_turn(choose, observe, expect)` returns the kernel `turn`, which plays a round.
-        `expect(row, action, mix)` is the expected loss of the round over the learner's own randomness.
+        `expect(row, action, mix)` is the expected loss of the round over the learner's own
+        randomness.
     """
     choose, observe, needs_plan = make_choose(kernels), kernels.observe, kernels.needs_plan
 

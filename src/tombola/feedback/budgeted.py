@@ -1,8 +1,8 @@
 """Feedback under a budget: losses and costs, of all actions or of the one played.
 
-The budget tracker decides which actions may be played, for all learners alike. Learners receive costs in the common
-scale of `Budget`. The kernel `observe_round` passes a round to the learner; only that kernel and the codec depend on
-the kind of feedback.
+The budget tracker decides which actions may be played, for all learners alike. Learners receive
+costs in the common scale of `Budget`. The kernel `observe_round` passes a round to the learner;
+only that kernel and the codec depend on the kind of feedback.
 """
 
 import math
@@ -67,12 +67,15 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class _Workspace(NamedTuple):
     """Scratch arrays: the tracker, a ring buffer of plays in flight, the current row.
 
-    played: share of each action in each play in flight (a single 1, unless play is fluid), shape (ring, k).
-    actions, probabilities: the drawn action of each play in flight, and its probability, shape (ring,).
+    played: share of each action in each play in flight (a single 1, unless play is fluid), shape
+        (ring, k).
+    actions, probabilities: the drawn action of each play in flight, and its probability, shape
+        (ring,).
     reserved: costs reserved for each play in flight, in ticks, shape (ring, resources).
     row: losses of the current row, shape (k,).
     raw, scaled: its costs in cost units and in the common scale of `Budget`, shape (k, resources).
-    affordable, played_copy: copies of `tracker.fits` and of one play for the learner, which may write into them.
+    affordable, played_copy: copies of `tracker.fits` and of one play for the learner, which may
+        write into them.
     n_listed: number of actions without an added null action.
     comparator: loss of the comparator per round.
     """
@@ -95,9 +98,9 @@ class _Workspace(NamedTuple):
 class BudgetedFeedback(FeedbackModel):
     """Reveal losses and costs of all actions; the tracker enforces the budget.
 
-    An outcome is the losses of the listed actions, then their costs, action by action. An added null action is the last
-    action and not part of the outcome. In fluid play (`budget_run.mixed`) every action is played with its share of the
-    mix, instead of one action drawn.
+    An outcome is the losses of the listed actions, then their costs, action by action. An added
+    null action is the last action and not part of the outcome. In fluid play (`budget_run.mixed`)
+    every action is played with its share of the mix, instead of one action drawn.
 
     budget_run: resolved budget, stop rule, and whether play is fluid.
     """
@@ -132,13 +135,21 @@ class BudgetedFeedback(FeedbackModel):
         prices = self.limits.prices * tracker.scale
         limits = self.limits
         return BudgetTerms(
-            self.actions, self.resources, self.horizon, rate, limits.null, prices, limits.added, limits.target
+            self.actions,
+            self.resources,
+            self.horizon,
+            rate,
+            limits.null,
+            prices,
+            limits.added,
+            limits.target,
         )
 
     def init(self, learner: Any) -> Any:
         if self.limits.target < math.inf and not learner.supports_target:
             raise ParameterError(
-                f"target: {type(learner).__name__} supports budgets only, got a target of {self.limits.target:g}; "
+                f"target: {type(learner).__name__} supports budgets only, got a target of "
+                f"{self.limits.target:g}; "
                 "write EmpiricalLP(), or ThriftyLP() where only the action played is seen."
             )
         return learner.init(self.terms)
@@ -178,8 +189,9 @@ class BudgetedFeedback(FeedbackModel):
     def make_observe(self, observe: Kernel) -> Kernel:
         """Return the kernel `observe_round`, which reveals a round to the learner.
 
-        It calls `observe`, a kernel of the learner, with the play at index `slot` of the ring buffers, and with the
-        losses and scaled costs of the current row: of all actions, or with bandit feedback of the action played.
+        It calls `observe`, a kernel of the learner, with the play at index `slot` of the ring
+        buffers, and with the losses and scaled costs of the current row: of all actions, or with
+        bandit feedback of the action played.
         """
 
         def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:
@@ -193,20 +205,33 @@ class BudgetedFeedback(FeedbackModel):
         return balance_of(workspace.tracker, self.limits.amounts)
 
     def plan(self, learner: Any, state: Any, workspace: _Workspace, rng: RngState) -> None:
-        learner.plan(state=state, left=remaining(workspace.tracker), fits=workspace.tracker.fits.copy(), rng=rng)
+        learner.plan(
+            state=state,
+            left=remaining(workspace.tracker),
+            fits=workspace.tracker.fits.copy(),
+            rng=rng,
+        )
 
     @classmethod
     def for_learner(
-        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+        cls,
+        learner: Any,
+        horizon: int,
+        *,
+        actions: int,
+        budget_run: BudgetRun | None,
+        features: int | None,
     ) -> Self:
         if budget_run is None:
             raise ParameterError(
-                f"budget: {type(learner).__name__} needs one, got none; write for example budget=Budget(90.0)."
+                f"budget: {type(learner).__name__} needs one, got none; write for example "
+                "budget=Budget(90.0)."
             )
         # With bandit feedback one action is observed, so a mix of all actions cannot be played.
         if budget_run.mixed and not cls.full_feedback:
             raise ParameterError(
-                f"play: mixed is for learners with full feedback, got {type(learner).__name__}, which has bandit "
+                f"play: mixed is for learners with full feedback, got {type(learner).__name__}, "
+                "which has bandit "
                 "feedback; leave mixed out."
             )
         return cls(actions + budget_run.limits.added, horizon, budget_run)
@@ -214,20 +239,42 @@ class BudgetedFeedback(FeedbackModel):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
         memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
-        hand = memory, rng, workspace.tracker, workspace.affordable, workspace.played[0], workspace.reserved[0]
+        hand = (
+            memory,
+            rng,
+            workspace.tracker,
+            workspace.affordable,
+            workspace.played[0],
+            workspace.reserved[0],
+        )
         outcome = np.zeros(self.outcome_width)
         losses, costs = self._outcome_views(outcome)
         act = runner.compile(_live_act, *hand, EMPTY_CELLS)
-        step = runner.compile(_live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1)
+        step = runner.compile(
+            _live_observe, memory, workspace, prices, outcome, EMPTY_CELLS, 1, 0, 1.0, 1
+        )
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
             is_exact = has_native_types(ticket) and label is None
             is_exact = is_exact and copy_into(losses, loss) and copy_into(costs, cost)
-            return is_exact and step(memory, workspace, prices, outcome, cells, *ticket, ticket.round)
+            return is_exact and step(
+                memory, workspace, prices, outcome, cells, *ticket, ticket.round
+            )
 
         def observe(cells: Floats, index: int, round: int, numbers: EncodedOutcome) -> bool:
             outcome[:] = numbers
-            return bool(step(memory, workspace, prices, outcome, cells, index, *read_ticket(cells, index), round))
+            return bool(
+                step(
+                    memory,
+                    workspace,
+                    prices,
+                    outcome,
+                    cells,
+                    index,
+                    *read_ticket(cells, index),
+                    round,
+                )
+            )
 
         return LiveKernels(partial(act, *hand), observe_fast, observe, runner)
 
@@ -249,7 +296,8 @@ class BudgetedFeedback(FeedbackModel):
             return tuple(prices.ravel().tolist())
         if cost is None:
             raise FeedbackError(
-                f"{owner}: expected a cost, since it is not on the price list, got none; write cost=..."
+                f"{owner}: expected a cost, since it is not on the price list, got none; write "
+                "cost=..."
             )
         try:
             table = np.array(cost, dtype=np.float64)
@@ -259,15 +307,18 @@ class BudgetedFeedback(FeedbackModel):
             table = table.reshape(worst.shape)
         if table.shape != worst.shape or not ((table >= 0) & (table <= worst)).all():
             raise FeedbackError(
-                f"{owner}: cost must be {plural(worst.shape[0], 'action')} x {plural(worst.shape[1], 'resource')}, "
-                f"from 0 to the worst cost declared, got {' '.join(repr(cost).split())}; declare a larger worst cost "
+                f"{owner}: cost must be {plural(worst.shape[0], 'action')} x "
+                f"{plural(worst.shape[1], 'resource')}, "
+                f"from 0 to the worst cost declared, got {' '.join(repr(cost).split())}; declare "
+                "a larger worst cost "
                 "from the start."
             )
         if (other := np.argwhere((table != prices) & ~np.isnan(prices))).size:
             row, resource = other[0].tolist()
             raise FeedbackError(
                 f"{owner}: cost must be the price declared, {prices[row, resource]:g} for action "
-                f"{which.start + row}, got {table[row, resource]:g}; leave that price out of the list from the "
+                f"{which.start + row}, got {table[row, resource]:g}; leave that price out of the "
+                "list from the "
                 "start, and declare its worst cost."
             )
         return tuple(table.ravel().tolist())
@@ -286,7 +337,11 @@ class BudgetedFeedback(FeedbackModel):
 
     def costs(self, action: int, outcome: EncodedOutcome) -> tuple[float, ...]:
         first = self.n_listed_actions + action * self.resources
-        return outcome[first : first + self.resources] if action < self.n_listed_actions else (0.0,) * self.resources
+        return (
+            outcome[first : first + self.resources]
+            if action < self.n_listed_actions
+            else (0.0,) * self.resources
+        )
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
         return {"loss": losses, "cost": costs}
@@ -296,8 +351,9 @@ class BudgetedFeedback(FeedbackModel):
 class BudgetedBanditFeedback(BudgetedFeedback):
     """Reveal loss and costs of the action played; the tracker enforces the budget.
 
-    An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and so may the outcome
-    of an added null action, which has loss 1 and cost 0. `budget_run.mixed` must be False.
+    An outcome is the loss, then one cost per resource. Costs on the price list may be left out, and
+    so may the outcome of an added null action, which has loss 1 and cost 0. `budget_run.mixed` must
+    be False.
     """
 
     full_feedback: ClassVar[bool] = False
@@ -311,13 +367,20 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         def observe_round(state: Any, round: int, workspace: _Workspace, slot: int) -> None:
             action = workspace.actions[slot]
             observe(
-                state, round, action, workspace.probabilities[slot], workspace.row[action], workspace.scaled[action]
+                state,
+                round,
+                action,
+                workspace.probabilities[slot],
+                workspace.row[action],
+                workspace.scaled[action],
             )
 
         return observe_round
 
     def _outcome_views(self, outcome: Floats) -> tuple[Floats, Floats]:
-        return outcome[:1].reshape(()), outcome[1:].reshape(()) if self.resources == 1 else outcome[1:]
+        return outcome[:1].reshape(()), outcome[1:].reshape(()) if self.resources == 1 else outcome[
+            1:
+        ]
 
     def encode(self, round: int, action: int, given: Mapping[str, Any]) -> EncodedOutcome:
         costs = self.parse_costs("Session.observe", action, given.get("cost"))
@@ -328,7 +391,8 @@ class BudgetedBanditFeedback(BudgetedFeedback):
             and parse_loss(*loss_or_reward(round, given, "cost")) != 1.0
         ):
             raise FeedbackError(
-                f"Session.observe: the added null action of round {round} has loss 1, got {dict(given)}; "
+                f"Session.observe: the added null action of round {round} has loss 1, got "
+                f"{dict(given)}; "
                 "write observe(ticket)."
             )
         return (1.0, *costs)
@@ -346,7 +410,11 @@ class BudgetedBanditFeedback(BudgetedFeedback):
         return outcome[1:]
 
     def outcome_of_row(self, losses: Floats, action: int, costs: Any = None) -> dict[str, Any]:
-        return {"loss": float(losses[action]), "cost": costs[action]} if action < self.n_listed_actions else {}
+        return (
+            {"loss": float(losses[action]), "cost": costs[action]}
+            if action < self.n_listed_actions
+            else {}
+        )
 
 
 def _look_ahead(table: RowStream, t: int) -> None:
@@ -374,7 +442,9 @@ def _make_pauses(needs_plan: Kernel) -> Kernel:
     def pauses(state: Any, workspace: _Workspace) -> bool:
         update_affordable(workspace.tracker)
         _copy_affordable(workspace.tracker, workspace.affordable)
-        return bool(workspace.tracker.flags[STOPPED] == 0.0 and needs_plan(state, workspace.affordable))
+        return bool(
+            workspace.tracker.flags[STOPPED] == 0.0 and needs_plan(state, workspace.affordable)
+        )
 
     return pauses
 
@@ -408,14 +478,21 @@ def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
         _copy_row(table, workspace, t)
         _record_play(accumulators, t, action, probability, workspace, slot)
         if reveal_immediately(play, t):
-            charge(workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw)
+            charge(
+                workspace.tracker, workspace.played[slot], workspace.reserved[slot], workspace.raw
+            )
             observe_round(state, t + 1, workspace, slot)
 
     return turn
 
 
 def _record_play(
-    accumulators: Accumulators, t: int, action: int, probability: float, workspace: _Workspace, slot: int
+    accumulators: Accumulators,
+    t: int,
+    action: int,
+    probability: float,
+    workspace: _Workspace,
+    slot: int,
 ) -> None:
     """Add the play in flight `workspace.played[slot]` of round t to the accumulators."""
     played, loss = workspace.played[slot], 0.0
@@ -438,7 +515,12 @@ def _make_decide(propose: Kernel) -> Kernel:
     """Return the kernel `decide`, which chooses a play and reserves its cost."""
 
     def decide(
-        state: Any, mix: Floats, rng: RngState, tracker: BudgetTracker, played: Floats, reserved: Floats
+        state: Any,
+        mix: Floats,
+        rng: RngState,
+        tracker: BudgetTracker,
+        played: Floats,
+        reserved: Floats,
     ) -> tuple[int, float]:
         if tracker.flags[STOPPED] == 0.0:
             propose(state, mix)
@@ -483,9 +565,12 @@ def _live_observe(
 ) -> bool:
     """Observe an outcome of a pending ticket; False, and no change, if not valid.
 
-    The learner comes first: if it raises, the ticket is still pending and its worst cost still reserved.
+    The learner comes first: if it raises, the ticket is still pending and its worst cost still
+    reserved.
     """
-    if not is_pending(cells, index, action, probability) or not unpack_outcome(workspace, prices, action, outcome):
+    if not is_pending(cells, index, action, probability) or not unpack_outcome(
+        workspace, prices, action, outcome
+    ):
         return False
     for i in range(outcome.size):
         cells[index, OUTCOME_START + i] = outcome[i]
@@ -500,33 +585,43 @@ def _live_observe(
     return True
 
 
-def _unpack_row_outcome(workspace: _Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+def _unpack_row_outcome(
+    workspace: _Workspace, prices: Floats, action: int, outcome: Floats
+) -> bool:
     """Copy losses, then costs, of all listed actions into the row; return validity."""
     resources = prices.shape[1]
     last = workspace.row.size - 1
     workspace.row[last], workspace.raw[last, :], workspace.scaled[last, :] = 1.0, 0.0, 0.0
     for other in range(workspace.n_listed):
         first = workspace.n_listed + other * resources
-        if not _unpack_action(workspace, prices, other, outcome[other], outcome[first : first + resources]):
+        if not _unpack_action(
+            workspace, prices, other, outcome[other], outcome[first : first + resources]
+        ):
             return False
     return True
 
 
-def _unpack_action(workspace: _Workspace, prices: Floats, action: int, loss: float, costs: Floats) -> bool:
+def _unpack_action(
+    workspace: _Workspace, prices: Floats, action: int, loss: float, costs: Floats
+) -> bool:
     """Copy loss and costs of one action into the current row; return validity."""
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0
     for j in range(costs.size):
         cost, price = costs[j], prices[action, j]
         valid = (
-            valid and 0.0 <= cost <= workspace.tracker.worst_costs[action, j] and (cost == price or math.isnan(price))
+            valid
+            and 0.0 <= cost <= workspace.tracker.worst_costs[action, j]
+            and (cost == price or math.isnan(price))
         )
         workspace.raw[action, j] = cost
         workspace.scaled[action, j] = cost * workspace.tracker.scale[j]
     return valid
 
 
-def _unpack_action_outcome(workspace: _Workspace, prices: Floats, action: int, outcome: Floats) -> bool:
+def _unpack_action_outcome(
+    workspace: _Workspace, prices: Floats, action: int, outcome: Floats
+) -> bool:
     """Copy loss and costs of the action into the current row; return validity."""
     return (action < workspace.n_listed or outcome[0] == 1.0) and _unpack_action(
         workspace, prices, action, outcome[0], outcome[1:]

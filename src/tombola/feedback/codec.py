@@ -1,6 +1,7 @@
 """Checks of the outcomes that a user gives for a ticket, shared by the codecs.
 
-`FeedbackModel.encode` of each kind of feedback checks an outcome with these functions, and encodes it as numbers.
+`FeedbackModel.encode` of each kind of feedback checks an outcome with these functions, and encodes
+it as numbers.
 """
 
 import math
@@ -12,19 +13,22 @@ import numpy as np
 from tombola._types import Floats
 from tombola.errors import FeedbackError
 
-# The outcome of a round as `outcome_width` floats; each feedback model defines their layout (its class docstring).
+# The outcome of a round as `outcome_width` floats; each feedback model defines their layout (its
+# class docstring).
 EncodedOutcome: TypeAlias = tuple[float, ...]
 
 
 def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[Any, str]:
     """Return the loss or reward that a user gave, unchecked, and its name, "loss" or "reward".
 
-    Raises FeedbackError unless exactly one of the two is given, and for arguments other than these and `others`.
+    Raises FeedbackError unless exactly one of the two is given, and for arguments other than these
+    and `others`.
     """
     for name, value in given.items():
         if value is not None and name not in ("loss", "reward", *others):
             raise FeedbackError(
-                f"Session.observe: expected nothing but a loss or a reward for round {round}, got {name}; "
+                f"Session.observe: expected nothing but a loss or a reward for round {round}, "
+                f"got {name}; "
                 "write observe(ticket, loss=...)."
             )
     loss, reward = given.get("loss"), given.get("reward")
@@ -32,7 +36,8 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
         with_others = "".join(f", {name}=..." for name in others)
         raise FeedbackError(
             f"Session.observe: expected either a loss or a reward for round {round}, got "
-            f"{'neither' if loss is None else 'both'}; write observe(ticket, loss=...{with_others})."
+            f"{'neither' if loss is None else 'both'}; write observe(ticket, "
+            f"loss=...{with_others})."
         )
     return (loss, "loss") if reward is None else (reward, "reward")
 
@@ -67,7 +72,8 @@ def parse_row(actions: int, given: Any, name: str) -> Floats:
     row = np.zeros(actions)
     if not copy_into(row, given) or not ((row >= 0) & (row <= 1)).all():
         raise FeedbackError(
-            f"Session.observe: {name} must be {actions} numbers in [0, 1], one for every action (this learner needs "
+            f"Session.observe: {name} must be {actions} numbers in [0, 1], one for every action "
+            "(this learner needs "
             f"the whole row), got {' '.join(repr(given).split())}; give the whole row."
         )
     return row if name == "loss" else 1.0 - row
@@ -84,6 +90,7 @@ def parse_loss(given: Any, name: str) -> float:
         value = math.nan
     if not 0.0 <= value <= 1.0:
         raise FeedbackError(
-            f"Session.observe: {name} must be one number in [0, 1], got {given!r}; rescale it before you observe."
+            f"Session.observe: {name} must be one number in [0, 1], got {given!r}; rescale it "
+            "before you observe."
         )
     return value if name == "loss" else 1.0 - value

@@ -9,10 +9,31 @@ import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.engine.compiler import Kernel
-from tombola.engine.loop import Play, RowStream, copy_row, prefetch_row, record_action, record_loss, reveal_immediately
+from tombola.engine.loop import (
+    Play,
+    RowStream,
+    copy_row,
+    prefetch_row,
+    record_action,
+    record_loss,
+    reveal_immediately,
+)
 from tombola.engine.runner import Runner
-from tombola.engine.tickets import OUTCOME_START, Ticket, has_native_types, is_pending, mark_answered, read_ticket
-from tombola.feedback.base import EMPTY_CELLS, FeedbackModel, LiveKernels, live_act, make_loop_kernels
+from tombola.engine.tickets import (
+    OUTCOME_START,
+    Ticket,
+    has_native_types,
+    is_pending,
+    mark_answered,
+    read_ticket,
+)
+from tombola.feedback.base import (
+    EMPTY_CELLS,
+    FeedbackModel,
+    LiveKernels,
+    live_act,
+    make_loop_kernels,
+)
 from tombola.feedback.codec import EncodedOutcome, are_losses, copy_into, loss_or_reward, parse_row
 
 if TYPE_CHECKING:  # bound by `compile_loop`
@@ -50,7 +71,9 @@ class FullFeedback(FeedbackModel):
         step = runner.compile(_live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
 
         def observe_fast(cells: Floats, ticket: Ticket, loss: Any, cost: Any, label: Any) -> bool:
-            is_exact = has_native_types(ticket) and cost is label is None and copy_into(losses, loss)
+            is_exact = (
+                has_native_types(ticket) and cost is label is None and copy_into(losses, loss)
+            )
             return is_exact and step(memory, losses, cells, *ticket, ticket.round)
 
         def observe(cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
@@ -96,7 +119,11 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
         copy_row(table, t, workspace.row)
         record_action(accumulators, t, action, probability)
         record_loss(
-            accumulators, t, workspace.row[action], expect(workspace.row, action, mix), workspace.row[table.best]
+            accumulators,
+            t,
+            workspace.row[action],
+            expect(workspace.row, action, mix),
+            workspace.row[table.best],
         )
         if reveal_immediately(play, t):
             observe(state, t + 1, workspace.row)
@@ -105,7 +132,13 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
 
 
 def _live_observe(
-    memory: Floats, losses: Floats, cells: Floats, index: int, action: int, probability: float, round: int
+    memory: Floats,
+    losses: Floats,
+    cells: Floats,
+    index: int,
+    action: int,
+    probability: float,
+    round: int,
 ) -> bool:
     """Observe the losses of a pending ticket; False, and no change, if not valid."""
     if not is_pending(cells, index, action, probability) or not are_losses(losses):

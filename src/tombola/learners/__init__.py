@@ -7,12 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tombola.learners.bandit.bandit_birthday_test import BanditBirthdayTest as BanditBirthdayTest
+    from tombola.learners.bandit.bandit_birthday_test import (
+        BanditBirthdayTest as BanditBirthdayTest,
+    )
     from tombola.learners.bandit.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
     from tombola.learners.bandit.exp3 import Exp3 as Exp3
     from tombola.learners.bandit.explore_then_commit import ExploreThenCommit as ExploreThenCommit
     from tombola.learners.bandit.kl_ucb import KLUCB as KLUCB
-    from tombola.learners.bandit.successive_elimination import SuccessiveElimination as SuccessiveElimination
+    from tombola.learners.bandit.successive_elimination import (
+        SuccessiveElimination as SuccessiveElimination,
+    )
     from tombola.learners.bandit.thompson_sampling import ThompsonSampling as ThompsonSampling
     from tombola.learners.bandit.tsallis_inf import TsallisInf as TsallisInf
     from tombola.learners.bandit.ucb1 import UCB1 as UCB1
@@ -35,12 +39,16 @@ if TYPE_CHECKING:
     from tombola.learners.full_information.ada_hedge import AdaHedge as AdaHedge
     from tombola.learners.full_information.ada_hedge import FlipFlop as FlipFlop
     from tombola.learners.full_information.birthday_test import BirthdayTest as BirthdayTest
-    from tombola.learners.full_information.follow_the_leader import FollowTheLeader as FollowTheLeader
+    from tombola.learners.full_information.follow_the_leader import (
+        FollowTheLeader as FollowTheLeader,
+    )
     from tombola.learners.full_information.hedge import Hedge as Hedge
     from tombola.learners.full_information.hedge import HedgeAnytime as HedgeAnytime
     from tombola.learners.reductions.budget_simulation import BudgetSimulation as BudgetSimulation
     from tombola.learners.reductions.interleaved import Interleaved as Interleaved
-    from tombola.learners.reductions.optimistic import LazyOptimisticSimulation as LazyOptimisticSimulation
+    from tombola.learners.reductions.optimistic import (
+        LazyOptimisticSimulation as LazyOptimisticSimulation,
+    )
     from tombola.learners.reductions.optimistic import OptimisticSimulation as OptimisticSimulation
     from tombola.learners.reductions.schedule import GrowingSchedule as GrowingSchedule
     from tombola.learners.reductions.schedule import LemmaSchedule as LemmaSchedule
@@ -48,14 +56,20 @@ if TYPE_CHECKING:
     from tombola.learners.reductions.simulation import Simulation as Simulation
     from tombola.learners.reductions.training import PythonLearner as PythonLearner
     from tombola.learners.switching.batched_exp3 import BatchedExp3 as BatchedExp3
-    from tombola.learners.switching.betting_elimination import BettingElimination as BettingElimination
+    from tombola.learners.switching.betting_elimination import (
+        BettingElimination as BettingElimination,
+    )
     from tombola.learners.switching.block_ucb import BlockUCB as BlockUCB
     from tombola.learners.switching.frugal_ucb import FrugalUCB as FrugalUCB
     from tombola.learners.switching.simulation_elimination import (
         SimulationSuccessiveElimination as SimulationSuccessiveElimination,
     )
-    from tombola.learners.switching.staged_elimination import BernsteinElimination as BernsteinElimination
-    from tombola.learners.switching.staged_elimination import SerflingElimination as SerflingElimination
+    from tombola.learners.switching.staged_elimination import (
+        BernsteinElimination as BernsteinElimination,
+    )
+    from tombola.learners.switching.staged_elimination import (
+        SerflingElimination as SerflingElimination,
+    )
     from tombola.learners.switching.thrifty import Thrifty as Thrifty
     from tombola.learners.switching.tsallis_switching import TsallisSwitching as TsallisSwitching
 

@@ -1,9 +1,9 @@
 """Base classes of learners.
 
-Kernels are static methods over the state of a learner; Numba compiles them, and they also run as plain Python. Their
-arguments are passed by name: a kernel lists those it needs, in any order, and other names are rejected. Every number of
-the state is float64 inside. Feedback may be late, out of order or missing, so `act` must not assume that earlier rounds
-were answered.
+Kernels are static methods over the state of a learner; Numba compiles them, and they also run as
+plain Python. Their arguments are passed by name: a kernel lists those it needs, in any order, and
+other names are rejected. Every number of the state is float64 inside. Feedback may be late, out of
+order or missing, so `act` must not assume that earlier rounds were answered.
 """
 
 import inspect
@@ -17,7 +17,8 @@ from tombola._types import Floats, RngState
 from tombola.errors import LearnerError
 from tombola.learners.parameters import Checked
 
-# Kind of feedback of a learner: "full" reveals the losses of all actions, "bandit" the loss of the action played.
+# Kind of feedback of a learner: "full" reveals the losses of all actions, "bandit" the loss of the
+# action played.
 Feedback = Literal["full", "bandit"]
 # A function that Numba compiles, which also runs as plain Python.
 Kernel: TypeAlias = Callable[..., Any]
@@ -55,19 +56,22 @@ class Learner(Checked, ABC):
 
     Subclass it as a frozen dataclass with the class attribute `feedback`, and define:
 
-    - `init(self, actions, horizon)` returns the state before the first round, a named tuple of numbers and arrays;
+    - `init(self, actions, horizon)` returns the state before the first round, a named tuple of
+      numbers and arrays;
     - `act(state, rng)`, static, returns the action of the round, from 0, and its probability;
-    - `observe(state, losses)` or, with bandit feedback, `observe(state, action, probability, loss)`, static, updates
-      the arrays of the state with the feedback of one round.
+    - `observe(state, losses)` or, with bandit feedback, `observe(state, action, probability,
+      loss)`, static, updates the arrays of the state with the feedback of one round.
 
-    help() of each has the parameters. The static methods are kernels: Numba compiles them, so they use numbers and
-    arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python between rounds, and `bound`.
-    CONTRIBUTING.md has a complete example.
+    help() of each has the parameters. The static methods are kernels: Numba compiles them, so they
+    use numbers and arrays only. Optional: `needs_plan` and `plan`, to compute in plain Python
+    between rounds, and `bound`. CONTRIBUTING.md has a complete example.
 
-    feedback: "full", the learner observes the losses of all actions, or "bandit", that of the action played.
-    learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
-    names_actions: whether a parameter is the index of an action. `compare` renumbers the actions at random in each
-        repetition, but not for such a learner.
+    feedback: "full", the learner observes the losses of all actions, or "bandit", that of the
+        action played.
+    learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow
+        learners.
+    names_actions: whether a parameter is the index of an action. `compare` renumbers the actions at
+        random in each repetition, but not for such a learner.
     """
 
     feedback: ClassVar[Feedback]
@@ -78,8 +82,8 @@ class Learner(Checked, ABC):
     def init(self, actions: int, horizon: int) -> Any:
         """Return the state before the first round, a named tuple of numbers and arrays.
 
-        The kernels get it as `state`. Fields that change must be arrays, even single numbers. Raises ParameterError if
-        the parameters of the learner do not fit the number of actions.
+        The kernels get it as `state`. Fields that change must be arrays, even single numbers.
+        Raises ParameterError if the parameters of the learner do not fit the number of actions.
         """
 
     @staticmethod
@@ -87,8 +91,8 @@ class Learner(Checked, ABC):
     def act(state: Any, rng: RngState) -> tuple[int, float]:
         """Return the action of this round, from 0, and its probability; a kernel.
 
-        The probability is 1 if the action is not random, NaN if there is no formula. `rng` is the first argument of
-        `tombola.rng.uniform(rng)` and others there.
+        The probability is 1 if the action is not random, NaN if there is no formula. `rng` is the
+        first argument of `tombola.rng.uniform(rng)` and others there.
         """
 
     @staticmethod
@@ -98,9 +102,10 @@ class Learner(Checked, ABC):
 
         A learner declares the arguments that it uses, in any order; they are passed by name.
 
-        losses, round: with full information; losses in [0, 1] of all actions, shape (k,), and the round, from 1.
-        action, probability, loss: with bandit feedback; the action played, from 0, its probability then, and its loss
-            in [0, 1].
+        losses, round: with full information; losses in [0, 1] of all actions, shape (k,), and the
+            round, from 1.
+        action, probability, loss: with bandit feedback; the action played, from 0, its probability
+            then, and its loss in [0, 1].
         """
 
     @staticmethod
@@ -114,7 +119,8 @@ class Learner(Checked, ABC):
     def plan(self, state: Any, rng: RngState) -> None:
         """Compute between two rounds in plain Python; write the result into `state`.
 
-        It is called when `needs_plan` returns True, for work that cannot be compiled, such as an LP.
+        It is called when `needs_plan` returns True, for work that cannot be compiled, such as an
+        LP.
         """
 
     @property
@@ -147,9 +153,10 @@ class Learner(Checked, ABC):
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return a bound on the expected regret for every pool in random order, or None.
 
-        None means that no bound is proved for these arguments; most are proved without delay only. Learners for
-        switching costs include the price of their switches, in losses. An override lists the parameters it needs, in
-        any order: they are passed by name. `delay` is the constant delay of the feedback, in rounds.
+        None means that no bound is proved for these arguments; most are proved without delay only.
+        Learners for switching costs include the price of their switches, in losses. An override
+        lists the parameters it needs, in any order: they are passed by name. `delay` is the
+        constant delay of the feedback, in rounds.
         """
         return None
 
@@ -199,16 +206,19 @@ def kernel_by_name(learner: Any, method: str, feedback: str = "") -> Kernel:
 def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> float | None:
     """Return the regret bound of a learner by `learner.bound`; None without a proof.
 
-    Arguments are passed by name, since numbers of actions and of rounds in the wrong places would give a wrong bound;
-    LearnerError if `learner.bound` has other parameters. None with a `delay` above 0 if it has no parameter `delay`.
+    Arguments are passed by name, since numbers of actions and of rounds in the wrong places would
+    give a wrong bound; LearnerError if `learner.bound` has other parameters. None with a `delay`
+    above 0 if it has no parameter `delay`.
     """
     given = {"actions": actions, "horizon": horizon, "delay": delay}
     parameters = inspect.signature(learner.bound).parameters.values()
     names = {p.name for p in parameters if p.name in given or p.default is p.empty}
     if unknown := sorted(names - given.keys()):
         raise LearnerError(
-            f"{type(learner).__name__}.bound: expected parameters among {', '.join(given)}, got {', '.join(unknown)}; "
-            "arguments are passed by name, write for example def bound(self, actions, horizon, delay=0)."
+            f"{type(learner).__name__}.bound: expected parameters among {', '.join(given)}, got "
+            f"{', '.join(unknown)}; "
+            "arguments are passed by name, write for example def bound(self, actions, horizon, "
+            "delay=0)."
         )
     # A bound without the parameter `delay` holds without delay only.
     if delay and "delay" not in names:
@@ -221,8 +231,8 @@ def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> flo
 def _reorder(owner: str, method: str, kernel: Kernel, parameters: tuple[str, ...]) -> Kernel:
     """Return `kernel`, wrapped if it takes its parameters in another order.
 
-    Numba inlines the wrapper, so another order costs nothing. Equal kernels share one wrapper, so that the
-    fingerprint of the compiled loop stays the same.
+    Numba inlines the wrapper, so another order costs nothing. Equal kernels share one wrapper, so
+    that the fingerprint of the compiled loop stays the same.
     """
     signature = inspect.signature(kernel).parameters.values()
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature):
@@ -232,7 +242,8 @@ def _reorder(owner: str, method: str, kernel: Kernel, parameters: tuple[str, ...
         return kernel
     if unknown := [name for name in names if name not in parameters]:
         raise LearnerError(
-            f"{owner}.{method}: expected parameters among {', '.join(parameters)}, got {', '.join(unknown)}; arguments "
+            f"{owner}.{method}: expected parameters among {', '.join(parameters)}, got "
+            f"{', '.join(unknown)}; arguments "
             f"are passed by name, write for example def {method}({', '.join(parameters)})."
         )
     # Generated source, because Numba cannot compile a call with keywords from a dictionary.

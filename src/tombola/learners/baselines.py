@@ -66,7 +66,8 @@ class FixedAction(Learner):
     def init(self, actions: int, horizon: int) -> _FixedState:
         if self.action >= actions:
             raise ParameterError(
-                f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got {self.action}; "
+                f"FixedAction: action must be one of the {actions} actions 0..{actions - 1}, got "
+                f"{self.action}; "
                 f"write for example action={actions - 1}."
             )
         return _FixedState(action=float(self.action))
@@ -89,7 +90,8 @@ class _DrawnState(NamedTuple):
 class RandomFixedAction(Learner):
     """Draw one action uniformly and play it in every round; ignore all feedback.
 
-    Its expected regret over T rounds is T times (mean loss, averaged over the actions, minus that of the best action).
+    Its expected regret over T rounds is T times (mean loss, averaged over the actions, minus that
+    of the best action).
 
     >>> from tombola import Pool, play
     >>> play(RandomFixedAction(), Pool([[1.0, 0.0]] * 5), switching_price=10.0, seed=1).switches

@@ -56,5 +56,6 @@ def _checked(default: Any, check: Callable[[str, str, Any], Any]) -> Any:
 def _check_word(words: tuple[str, ...], owner: str, name: str, value: Any) -> None:
     if value not in words:
         raise ParameterError(
-            f"{owner}: {name} must be {' or '.join(map(repr, words))}, got {value!r}; write {name}={words[0]!r}."
+            f"{owner}: {name} must be {' or '.join(map(repr, words))}, got {value!r}; write "
+            f"{name}={words[0]!r}."
         )

@@ -1,6 +1,7 @@
 """Learner specifications: a learner as plain data or as text, and back.
 
-Only names of tombola and of installed packages are looked up; nothing in a file is imported or evaluated.
+Only names of tombola and of installed packages are looked up; nothing in a file is imported or
+evaluated.
 """
 
 import ast
@@ -23,9 +24,11 @@ from tombola.feedback import feedback_type
 if TYPE_CHECKING:
     from tombola.learners.base import Learner
 
-# Group of entry points in which other packages register their learners: name = "package.module:Class".
+# Group of entry points in which other packages register their learners: name =
+# "package.module:Class".
 ENTRY_POINT_GROUP = "tombola.learners"
-# Packages of classes that learners are made of, imported when a name is not found before: most sessions need none.
+# Packages of classes that learners are made of, imported when a name is not found before: most
+# sessions need none.
 _LAZY_PACKAGES = ("tombola.policies", "tombola.classification")
 _PLAIN_TYPES = (type(None), bool, int, float, str)
 # The repr of a function contains its address, which differs between processes.
@@ -35,15 +38,19 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 def to_spec(learner: Any) -> dict[str, Any]:
     """Return the name and the parameters of a learner, as JSON values.
 
-    The keys are "name", the name of the class, and "parameters", a dict of its dataclass fields. Nested learners,
-    schedules and hypothesis classes become nested specifications. The name of a class that tombola cannot look up, or
-    of any other object, begins with "own "; `from_spec` cannot build those.
+    The keys are "name", the name of the class, and "parameters", a dict of its dataclass fields.
+    Nested learners, schedules and hypothesis classes become nested specifications. The name of a
+    class that tombola cannot look up, or of any other object, begins with "own "; `from_spec`
+    cannot build those.
 
     >>> from tombola import Hedge
     >>> to_spec(Hedge(rate=0.5))
     {'name': 'Hedge', 'parameters': {'rate': 0.5, 'order': 'random', 'delay': 0}}
     """
-    kind, parameters = type(learner), {field.name: _plain(getattr(learner, field.name)) for field in fields(learner)}
+    kind, parameters = (
+        type(learner),
+        {field.name: _plain(getattr(learner, field.name)) for field in fields(learner)},
+    )
     name = kind.__name__ if _find_class(kind.__name__) is kind else f"own {kind.__name__}"
     return {"name": name, "parameters": parameters}
 
@@ -51,15 +58,17 @@ def to_spec(learner: Any) -> dict[str, Any]:
 def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
     """Return the learner of a specification.
 
-    If `given` is not None, it must have this specification and is returned. Raises SessionError if it differs, or if a
-    class is neither of tombola nor of an installed package, and LearnerError if the class is not a learner.
+    If `given` is not None, it must have this specification and is returned. Raises SessionError if
+    it differs, or if a class is neither of tombola nor of an installed package, and LearnerError if
+    the class is not a learner.
 
     spec: dictionary of `to_spec`, with the keys "name" and "parameters".
     """
     if given is not None:
         if to_spec(given) != spec:
             raise SessionError(
-                f"Session.load: the session was saved with {spec['name']} and the parameters {spec['parameters']}, "
+                f"Session.load: the session was saved with {spec['name']} and the parameters "
+                f"{spec['parameters']}, "
                 f"got {given!r}; give the same learner."
             )
         return given
@@ -68,7 +77,8 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
     except KeyError as unknown:
         name = " ".join(str(spec["name"]).removeprefix("own ").split())
         raise SessionError(
-            f"Session.load: {unknown} is not a part of tombola; write Session.load(path, learner={name}(...))."
+            f"Session.load: {unknown} is not a part of tombola; write Session.load(path, "
+            f"learner={name}(...))."
         ) from None
     feedback_type(learner)  # raises LearnerError for a class that is not a learner
     return learner
@@ -77,8 +87,8 @@ def from_spec(spec: dict[str, Any], given: Any = None) -> Any:
 def parse_learner(text: str, option: str = "--learner") -> "Learner":
     """Return the learner of a text such as "UCB2" or "Hedge(rate=0.1)".
 
-    The text is parsed, not evaluated as Python. Raises ParameterError for unknown names and for anything but constants,
-    learners and keyword parameters.
+    The text is parsed, not evaluated as Python. Raises ParameterError for unknown names and for
+    anything but constants, learners and keyword parameters.
 
     option: option of the command line that has the text, for messages.
 
@@ -97,7 +107,9 @@ def parse_learner(text: str, option: str = "--learner") -> "Learner":
     except ParameterError:
         raise
     except KeyError as unknown:
-        similar = closest_name(str(unknown.args[0]), filter(_find_class, [*learners.__all__, *installed_learners()]))
+        similar = closest_name(
+            str(unknown.args[0]), filter(_find_class, [*learners.__all__, *installed_learners()])
+        )
         hint = f"did you mean {similar}?" if similar else "tombola learners lists them"
         reason = f"no learner of tombola that can be saved has this name, {hint}"
     except (RecursionError, SyntaxError, TypeError, ValueError) as error:
@@ -122,7 +134,9 @@ def _find_class(name: str) -> Any:
         kind = installed_learners()[name]
     else:
         packages = map(import_module, _LAZY_PACKAGES)
-        kind = next((getattr(package, name) for package in packages if name in package.__all__), None)
+        kind = next(
+            (getattr(package, name) for package in packages if name in package.__all__), None
+        )
     return kind if isinstance(kind, type) and is_dataclass(kind) else None
 
 
@@ -130,18 +144,23 @@ def _find_class(name: str) -> Any:
 def installed_learners() -> dict[str, type]:
     """Return the learner classes of other packages, by entry point name.
 
-    Packages register them as entry points of the group "tombola.learners". An entry point that cannot be loaded, that
-    is not a class, or that has the name of a learner of tombola, is ignored with a warning. The result is cached.
+    Packages register them as entry points of the group "tombola.learners". An entry point that
+    cannot be loaded, that is not a class, or that has the name of a learner of tombola, is ignored
+    with a warning. The result is cached.
     """
     found: dict[str, type] = {}
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         try:
             kind = entry.load()
         except Exception as error:  # any package may be broken; the others must still work
-            warnings.warn(f"{entry.value}: cannot be loaded ({error}); reinstall that package.", stacklevel=2)
+            warnings.warn(
+                f"{entry.value}: cannot be loaded ({error}); reinstall that package.", stacklevel=2
+            )
             continue
         if entry.name in learners.__all__ or not isinstance(kind, type):
-            warnings.warn(f"{entry.value}: {entry.name!r} is no new learner class; rename it.", stacklevel=2)
+            warnings.warn(
+                f"{entry.value}: {entry.name!r} is no new learner class; rename it.", stacklevel=2
+            )
             continue
         found[entry.name] = kind
     return found
@@ -150,8 +169,8 @@ def installed_learners() -> dict[str, type]:
 def has_bound(kind: Any) -> bool:
     """Return whether a learner class has a regret bound.
 
-    It does if `bound` returns a number, not None, for an instance with default parameters, or with the base Hedge() or
-    UCB1() if a base is required, for 2 actions and 1024 rounds without delay.
+    It does if `bound` returns a number, not None, for an instance with default parameters, or with
+    the base Hedge() or UCB1() if a base is required, for 2 actions and 1024 rounds without delay.
 
     >>> has_bound(learners.UCB1), has_bound(learners.Simulation), has_bound(learners.ThompsonSampling)
     (True, True, False)
@@ -178,7 +197,9 @@ def _plain(value: Any) -> Any:
         return [_plain(part) for part in value]
     if isinstance(value, _PLAIN_TYPES):
         return value
-    words = _ADDRESS.sub("", f"{type(value).__name__} {getattr(value, '__qualname__', repr(value))}")
+    words = _ADDRESS.sub(
+        "", f"{type(value).__name__} {getattr(value, '__qualname__', repr(value))}"
+    )
     return {"name": f"own {words}", "parameters": {}}
 
 
@@ -204,7 +225,10 @@ def _parse(node: ast.expr) -> Any:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.args or any(word.arg is None for word in node.keywords):
             raise ValueError("a parameter without its name")
-        return {"name": node.func.id, "parameters": {str(word.arg): _parse(word.value) for word in node.keywords}}
+        return {
+            "name": node.func.id,
+            "parameters": {str(word.arg): _parse(word.value) for word in node.keywords},
+        }
     if isinstance(node, ast.Tuple | ast.List):
         return [_parse(part) for part in node.elts]
     return ast.literal_eval(node)

@@ -1,10 +1,12 @@
 """Claims: statements as executable checks.
 
-A claim is divided into units. Each unit is run, cached and resumed independently. A unit is a mapping of JSON values
-(its settings) and produces rows of JSON values; the verdict and the chart read rows and nothing else.
+A claim is divided into units. Each unit is run, cached and resumed independently. A unit is a
+mapping of JSON values (its settings) and produces rows of JSON values; the verdict and the chart
+read rows and nothing else.
 
-Each fault must change the verdict (`tombola.paper.runner`). Bounds are often many times the measured value, so claims
-also compare learners with twins (`tombola.paper.twins`) and bounds with their formulas, written out again.
+Each fault must change the verdict (`tombola.paper.runner`). Bounds are often many times the
+measured value, so claims also compare learners with twins (`tombola.paper.twins`) and bounds with
+their formulas, written out again.
 """
 
 import inspect
@@ -14,7 +16,18 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack, dataclass_transform
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    dataclass_transform,
+)
 
 from tombola._types import Seed
 from tombola.errors import ParameterError
@@ -23,8 +36,8 @@ from tombola.paper.rows import Row, Rows
 from tombola.paper.source_faults import SourceFault
 from tombola.report.chart import Band, Chart, Line
 
-# Settings of one piece of work of a claim, such as {"T": 1024, "pool": "gap"}: name -> JSON value. Each claim chooses
-# its own names.
+# Settings of one piece of work of a claim, such as {"T": 1024, "pool": "gap"}: name -> JSON value.
+# Each claim chooses its own names.
 Unit: TypeAlias = Mapping[str, Any]
 # A fault of a claim: name of a dataclass field -> wrong value of it, as in dataclasses.replace.
 Overrides: TypeAlias = Mapping[str, Any]
@@ -37,8 +50,9 @@ _Value = TypeVar("_Value")
 class Verdict(NamedTuple):
     """Outcome of a claim, with the texts that the page prints.
 
-    outcome: "holds": the statement passes every check; "holds as corrected": its corrected form does; "refuted as
-        printed": the printed form fails, the corrected one passes; "refuted": a check fails.
+    outcome: "holds": the statement passes every check; "holds as corrected": its corrected form
+        does; "refuted as printed": the printed form fails, the corrected one passes; "refuted": a
+        check fails.
     measured: the measured values as a sentence.
     printed, corrected: formulas of the paper and of its correction, or "".
     """
@@ -61,18 +75,21 @@ class _ClaimOptions(TypedDict, total=False):
 def docstring_fields(docstring: str | None) -> dict[str, str]:
     r"""Return the text of every line `Heading: text` of a docstring, by heading.
 
-    Headings are in lower case. Indented continuation lines belong to the text. None returns no headings. Raises
-    ParameterError if Python runs without docstrings (-OO).
+    Headings are in lower case. Indented continuation lines belong to the text. None returns no
+    headings. Raises ParameterError if Python runs without docstrings (-OO).
 
     >>> docstring_fields("A summary.\n\n    Source: Lemma 1\n    Meaning: Some text,\n        and more: of it.\n    ")
     {'source': 'Lemma 1', 'meaning': 'Some text, and more: of it.'}
     """
     if sys.flags.optimize > 1:
         raise ParameterError(
-            "claims: expected docstrings, which hold the statements, got Python without them; run it without -OO "
+            "claims: expected docstrings, which hold the statements, got Python without them; "
+            "run it without -OO "
             "and PYTHONOPTIMIZE=2."
         )
-    matches = re.findall(r"^(\w+): (.*(?:\n +\S.*)*)", inspect.cleandoc(docstring or ""), flags=re.MULTILINE)
+    matches = re.findall(
+        r"^(\w+): (.*(?:\n +\S.*)*)", inspect.cleandoc(docstring or ""), flags=re.MULTILINE
+    )
     return {heading.lower(): " ".join(text.split()) for heading, text in matches}
 
 
@@ -81,9 +98,10 @@ def docstring_fields(docstring: str | None) -> dict[str, str]:
 class Claim(ABC):
     """Base class of claims: one statement as an executable check.
 
-    A subclass defines `units`, `run`, `verdict` and `chart`, and is declared as `class Birthday(Claim, name="birthday",
-    expected="holds", alpha=1e-4)`. It becomes a frozen dataclass. Its fields are the components under test
-    (`component`), such as learner, order and bound; `faults` replace them.
+    A subclass defines `units`, `run`, `verdict` and `chart`, and is declared as `class
+    Birthday(Claim, name="birthday", expected="holds", alpha=1e-4)`. It becomes a frozen dataclass.
+    Its fields are the components under test (`component`), such as learner, order and bound;
+    `faults` replace them.
 
     Class attributes:
         name: identifier for `tombola reproduce --claims`.
@@ -120,7 +138,8 @@ class Claim(ABC):
     def units(self, *, full: bool) -> list[Unit]:
         """Return the units: settings of measurements, as {"T": 1024, "pool": "gap"}.
 
-        Units have JSON values and are independent: they are run and cached one by one. Each claim has its own keys.
+        Units have JSON values and are independent: they are run and cached one by one. Each claim
+        has its own keys.
 
         full: False for few and small units; True for the sizes of a publication.
         """
@@ -129,8 +148,8 @@ class Claim(ABC):
     def run(self, unit: Unit, *, seed: Seed) -> Iterable[Row]:
         """Measure a unit, and return its rows, such as {"T": 1024, "regret": 12.5}.
 
-        A row is one measurement, column -> JSON value, not a row of a pool. Rows depend on the fields of the claim, the
-        unit and the seed only.
+        A row is one measurement, column -> JSON value, not a row of a pool. Rows depend on the
+        fields of the claim, the unit and the seed only.
         """
 
     @abstractmethod
@@ -151,16 +170,17 @@ class Claim(ABC):
     def faults(self) -> dict[str, Overrides]:
         """Return the faults of this claim: name -> mapping of fields to wrong values.
 
-        They test the power of the verdict: with a fault, such as {"order": "given"} for an order that is not shuffled,
-        the outcome must differ from that of a correct program (class attribute `expected`).
+        They test the power of the verdict: with a fault, such as {"order": "given"} for an order
+        that is not shuffled, the outcome must differ from that of a correct program (class
+        attribute `expected`).
         """
         return {}
 
     def source_faults(self) -> dict[str, SourceFault]:
         """Return faults by name in the package itself, which no field can hold.
 
-        Each replaces a text in the source of a function, in memory and for one run (`source_faults.injected`); the
-        outcome of the verdict must change.
+        Each replaces a text in the source of a function, in memory and for one run
+        (`source_faults.injected`); the outcome of the verdict must change.
         """
         return {}
 
@@ -180,7 +200,9 @@ class Claim(ABC):
         """Return the number of plays, draws or computations, for the page."""
         return len(rows)
 
-    def verdict_from(self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds") -> Verdict:
+    def verdict_from(
+        self, pvalues: Iterable[float], measured: str, *texts: str, outcome: Outcome = "holds"
+    ) -> Verdict:
         """Return a verdict with `outcome`, or with "refuted" if a check is rejected.
 
         pvalues: one per check; see `any_rejected`.
@@ -191,7 +213,8 @@ class Claim(ABC):
     def any_rejected(self, pvalues: Iterable[float]) -> bool:
         """Return whether some check is rejected, at `alpha` together (Bonferroni).
 
-        pvalues: one per check; of an exact check 1 if it passes, 0 if not. With alpha 0 only a 0 rejects.
+        pvalues: one per check; of an exact check 1 if it passes, 0 if not. With alpha 0 only a 0
+            rejects.
         """
         return bonferroni(pvalues) <= self.alpha
 
@@ -212,7 +235,9 @@ class Claim(ABC):
         subtitle: text after the title.
         """
         title, log_x, log_y = self.title + subtitle, "x" in log, "y" in log
-        return Chart(title, x_label, y_label, tuple(bands), tuple(lines), log_x, log_y, alt=self.alt)
+        return Chart(
+            title, x_label, y_label, tuple(bands), tuple(lines), log_x, log_y, alt=self.alt
+        )
 
 
 class Extension(Claim):
@@ -229,16 +254,20 @@ def grid(**settings: Any) -> list[Unit]:
     >>> grid(T=(2, 4), pool="gap")
     [{'T': 2, 'pool': 'gap'}, {'T': 4, 'pool': 'gap'}]
     """
-    single = [isinstance(value, str) or not isinstance(value, Iterable) for value in settings.values()]
-    values = [[value] if one else value for one, value in zip(single, settings.values(), strict=True)]
+    single = [
+        isinstance(value, str) or not isinstance(value, Iterable) for value in settings.values()
+    ]
+    values = [
+        [value] if one else value for one, value in zip(single, settings.values(), strict=True)
+    ]
     return [dict(zip(settings, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
 def component(value: _Value) -> _Value:
     """Return a dataclass field of a claim with this default value.
 
-    As in `bound: Callable[[int], float] = component(bounds.birthday)`. Functions as plain defaults would look like
-    methods of the class, and dictionaries are not allowed as such.
+    As in `bound: Callable[[int], float] = component(bounds.birthday)`. Functions as plain defaults
+    would look like methods of the class, and dictionaries are not allowed as such.
     """
     return field(default_factory=lambda: value)
 

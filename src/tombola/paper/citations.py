@@ -8,8 +8,8 @@ from tombola import __version__
 from tombola.bounds.references import PAPER, bibtex_entries, bound_source
 from tombola.errors import ParameterError
 
-# BibTeX entry of the paper; the same facts are in CITATION.cff. The title is that of the proceedings: the preprint has
-# no hyphen.
+# BibTeX entry of the paper; the same facts are in CITATION.cff. The title is that of the
+# proceedings: the preprint has no hyphen.
 PAPER_ENTRY = """@inproceedings{bernasconi2025random,
   title = {Online Learning in the Random-Order Model},
   author = {Bernasconi, Martino and Celli, Andrea and Colini Baldeschi, Riccardo and Fusco, Federico and
@@ -30,42 +30,61 @@ SOFTWARE_ENTRY = f"""@software{{tombola,
 }}"""
 
 _INTERVALS = (
-    "Intervals for rows chosen by a learner: predictable-sampling lemma, docs/theory/confidence.md, section 1 "
+    "Intervals for rows chosen by a learner: predictable-sampling lemma, "
+    "docs/theory/confidence.md, section 1 "
     "(Kallenberg 2005)",
-    "Intervals at all numbers of rows at once: betting, docs/theory/confidence.md, section 4 (Waudby-Smith and Ramdas "
+    "Intervals at all numbers of rows at once: betting, docs/theory/confidence.md, section 4 "
+    "(Waudby-Smith and Ramdas "
     "2024, Theorem 3; Waudby-Smith, Stark and Ramdas 2021; Stark 2023)",
 )
-_ORDER_TEST = "Test of random order: docs/theory/confidence.md, section 5 (Vovk, Gammerman and Shafer 2005)"
+_ORDER_TEST = (
+    "Test of random order: docs/theory/confidence.md, section 5 (Vovk, Gammerman and Shafer 2005)"
+)
 # Command -> theorems behind its statements. Proofs and literature are in docs/theory.
 _COMMANDS: dict[str, tuple[str, ...]] = {
     "race": (
-        "Theorem 1, docs/theory/race.md: a best candidate is ever dropped with probability at most the level",
-        "Theorem 2 (--within): the answer is worse than the best by more than the tolerance with probability at most "
+        "Theorem 1, docs/theory/race.md: a best candidate is ever dropped with probability at "
+        "most the level",
+        "Theorem 2 (--within): the answer is worse than the best by more than the tolerance with "
+        "probability at most "
         "the level",
-        "Theorem 3 (--top): a member of the best m is ever dropped with probability at most the level",
-        "Theorem 4 (--baseline): a false statement about the baseline is proved with probability at most the level",
-        "They build on Ville 1939; Waudby-Smith and Ramdas 2024; Waudby-Smith, Stark and Ramdas 2021; Stark 2020; "
-        "Stark 2023; Ek, Stark, Stuckey and Vukcevic 2023; Maron and Moore 1994; Baharav and Tse 2019",
+        "Theorem 3 (--top): a member of the best m is ever dropped with probability at most the "
+        "level",
+        "Theorem 4 (--baseline): a false statement about the baseline is proved with probability "
+        "at most the level",
+        "They build on Ville 1939; Waudby-Smith and Ramdas 2024; Waudby-Smith, Stark and Ramdas "
+        "2021; Stark 2020; "
+        "Stark 2023; Ek, Stark, Stuckey and Vukcevic 2023; Maron and Moore 1994; Baharav and Tse "
+        "2019",
     ),
     "rank": (
-        "Corollary 1, docs/theory/ranks.md: all rank sets cover the true ranks simultaneously with probability at "
+        "Corollary 1, docs/theory/ranks.md: all rank sets cover the true ranks simultaneously "
+        "with probability at "
         "least 1 - level",
-        "It builds on Vovk and Wang 2021 (averages of e-values); Marcus, Peritz and Gabriel 1976 and Holm 1979 (closed "
-        "testing); Mogstad, Romano, Shaikh and Wilhelm 2024 and Klein, Wright and Wieczorek 2020 (rank sets); Ramdas "
-        "and Manole 2023 (several orders); Waudby-Smith and Ramdas 2020; Waudby-Smith and Ramdas 2024 (bets without "
+        "It builds on Vovk and Wang 2021 (averages of e-values); Marcus, Peritz and Gabriel 1976 "
+        "and Holm 1979 (closed "
+        "testing); Mogstad, Romano, Shaikh and Wilhelm 2024 and Klein, Wright and Wieczorek 2020 "
+        "(rank sets); Ramdas "
+        "and Manole 2023 (several orders); Waudby-Smith and Ramdas 2020; Waudby-Smith and Ramdas "
+        "2024 (bets without "
         "replacement)",
     ),
     "certify": (*_INTERVALS[1:], _ORDER_TEST),
     "audit": (
-        "Tests at all numbers of rows at once: betting, docs/theory/confidence.md, section 4 (Ville 1939; Waudby-Smith "
+        "Tests at all numbers of rows at once: betting, docs/theory/confidence.md, section 4 "
+        "(Ville 1939; Waudby-Smith "
         "and Ramdas 2024; Waudby-Smith, Stark and Ramdas 2021; Stark 2023)",
         _ORDER_TEST,
     ),
     "check-order": (
         _ORDER_TEST,
-        "Permutation test of a complete list: docs/theory/confidence.md, section 5 (Besag and Clifford 1991)",
+        "Permutation test of a complete list: docs/theory/confidence.md, section 5 (Besag and "
+        "Clifford 1991)",
     ),
-    "compare": ("Bound of a learner: it has a theorem of its own, see tombola cite LEARNER", _ORDER_TEST),
+    "compare": (
+        "Bound of a learner: it has a theorem of its own, see tombola cite LEARNER",
+        _ORDER_TEST,
+    ),
     "session": (*_INTERVALS, f"Bound of the default learner Thrifty: {bound_source('Thrifty')}"),
 }
 # Command -> its subcommands, which rest on the same theorems.
@@ -79,8 +98,8 @@ class Citation(NamedTuple):
     """Theorems to cite, as sentences, and BibTeX entries of their sources.
 
     name: of the learner, command or claim cited; "" for the paper and the software.
-    entries: BibTeX of the literature that the theorems cite, of the paper for its theorems, and of the software for
-        theorems proved in docs/theory.
+    entries: BibTeX of the literature that the theorems cite, of the paper for its theorems, and of
+        the software for theorems proved in docs/theory.
     """
 
     name: str
@@ -88,17 +107,21 @@ class Citation(NamedTuple):
     entries: tuple[str, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.theorems[0]}.", *(f"{one}." for one in self.theorems[1:])] if self.name else []
+        lines = (
+            [f"{self.name}: {self.theorems[0]}.", *(f"{one}." for one in self.theorems[1:])]
+            if self.name
+            else []
+        )
         return "\n".join([*lines, *([""] if lines else []), *self.entries])
 
 
 def cite(name: str = "") -> Citation:
     """Return the theorems behind a learner's bound, a command or a claim, with BibTeX.
 
-    name: a learner (`"Simulation"`), a command (`"race"`, `"race plan"`, `"rank"`, `"certify"`, `"audit"`,
-        `"check-order"`, `"compare"`, `"session"`), a claim (`"delay-theorem"`) or a numbered statement of the paper
-        (`"Theorem 4.2"`, or `"4.2"`), in upper or lower case; "" is the paper (Bernasconi et al. 2025) and the
-        software. Other names raise ParameterError.
+    name: a learner (`"Simulation"`), a command (`"race"`, `"race plan"`, `"rank"`, `"certify"`,
+        `"audit"`, `"check-order"`, `"compare"`, `"session"`), a claim (`"delay-theorem"`) or a
+        numbered statement of the paper (`"Theorem 4.2"`, or `"4.2"`), in upper or lower case; "" is
+        the paper (Bernasconi et al. 2025) and the software. Other names raise ParameterError.
 
     >>> print(cite("Hedge").theorems[0])
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3
@@ -116,28 +139,41 @@ def cite(name: str = "") -> Citation:
     if subcommand.strip() in _SUBCOMMANDS.get(command, ()):
         key = command
     if key in _COMMANDS:
-        return Citation(key, _COMMANDS[key], (*bibtex_entries(" ".join(_COMMANDS[key])), SOFTWARE_ENTRY))
-    # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads a dataclass.
+        return Citation(
+            key, _COMMANDS[key], (*bibtex_entries(" ".join(_COMMANDS[key])), SOFTWARE_ENTRY)
+        )
+    # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads
+    # a dataclass.
     claims = import_module("tombola.paper.registry").CLAIMS
     claim = next((one for one in claims if one.name == key or _is_statement(key, one.source)), None)
     if claim is not None:
         return _claim_citation(claim)
-    kinds = {one.lower(): one for one in learners.__all__ if isinstance(getattr(learners, one), type)}
+    kinds = {
+        one.lower(): one for one in learners.__all__ if isinstance(getattr(learners, one), type)
+    }
     kind = kinds.get(key.partition("(")[0].strip())
     if kind is None:
         raise ParameterError(
-            f"cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', or one of "
-            f"{', '.join(_COMMANDS)}, got {name!r}; tombola learners and tombola claims list the others."
+            "cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', "
+            "or one of "
+            f"{', '.join(_COMMANDS)}, got {name!r}; tombola learners and tombola claims list the "
+            "others."
         )
     source = bound_source(kind)
     entries = [*bibtex_entries(source), *([PAPER_ENTRY] if PAPER in source else [])]
-    entries += [SOFTWARE_ENTRY] if not entries or "docs/theory" in source or "tombola." in source else []
+    entries += (
+        [SOFTWARE_ENTRY] if not entries or "docs/theory" in source or "tombola." in source else []
+    )
     return Citation(name, (source or "no bound is proved",), tuple(entries))
 
 
 def _is_statement(key: str, source: str) -> bool:
     """Return whether the source of a claim is statement `key` of the paper, as "4.2"."""
-    places = re.findall(r"(?:Theorem|Lemma|Corollary) [A-C\d]\.\d+", source) if not source.startswith("our ") else []
+    places = (
+        re.findall(r"(?:Theorem|Lemma|Corollary) [A-C\d]\.\d+", source)
+        if not source.startswith("our ")
+        else []
+    )
     return any(key in (place.lower(), place.lower().partition(" ")[2]) for place in places)
 
 
@@ -149,19 +185,35 @@ def _claim_citation(claim: Any) -> Citation:
     else:
         # Line numbers are those of the preprint's text, which readers do not have.
         place, cited = re.sub(r" \(L[^)]*\)", "", claim.source), " (cited at "
-        source = f"{place.partition(cited)[0]}, cited in {PAPER}" if cited in place else f"{PAPER}, {place}"
+        source = (
+            f"{place.partition(cited)[0]}, cited in {PAPER}"
+            if cited in place
+            else f"{PAPER}, {place}"
+        )
     text = f"{source[0].upper()}{source[1:]}: {claim.statement.rstrip('.')}"
-    corrected = () if claim.expected == "holds" else ("It holds in the corrected form of docs/errata.md",)
+    corrected = (
+        () if claim.expected == "holds" else ("It holds in the corrected form of docs/errata.md",)
+    )
     numbers = ", ".join(map(str, _errata_of(claim)))
-    errata = (f"Errata of the statement and its proof, in docs/errata.md: {numbers}",) if numbers else ()
-    return Citation(claim.name, (text, *corrected, *errata), (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,))
+    errata = (
+        (f"Errata of the statement and its proof, in docs/errata.md: {numbers}",) if numbers else ()
+    )
+    return Citation(
+        claim.name, (text, *corrected, *errata), (SOFTWARE_ENTRY,) if ours else (PAPER_ENTRY,)
+    )
 
 
 def _errata_of(claim: Any) -> list[int]:
     """Return the numbers of the errata between a claim's statement and the next one."""
-    claims, errata = import_module("tombola.paper.registry").CLAIMS, import_module("tombola.paper.errata").ERRATA
-    # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of them.
-    starts = {one.name: [int(line) for line in re.findall(r"\bL(\d+)", one.source)] for one in claims}
+    claims, errata = (
+        import_module("tombola.paper.registry").CLAIMS,
+        import_module("tombola.paper.errata").ERRATA,
+    )
+    # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of
+    # them.
+    starts = {
+        one.name: [int(line) for line in re.findall(r"\bL(\d+)", one.source)] for one in claims
+    }
     starts.pop("errata")
     every = [line for lines in starts.values() for line in lines]
     last = ((one.number, max(line for line in every if line <= one.line)) for one in errata)

@@ -15,14 +15,19 @@ from tombola.report.figures import MAX_MARKED_POINTS
 def mean_band(rows: Rows, name: str, over: str, column: str, **where: Any) -> Band:
     """Return the means of a column with 95 % intervals, one point per x-value.
 
-    rows: measurements of a claim, column -> value; several, such as repeated plays, per value of `over`.
+    rows: measurements of a claim, column -> value; several, such as repeated plays, per value of
+        `over`.
     name: of the curve in the legend.
     over, column: columns of the x-axis and of the y-axis.
     where: columns with their required values; other rows are ignored.
     """
     at = levels(rows, over, **where)
     means = [_statistics.mean(select(rows, column, **{over: x}, **where)) for x in at]
-    return Band(name, np.array(at, dtype=np.float64), *(np.array([mean[i] for mean in means]) for i in range(3)))
+    return Band(
+        name,
+        np.array(at, dtype=np.float64),
+        *(np.array([mean[i] for mean in means]) for i in range(3)),
+    )
 
 
 def exact_band(name: str, x: Floats, y: Floats) -> Band:
@@ -43,7 +48,9 @@ def exact_column(rows: Rows, name: str, over: str, column: str, **where: Any) ->
     return exact_band(name, np.array(at, dtype=np.float64), np.array(values))
 
 
-def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]) -> tuple[Line, ...]:
+def reference_lines(
+    at: Sequence[float], curves: Mapping[str, Callable[[Any], float]]
+) -> tuple[Line, ...]:
     """Return named functions, such as bounds, as lines of a chart.
 
     at: x-values.
@@ -54,7 +61,8 @@ def reference_lines(at: Sequence[float], curves: Mapping[str, Callable[[Any], fl
     """
     x = np.array(at, dtype=np.float64)
     return tuple(
-        Line(name, x, np.array([curve(place) for place in at], dtype=np.float64)) for name, curve in curves.items()
+        Line(name, x, np.array([curve(place) for place in at], dtype=np.float64))
+        for name, curve in curves.items()
     )
 
 

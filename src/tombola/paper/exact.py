@@ -1,11 +1,12 @@
 """Exact expected regret of a learner on small inputs, over all sequences.
 
-It is the reference for everything that is sampled elsewhere, and for the hierarchy i.i.d. <= random order <=
-adversarial (Bernasconi et al. 2025, Theorem B.1).
+It is the reference for everything that is sampled elsewhere, and for the hierarchy i.i.d. <= random
+order <= adversarial (Bernasconi et al. 2025, Theorem B.1).
 
-Sequences with a common prefix share its computation: a node of the tree is a prefix with the possible learner states
-after it. The learner's rng is enumerated, not sampled: a mix is averaged over, and the tree branches over actions where
-later states depend on the action played (bandit feedback, budgets).
+Sequences with a common prefix share its computation: a node of the tree is a prefix with the
+possible learner states after it. The learner's rng is enumerated, not sampled: a mix is averaged
+over, and the tree branches over actions where later states depend on the action played (bandit
+feedback, budgets).
 """
 
 import itertools
@@ -33,16 +34,20 @@ from tombola.rng import new_rng
 
 __all__ = ["Regrets", "expected_loss", "random_order", "worst_case", "worst_pool", "zero_one"]
 
-# Rows of an exact computation: a Pool, a LabelledPool, or an array of losses, shape (rows, actions).
+# Rows of an exact computation: a Pool, a LabelledPool, or an array of losses, shape (rows,
+# actions).
 _Input: TypeAlias = Any
-# A node of the tree of all orders: the indices of the distinct rows of the first rounds, in the order of play.
+# A node of the tree of all orders: the indices of the distinct rows of the first rounds, in the
+# order of play.
 _Path: TypeAlias = tuple[int, ...]
-# Complete state of a learner, to return to: copies of its arrays, or its history for learners of labels.
+# Complete state of a learner, to return to: copies of its arrays, or its history for learners of
+# labels.
 _Snapshot: TypeAlias = tuple[Any, ...]
-# Largest number of nodes of the tree of row sequences, by default: about a minute with a compiled learner.
+# Largest number of nodes of the tree of row sequences, by default: about a minute with a compiled
+# learner.
 _MAX_NODES = 2_000_000
-# Draws by which every possible action of a learner without a mix must have come up. Actions with a probability below
-# 1e-3 may be missed; then the probabilities do not sum to 1, which raises.
+# Draws by which every possible action of a learner without a mix must have come up. Actions with a
+# probability below 1e-3 may be missed; then the probabilities do not sum to 1, which raises.
 _MAX_DRAWS = 10_000
 # Largest deviation of a sum of probabilities from 1, by rounding.
 _PROBABILITY_TOLERANCE = 1e-12
@@ -60,8 +65,10 @@ def zero_one(actions: int) -> Floats:
 class Regrets(NamedTuple):
     """Worst expected regret in each input model, and an input that attains it.
 
-    iid_input: probability of each row (losses and costs, or features, label and weight) in the worst distribution.
-    random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its worst order.
+    iid_input: probability of each row (losses and costs, or features, label and weight) in the
+        worst distribution.
+    random_input, adversarial_input: worst pools, `Pool` or `LabelledPool`; the second one is in its
+        worst order.
     """
 
     iid: float
@@ -83,13 +90,15 @@ def expected_loss(
 ) -> float:
     """Return the expected total loss of a learner on rows in the given order.
 
-    The expectation is over the learner's own randomness; it is computed by enumeration, not sampled.
+    The expectation is over the learner's own randomness; it is computed by enumeration, not
+    sampled.
 
     learner: an instance, such as `Hedge()`.
     rows: a pool, a labelled pool, or an array of losses, shape (rows, actions).
     delay: rounds between a play and its feedback.
-    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left covers its largest cost,
-        "strict" only the null action once less than the largest cost of all actions is left.
+    budget, stop: budget or None, and its stop rule: "fits" allows an action if the budget left
+        covers its largest cost, "strict" only the null action once less than the largest cost of
+        all actions is left.
     limit: largest number of nodes of the tree of choices; more raise ParameterError.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -112,10 +121,11 @@ def random_order(
 ) -> float:
     """Return the exact expected regret of the learner on this pool in random order.
 
-    Orders that differ only in equal rows are computed once. The comparator is the best action; with a `budget` the
-    best fixed mix within it; on a labelled pool the best hypothesis of the class.
+    Orders that differ only in equal rows are computed once. The comparator is the best action; with
+    a `budget` the best fixed mix within it; on a labelled pool the best hypothesis of the class.
 
-    pool: a pool, a labelled pool, or an array of losses. Other parameters are those of `expected_loss`.
+    pool: a pool, a labelled pool, or an array of losses. Other parameters are those of
+        `expected_loss`.
 
     >>> from tombola import Pool
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
@@ -145,8 +155,8 @@ def worst_pool(
 ) -> tuple[float, Any]:
     """Return the largest expected regret in random order, and a pool attaining it.
 
-    The maximum is over all pools of `horizon` rows, each of them one of `rows`. Other parameters are those of
-    `expected_loss`.
+    The maximum is over all pools of `horizon` rows, each of them one of `rows`. Other parameters
+    are those of `expected_loss`.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regret, pool = worst_pool(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
@@ -171,9 +181,10 @@ def worst_case(
 ) -> Regrets:
     """Return the worst expected regrets: i.i.d., random and adversarial order.
 
-    The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random order are exact
-    maxima. The i.i.d. maximum is over distributions with probabilities that are multiples of 1/grid: a lower bound on
-    the maximum over all distributions. Other parameters are those of `expected_loss`.
+    The maximum is over inputs of `horizon` rows, each of them one of `rows`. Adversarial and random
+    order are exact maxima. The i.i.d. maximum is over distributions with probabilities that are
+    multiples of 1/grid: a lower bound on the maximum over all distributions. Other parameters are
+    those of `expected_loss`.
 
     >>> from tombola.learners.full_information.follow_the_leader import FollowTheLeader
     >>> regrets = worst_case(FollowTheLeader(), [[0, 1], [1, 0]], horizon=3)
@@ -184,7 +195,8 @@ def worst_case(
     tree = _make_tree("worst_case", learner, rows, horizon, _Options(delay, budget, stop, limit))
     if math.comb(grid + len(tree.values) - 1, grid) > limit:
         raise ParameterError(
-            f"worst_case: expected at most limit={limit} distributions, got more for {len(tree.values)} distinct rows "
+            f"worst_case: expected at most limit={limit} distributions, got more for "
+            f"{len(tree.values)} distinct rows "
             f"and grid={grid}; write a smaller grid, or a larger limit."
         )
     means, adversarial, path = _all_sequences(tree)
@@ -209,12 +221,18 @@ def _all_sequences(tree: "_Tree") -> tuple[dict[_Path, float], float, _Path]:
             best[counts] = tree.comparator_loss(counts)
         if loss - best[counts] > adversarial:
             adversarial, path = loss - best[counts], leaf
-    return {counts: math.fsum(same) / len(same) for counts, same in losses.items()}, adversarial, path
+    return (
+        {counts: math.fsum(same) / len(same) for counts, same in losses.items()},
+        adversarial,
+        path,
+    )
 
 
 def _worst_pool(tree: "_Tree", means: dict[_Path, float]) -> tuple[float, Any]:
     """Return the largest regret in random order, and its pool."""
-    regret, counts = max((mean - tree.comparator_loss(counts), counts) for counts, mean in means.items())
+    regret, counts = max(
+        (mean - tree.comparator_loss(counts), counts) for counts, mean in means.items()
+    )
     return regret, tree.pool_of_counts(counts)
 
 
@@ -274,35 +292,44 @@ class _Branch(NamedTuple):
     pending: tuple[tuple[int, float], ...] = ()
 
 
-def _make_tree(owner: str, learner: Any, rows: _Input, horizon: int | None, options: _Options) -> "_Tree":
+def _make_tree(
+    owner: str, learner: Any, rows: _Input, horizon: int | None, options: _Options
+) -> "_Tree":
     """Return the tree of an input; horizon None is the number of its rows."""
     # ParameterError if input, learner and budget do not fit.
     labels = isinstance(learner, LabelLearner)
     if labels != isinstance(rows, LabelledPool):
         raise ParameterError(
-            f"{owner}: expected {'a LabelledPool' if labels else 'a Pool, or losses,'} for {type(learner).__name__}, "
+            f"{owner}: expected {'a LabelledPool' if labels else 'a Pool, or losses,'} for "
+            f"{type(learner).__name__}, "
             f"got {rows!r}; pass one of these."
         )
     if options.budget is not None and options.budget.target is not None:
         raise ParameterError(
-            f"{owner}: expected a budget without a target, for regret counts losses, got {options.budget.target:g}; "
+            f"{owner}: expected a budget without a target, for regret counts losses, got "
+            f"{options.budget.target:g}; "
             "leave it out."
         )
     feedback_type(learner)  # raises for what is not a learner
     if labels:
         return _LabelTree(owner, learner, rows, horizon, options)
-    return _LossTree(owner, learner, rows if isinstance(rows, Pool) else Pool(rows), horizon, options)
+    return _LossTree(
+        owner, learner, rows if isinstance(rows, Pool) else Pool(rows), horizon, options
+    )
 
 
 class _Tree(ABC):
     """Tree of all sequences of distinct rows, traversed depth first with one learner.
 
-    A `kind` is the index of a distinct row. States are passed as snapshots, so that the traversal may return to any.
+    A `kind` is the index of a distinct row. States are passed as snapshots, so that the traversal
+    may return to any.
 
-    values: `values[i]` is distinct row i as numbers: losses and costs, or features, label and weight.
+    values: `values[i]` is distinct row i as numbers: losses and costs, or features, label and
+        weight.
     first, counts: position in the input and frequency of each distinct row.
     indices: kind of every row of the input.
-    branches_on_actions: whether later states depend on the action played, one of at most `max_branches`.
+    branches_on_actions: whether later states depend on the action played, one of at most
+        `max_branches`.
     sees_features: whether the learner sees the row's features before it acts.
     """
 
@@ -310,13 +337,17 @@ class _Tree(ABC):
     max_branches = 1
     sees_features = False
 
-    def __init__(self, owner: str, learner: Any, table: Floats, horizon: int | None, options: _Options) -> None:
+    def __init__(
+        self, owner: str, learner: Any, table: Floats, horizon: int | None, options: _Options
+    ) -> None:
         self.values, self.first, indices, self.counts = np.unique(
             table, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         self.indices = indices.ravel()
         self._owner, self._learner, self._nodes = owner, learner, 0
-        self.horizon = len(table) if horizon is None else _validate.integer(owner, "horizon", horizon, least=1)
+        self.horizon = (
+            len(table) if horizon is None else _validate.integer(owner, "horizon", horizon, least=1)
+        )
         self._limit = _validate.integer(owner, "limit", options.limit, least=1)
         self._delay = _validate.integer(owner, "delay", options.delay, least=0)
 
@@ -337,7 +368,9 @@ class _Tree(ABC):
         """Return the possible plays in a state; the row is ignored unless `sees_features`."""
 
     @abstractmethod
-    def observe(self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int) -> _Snapshot:
+    def observe(
+        self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int
+    ) -> _Snapshot:
         """Return the state after the feedback of an earlier round."""
 
     @abstractmethod
@@ -351,13 +384,18 @@ class _Tree(ABC):
     def not_enumerable(self, reason: str) -> ParameterError:
         """Return the error for random choices that cannot be enumerated; do not raise it."""
         return ParameterError(
-            f"{self._owner}: expected a learner with known probabilities of its random choices, got "
-            f"{type(self._learner).__name__} ({reason}); write compare(...) to estimate its regret from many orders."
+            f"{self._owner}: expected a learner with known probabilities of its random choices, "
+            "got "
+            f"{type(self._learner).__name__} ({reason}); write compare(...) to estimate its "
+            "regret from many orders."
         )
 
     def check_size(self, log_sequences: float) -> None:
         """Raise before the traversal if the number of sequences already exceeds the limit."""
-        if log_sequences + (self.horizon - 1) * math.log(self.max_branches) > math.log(self._limit) + 1e-9:
+        if (
+            log_sequences + (self.horizon - 1) * math.log(self.max_branches)
+            > math.log(self._limit) + 1e-9
+        ):
             self._raise_too_large()
 
     def leaves(self, next_rows: Callable[[_Path], list[int]]) -> Iterator[tuple[_Path, float]]:
@@ -388,7 +426,9 @@ class _Tree(ABC):
             self._nodes += len(own_choices) if self.branches_on_actions else 1
             if self._nodes > self._limit:
                 self._raise_too_large()
-            loss += branch.weight * sum(choice.probability * self.loss(choice.action, kind) for choice in own_choices)
+            loss += branch.weight * sum(
+                choice.probability * self.loss(choice.action, kind) for choice in own_choices
+            )
             if len(path) < self.horizon:
                 branches += self._observe(branch, own_choices, path)
         return loss, branches
@@ -397,7 +437,9 @@ class _Tree(ABC):
         """Return the possible states after the feedback of the round `delay` ago."""
         played = len(path) - self._delay
         branches = []
-        for choice in own_choices if self.branches_on_actions else [_Choice(0, 1.0, own_choices[0].after)]:
+        for choice in (
+            own_choices if self.branches_on_actions else [_Choice(0, 1.0, own_choices[0].after)]
+        ):
             snapshot, pending = choice.after, (*branch.pending, (choice.action, choice.probability))
             if played > 0:
                 (action, probability), *late = pending
@@ -409,7 +451,8 @@ class _Tree(ABC):
     def _raise_too_large(self) -> NoReturn:
         raise ParameterError(
             f"{self._owner}: expected a tree of at most limit={self._limit} nodes, got more for "
-            f"{type(self._learner).__name__}, horizon {self.horizon} and {len(self.values)} distinct rows; write a "
+            f"{type(self._learner).__name__}, horizon {self.horizon} and {len(self.values)} "
+            "distinct rows; write a "
             "smaller horizon, or a larger limit."
         )
 
@@ -420,30 +463,47 @@ class _LossTree(_Tree):
     The comparator is the best action, or the best mix within the budget.
     """
 
-    def __init__(self, owner: str, learner: Any, pool: Pool, horizon: int | None, options: _Options) -> None:
+    def __init__(
+        self, owner: str, learner: Any, pool: Pool, horizon: int | None, options: _Options
+    ) -> None:
         budget = options.budget
         losses = np.asarray(pool.losses, dtype=np.float64)
-        costs = None if budget is None or pool.costs is None else np.asarray(pool.costs, dtype=np.float64)
+        costs = (
+            None
+            if budget is None or pool.costs is None
+            else np.asarray(pool.costs, dtype=np.float64)
+        )
         table = losses if costs is None else np.column_stack([losses, costs.reshape(pool.rows, -1)])
         super().__init__(owner, learner, table, horizon, options)
         self._pool = Pool(losses[self.first], costs=None if costs is None else costs[self.first])
         self._budget = budget
         budget_run = resolve_budget(self._pool, budget, options.stop)
-        self._feedback_model = make_feedback_model(learner, self.horizon, actions=pool.k, budget_run=budget_run)
+        self._feedback_model = make_feedback_model(
+            learner, self.horizon, actions=pool.k, budget_run=budget_run
+        )
         self._rng = new_rng(np.random.SeedSequence(0))
         self._live = self._feedback_model.step_runner(learner, self._rng)
         self._arrays = [self._live.runner.memory, *_arrays(self._live.runner.workspace)]
         self._mixes = bool(learner.mixes)
-        self._averages_mix = self._mixes and budget_run is None  # its state does not depend on the action drawn
+        self._averages_mix = (
+            self._mixes and budget_run is None
+        )  # its state does not depend on the action drawn
         self.branches_on_actions = not (self._averages_mix and self._feedback_model.full_feedback)
-        self.max_branches = self._feedback_model.actions if self.branches_on_actions and self._mixes else 1
-        self._losses = np.column_stack([losses[self.first], np.ones(len(self.values))])  # a null loses 1
+        self.max_branches = (
+            self._feedback_model.actions if self.branches_on_actions and self._mixes else 1
+        )
+        self._losses = np.column_stack(
+            [losses[self.first], np.ones(len(self.values))]
+        )  # a null loses 1
         self._costs = [None] * len(self.values) if costs is None else costs[self.first]
         self._k, self._plan_count = pool.k, 0
 
     def pool(self, rows: Sequence[int]) -> Pool:
         indices, costs = list(rows), self._pool.costs
-        return Pool(np.asarray(self._pool.losses)[indices], costs=None if costs is None else np.asarray(costs)[indices])
+        return Pool(
+            np.asarray(self._pool.losses)[indices],
+            costs=None if costs is None else np.asarray(costs)[indices],
+        )
 
     def comparator_loss(self, counts: Sequence[int]) -> float:
         share = self.horizon / sum(counts)
@@ -478,16 +538,27 @@ class _LossTree(_Tree):
                 or (probability == 1.0 and not self._mixes)
             ):
                 break
-            if math.fsum(choice.probability for choice in found.values()) >= 1.0 - _PROBABILITY_TOLERANCE:
+            if (
+                math.fsum(choice.probability for choice in found.values())
+                >= 1.0 - _PROBABILITY_TOLERANCE
+            ):
                 return list(found.values())
             self._restore(before)
             action, probability = self._live.act(self._plan_count)
-        raise self.not_enumerable(f"it draws actions without their probabilities, got probability {probability:g}")
+        raise self.not_enumerable(
+            f"it draws actions without their probabilities, got probability {probability:g}"
+        )
 
-    def observe(self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int) -> _Snapshot:
+    def observe(
+        self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int
+    ) -> _Snapshot:
         self._restore(snapshot)
-        answer = self._feedback_model.outcome_of_row(self._losses[kind, : self._k], action, self._costs[kind])
-        self._live.learn(round, action, probability, self._feedback_model.encode(round, action, answer))
+        answer = self._feedback_model.outcome_of_row(
+            self._losses[kind, : self._k], action, self._costs[kind]
+        )
+        self._live.learn(
+            round, action, probability, self._feedback_model.encode(round, action, answer)
+        )
         return self._snapshot()
 
     def loss(self, action: int, kind: int) -> float:
@@ -514,17 +585,21 @@ class _LossTree(_Tree):
 class _LabelTree(_Tree):
     """Tree of a learner of labels; a snapshot is its history, which is replayed.
 
-    Its feedback does not contain its prediction, so predictions are averaged by their probability. A second replay with
-    another rng checks that this probability does not depend on earlier draws. The comparator is the best hypothesis of
-    the learner's class.
+    Its feedback does not contain its prediction, so predictions are averaged by their probability.
+    A second replay with another rng checks that this probability does not depend on earlier draws.
+    The comparator is the best hypothesis of the learner's class.
     """
 
     sees_features = True
 
-    def __init__(self, owner: str, learner: Any, pool: LabelledPool, horizon: int | None, options: _Options) -> None:
+    def __init__(
+        self, owner: str, learner: Any, pool: LabelledPool, horizon: int | None, options: _Options
+    ) -> None:
         table = np.column_stack([pool.features, pool.labels, pool.weights])
         super().__init__(owner, learner, table, horizon, options)
-        self._pool = LabelledPool(pool.features[self.first], pool.labels[self.first], pool.weights[self.first])
+        self._pool = LabelledPool(
+            pool.features[self.first], pool.labels[self.first], pool.weights[self.first]
+        )
         make_feedback_model(learner, self.horizon, actions=2, features=pool.dimensions)
 
     def pool(self, rows: Sequence[int]) -> LabelledPool:
@@ -540,25 +615,36 @@ class _LabelTree(_Tree):
         return ()
 
     def choices(self, snapshot: _Snapshot, kind: int) -> list[_Choice]:
-        ones = [self._probability_of_one(new_rng(np.random.SeedSequence(seed)), snapshot, kind) for seed in (0, 1)]
+        ones = [
+            self._probability_of_one(new_rng(np.random.SeedSequence(seed)), snapshot, kind)
+            for seed in (0, 1)
+        ]
         if not abs(ones[0] - ones[1]) <= _PROBABILITY_TOLERANCE:
             raise self.not_enumerable("it draws labels with its rng without their probabilities")
         after = (*snapshot, (kind, False))
-        return [_Choice(label, share, after) for label, share in ((0, 1.0 - ones[0]), (1, ones[0])) if share > 0.0]
+        return [
+            _Choice(label, share, after)
+            for label, share in ((0, 1.0 - ones[0]), (1, ones[0]))
+            if share > 0.0
+        ]
 
     def _probability_of_one(self, rng: RngState, snapshot: _Snapshot, kind: int) -> float:
         predictor = self._learner.start(self.horizon, self._pool.dimensions, rng)
         for before, observed in snapshot:
             row = self._pool.features[before]
             if observed:
-                predictor.learn(row, int(self._pool.labels[before]), float(self._pool.weights[before]))
+                predictor.learn(
+                    row, int(self._pool.labels[before]), float(self._pool.weights[before])
+                )
             else:
                 predictor.predict(row)
         with np.errstate(over="ignore"):
             label, probability = predictor.predict(self._pool.features[kind])
         return float(probability if label == 1 else 1.0 - probability)
 
-    def observe(self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int) -> _Snapshot:
+    def observe(
+        self, snapshot: _Snapshot, round: int, action: int, probability: float, kind: int
+    ) -> _Snapshot:
         return (*snapshot, (kind, True))
 
     def loss(self, action: int, kind: int) -> float:
@@ -569,4 +655,8 @@ def _arrays(workspace: Any) -> list[Floats]:
     """Return all arrays of a nested workspace."""
     if isinstance(workspace, np.ndarray):
         return [workspace]
-    return [array for part in workspace for array in _arrays(part)] if isinstance(workspace, tuple) else []
+    return (
+        [array for part in workspace for array in _arrays(part)]
+        if isinstance(workspace, tuple)
+        else []
+    )

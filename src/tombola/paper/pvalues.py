@@ -2,8 +2,9 @@
 
 A p-value is P(data at least this extreme) if the statement is true.
 
-A check is rejected if its p-value is at most its share of alpha, so a true statement is rejected with at most that
-probability. An exact statement has the p-value 0 or 1. Power is tested by fault injection (`tombola.paper.runner`).
+A check is rejected if its p-value is at most its share of alpha, so a true statement is rejected
+with at most that probability. An exact statement has the p-value 0 or 1. Power is tested by fault
+injection (`tombola.paper.runner`).
 """
 
 import math
@@ -17,9 +18,11 @@ from tombola import _statistics
 from tombola._types import Floats
 from tombola.paper.rows import Rows, distinct, select
 
-# Absolute tolerance of comparisons between computed values: above the rounding errors of sums over 10^6 rounds.
+# Absolute tolerance of comparisons between computed values: above the rounding errors of sums over
+# 10^6 rounds.
 ROUNDING = 1e-9
-# Least number of cells for which counts that are too even are rejected. Few cells are often perfectly even.
+# Least number of cells for which counts that are too even are rejected. Few cells are often
+# perfectly even.
 _MIN_COUNTS_FOR_EVENNESS = 16
 
 
@@ -89,15 +92,18 @@ def binomial_equals(hits: int, plays: int, probability: float) -> float:
     >>> binomial_equals(5, plays=10, probability=0.5), round(binomial_equals(10, plays=10, probability=0.5), 5)
     (1.0, 0.00195)
     """
-    lower, upper = binomial_tail(plays - hits, plays, 1 - probability), binomial_tail(hits, plays, probability)
+    lower, upper = (
+        binomial_tail(plays - hits, plays, 1 - probability),
+        binomial_tail(hits, plays, probability),
+    )
     return min(1.0, 2 * min(lower, upper))
 
 
 def counts_uniform(counts: Floats) -> float:
     """Return the p-value of "all cells are equally likely" (chi-square, two-sided).
 
-    Counts that are too even are rejected too, if there are enough cells to tell. It is 1 for fewer than two cells
-    and for no counts at all.
+    Counts that are too even are rejected too, if there are enough cells to tell. It is 1 for fewer
+    than two cells and for no counts at all.
 
     >>> counts_uniform(np.array([0.0, 100.0])) < 1e-9, counts_uniform(np.full(50, 10.0)) < 1e-9
     (True, True)
@@ -106,17 +112,24 @@ def counts_uniform(counts: Floats) -> float:
     if counts.size < 2 or expected == 0:
         return 1.0
     statistic = float(np.sum((counts - expected) ** 2)) / expected
-    uneven, too_even = float(chdtrc(counts.size - 1, statistic)), float(chdtr(counts.size - 1, statistic))
+    uneven, too_even = (
+        float(chdtrc(counts.size - 1, statistic)),
+        float(chdtr(counts.size - 1, statistic)),
+    )
     return min(1.0, 2 * min(uneven, too_even if counts.size >= _MIN_COUNTS_FOR_EVENNESS else 1.0))
 
 
 def growth(
-    relation: Literal["at most", "at least"], horizons: Sequence[float], regrets: list[Floats], limits: Sequence[float]
+    relation: Literal["at most", "at least"],
+    horizons: Sequence[float],
+    regrets: list[Floats],
+    limits: Sequence[float],
 ) -> float:
     """Return the p-value of "mean regret grows at most (or least) as fast as limits".
 
-    The slopes of both in log T are compared (regression of logarithms, Student's t). The p-value is 1, so that nothing
-    is rejected, for fewer than three horizons, and if a mean regret is not positive.
+    The slopes of both in log T are compared (regression of logarithms, Student's t). The p-value is
+    1, so that nothing is rejected, for fewer than three horizons, and if a mean regret is not
+    positive.
 
     regrets: `regrets[i]` are the regrets of the plays at `horizons[i]`.
     limits: the rate that is tested, at each horizon; its slope counts, not its size.
@@ -126,15 +139,22 @@ def growth(
     [True, False]
     """
     x = np.array(horizons, dtype=np.float64)
-    # No slope without three horizons, and no logarithm of a mean that is not positive: the check passes.
+    # No slope without three horizons, and no logarithm of a mean that is not positive: the check
+    # passes.
     if x.size < 3 or min(float(np.mean(values)) for values in regrets) <= 0:
         return 1.0
     estimate = _statistics.slope(x, regrets)
     allowed = float(np.polyfit(np.log(x), np.log(np.array(limits, dtype=np.float64)), 1)[0])
     excess = estimate.value - allowed
-    error = estimate.half_width / float(stdtrit(x.size - 2, 0.975))  # the half width is a 95 % t interval
+    error = estimate.half_width / float(
+        stdtrit(x.size - 2, 0.975)
+    )  # the half width is a 95 % t interval
     degrees = sum(values.size - 1 for values in regrets)
-    return float(min(1.0, 2 * stdtr(degrees, -max(0.0, excess if relation == "at most" else -excess) / error)))
+    return float(
+        min(
+            1.0, 2 * stdtr(degrees, -max(0.0, excess if relation == "at most" else -excess) / error)
+        )
+    )
 
 
 def bonferroni(pvalues: Iterable[float]) -> float:

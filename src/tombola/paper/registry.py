@@ -3,8 +3,24 @@
 from types import ModuleType
 
 from tombola.paper.base import Claim, Extension
-from tombola.paper.claims import birthday, classification, constraints, delay, errata, input_models, switching
-from tombola.paper.extensions import bandit_repair, context, empirical_lp, lower_bounds, racing, ranks, transfer
+from tombola.paper.claims import (
+    birthday,
+    classification,
+    constraints,
+    delay,
+    errata,
+    input_models,
+    switching,
+)
+from tombola.paper.extensions import (
+    bandit_repair,
+    context,
+    empirical_lp,
+    lower_bounds,
+    racing,
+    ranks,
+    transfer,
+)
 from tombola.paper.extensions import delay as late
 from tombola.paper.extensions import switching as frugal
 
@@ -12,14 +28,18 @@ from tombola.paper.extensions import switching as frugal
 def _claims_of(*modules: ModuleType) -> list[type[Claim]]:
     """Return the claims that modules define; base classes of claims have no name."""
     values = [(module.__name__, value) for module in modules for value in vars(module).values()]
-    classes = [value for home, value in values if isinstance(value, type) and value.__module__ == home]
+    classes = [
+        value for home, value in values if isinstance(value, type) and value.__module__ == home
+    ]
     return [kind for kind in classes if issubclass(kind, Claim) and hasattr(kind, "name")]
 
 
 # Classes of claims that are not in the paper.
 EXTENSIONS: tuple[type[Extension], ...] = tuple(
     kind
-    for kind in _claims_of(transfer, frugal, bandit_repair, late, empirical_lp, lower_bounds, ranks, context, racing)
+    for kind in _claims_of(
+        transfer, frugal, bandit_repair, late, empirical_lp, lower_bounds, ranks, context, racing
+    )
     if issubclass(kind, Extension)
 )
 # Classes of all claims: those of the paper in its order, then the extensions.

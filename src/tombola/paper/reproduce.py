@@ -18,7 +18,8 @@ from tombola.report.page import ClaimEntry, Drawing, claims_page, draw_for_page
 
 _TITLE = "Online learning in random order, measured"
 _LEAD = (
-    "Every statement of the paper as an executable claim: the statement, its meaning for a user with a shuffled list, "
+    "Every statement of the paper as an executable claim: the statement, its meaning for a user "
+    "with a shuffled list, "
     "and the measured result."
 )
 
@@ -44,13 +45,24 @@ class ClaimResult(NamedTuple):
     def data(self) -> dict[str, Any]:
         """Return the result as JSON values, without rows.
 
-        Keys: claim (its name), source, statement, expected, the fields of `Verdict`, as_expected, and faults, a list of
+        Keys: claim (its name), source, statement, expected, the fields of `Verdict`, as_expected,
+            and faults, a list of
         mappings with the fields of `FaultResult` and caught.
         """
         claim = self.claim
-        about = {"claim": claim.name, "source": claim.source, "statement": claim.statement, "expected": claim.expected}
+        about = {
+            "claim": claim.name,
+            "source": claim.source,
+            "statement": claim.statement,
+            "expected": claim.expected,
+        }
         faults = [{**fault._asdict(), "caught": fault.caught} for fault in self.faults]
-        return {**about, **self.verdict._asdict(), "as_expected": self.as_expected, "faults": faults}
+        return {
+            **about,
+            **self.verdict._asdict(),
+            "as_expected": self.as_expected,
+            "faults": faults,
+        }
 
 
 def reproduce(
@@ -65,29 +77,38 @@ def reproduce(
 ) -> list[ClaimResult]:
     """Run claims and write one page, and a table and charts for each, into `out`.
 
-    The files are index.html, and NAME.csv, NAME.png and NAME.svg for each claim. Finished units are cached in
-    `out`/units, so a killed run continues where it stopped. Results are in the order of `claims`.
+    The files are index.html, and NAME.csv, NAME.png and NAME.svg for each claim. Finished units are
+    cached in `out`/units, so a killed run continues where it stopped. Results are in the order of
+    `claims`.
 
     full: use the large sizes of a publication.
     seed: seed of all units; rows depend on it and not on the number of workers.
     workers: number of threads.
-    inject_faults: run each claim with each of its faults (wrong components) too, and list the results on the page and
-        in faults.json.
-    on_done: called with the name of each finished claim, such as "birthday", and 'birthday, "no test"' for a fault.
+    inject_faults: run each claim with each of its faults (wrong components) too, and list the
+        results on the page and in faults.json.
+    on_done: called with the name of each finished claim, such as "birthday", and 'birthday, "no
+        test"' for a fault.
     """
     options, cache = RunOptions(full, seed, workers, on_done), ResultCache(out / "units")
     make_folder(out)
     all_rows = run_claims([(claim, "") for claim in claims], cache, options)
     faults = run_faults(claims, all_rows, out, cache, options) if inject_faults else []
     results = [
-        ClaimResult(claim, rows, claim.verdict(rows), tuple(fault for fault in faults if fault.claim == claim.name))
+        ClaimResult(
+            claim,
+            rows,
+            claim.verdict(rows),
+            tuple(fault for fault in faults if fault.claim == claim.name),
+        )
         for claim, rows in zip(claims, all_rows, strict=True)
     ]
     entries = []
     for result in results:
         _write_csv(result.rows, out / f"{result.claim.name}.csv")
         entries.append(_entry(result, _draw(result, out), seed))
-    write_atomic(out / "index.html", claims_page(_TITLE, _LEAD, entries, _run_facts(results, options)))
+    write_atomic(
+        out / "index.html", claims_page(_TITLE, _LEAD, entries, _run_facts(results, options))
+    )
     return results
 
 
@@ -117,7 +138,10 @@ def _run_facts(results: Sequence[ClaimResult], options: RunOptions) -> list[tupl
 def _entry(result: ClaimResult, drawn: Drawing, seed: int) -> ClaimEntry:
     claim = result.claim
     size = claim.sample_size(result.rows)
-    plays = f"{plural(size, 'play')}; a true claim is refuted with probability {100 * claim.alpha:.2g} % at most"
+    plays = (
+        f"{plural(size, 'play')}; a true claim is refuted with probability "
+        f"{100 * claim.alpha:.2g} % at most"
+    )
     names = ("name", "title", "source", "statement", "meaning", "expected", "limits", "section")
     return ClaimEntry(
         **{name: getattr(claim, name) for name in names},
@@ -132,7 +156,9 @@ def _entry(result: ClaimResult, drawn: Drawing, seed: int) -> ClaimEntry:
 
 def _write_csv(rows: Rows, path: Path) -> None:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=list(dict.fromkeys(name for row in rows for name in row)))
+    writer = csv.DictWriter(
+        text, fieldnames=list(dict.fromkeys(name for row in rows for name in row))
+    )
     writer.writeheader()
     writer.writerows(rows)
     write_atomic(path, text.getvalue())

@@ -9,8 +9,8 @@ from tombola import _statistics
 from tombola._statistics import Estimate
 from tombola._types import Floats
 
-# One measurement of a unit, such as {"T": 1024, "play": 0, "regret": 12.5}: column -> JSON value. A row usually
-# repeats the settings of its unit.
+# One measurement of a unit, such as {"T": 1024, "play": 0, "regret": 12.5}: column -> JSON value. A
+# row usually repeats the settings of its unit.
 Row: TypeAlias = Mapping[str, Any]
 # Rows of all units of a claim, in any order: the table that the verdict and the chart read.
 Rows: TypeAlias = Sequence[Row]

@@ -1,7 +1,7 @@
 """Run the units of claims, with faults or without; finished ones are cached.
 
-Fault injection replaces one component of a claim by a wrong one; the verdict must change. A source fault changes an
-expression of the package instead. Units and seeds are those of the claim itself.
+Fault injection replaces one component of a claim by a wrong one; the verdict must change. A source
+fault changes an expression of the package instead. Units and seeds are those of the claim itself.
 """
 
 import hashlib
@@ -55,10 +55,13 @@ class FaultResult(NamedTuple):
         return self.outcome != self.expected
 
 
-def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions) -> list[Rows]:
+def run_claims(
+    claims: Sequence[tuple[Claim, str]], cache: ResultCache, options: RunOptions
+) -> list[Rows]:
     """Run the units of all claims in parallel; return the rows of each claim.
 
-    claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "", part of the cache key.
+    claims: pairs of a claim, with its fault injected if any, and the name of that fault, or "",
+        part of the cache key.
     cache: finished units, which are read instead of run; new ones are added.
     """
     pieces = [
@@ -66,7 +69,11 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
         for number, (claim, fault) in enumerate(claims)
         for unit in claim.units(full=options.full)
     ]
-    results = zip(pieces, parallel_map(_run_unit, pieces, workers=options.workers, label="claims"), strict=True)
+    results = zip(
+        pieces,
+        parallel_map(_run_unit, pieces, workers=options.workers, label="claims"),
+        strict=True,
+    )
     rows: list[Rows] = []
     for number, own in groupby(results, key=lambda one: one[0][1]):
         rows.append([row for _, part in own for row in part])
@@ -77,8 +84,8 @@ def run_claims(claims: Sequence[tuple[Claim, str]], cache: ResultCache, options:
 def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions) -> Rows:
     """Run all units of one claim in this thread, and return their rows.
 
-    A claim with a source fault is run in this way, because all threads of the process see the fault.
-    Parameters are those of `run_claims`.
+    A claim with a source fault is run in this way, because all threads of the process see the
+    fault. Parameters are those of `run_claims`.
     """
     units = claim.units(full=options.full)
     rows = [row for unit in units for row in _run_unit(cache, 0, claim, fault, unit, options.seed)]
@@ -87,28 +94,49 @@ def run_units(claim: Claim, fault: str, cache: ResultCache, options: RunOptions)
 
 
 def run_faults(
-    claims: Sequence[Claim], rows: Sequence[Rows], out: Path, cache: ResultCache, options: RunOptions
+    claims: Sequence[Claim],
+    rows: Sequence[Rows],
+    out: Path,
+    cache: ResultCache,
+    options: RunOptions,
 ) -> list[FaultResult]:
     """Run each claim with each of its faults injected, and write out/faults.json.
 
     The result and the JSON file have one entry per fault, source faults last.
 
-    rows: `rows[i]` are the measurements of `claims[i]`; they are used again for faults that only its verdict reads.
+    rows: `rows[i]` are the measurements of `claims[i]`; they are used again for faults that only
+        its verdict reads.
     cache: as in `run_claims`.
     """
-    cases = [(claim, own, name) for claim, own in zip(claims, rows, strict=True) for name in claim.faults()]
+    cases = [
+        (claim, own, name)
+        for claim, own in zip(claims, rows, strict=True)
+        for name in claim.faults()
+    ]
     faulty = [claim.with_fault(name) for claim, _, name in cases]
     to_run = [i for i, (claim, _, _) in enumerate(cases) if not faulty[i].same_runs(claim)]
-    new_rows = dict(zip(to_run, run_claims([(faulty[i], cases[i][2]) for i in to_run], cache, options), strict=True))
+    new_rows = dict(
+        zip(
+            to_run,
+            run_claims([(faulty[i], cases[i][2]) for i in to_run], cache, options),
+            strict=True,
+        )
+    )
     results = []
     for i, (claim, own, name) in enumerate(cases):
         verdict = faulty[i].verdict(new_rows.get(i, own))
-        results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
+        results.append(
+            FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured)
+        )
     for claim in claims:
         for name, fault in claim.source_faults().items():
-            with injected(fault):  # all threads see it, so that no other claim may run at the same time
+            with injected(
+                fault
+            ):  # all threads see it, so that no other claim may run at the same time
                 verdict = claim.verdict(run_units(claim, name, cache, options))
-            results.append(FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured))
+            results.append(
+                FaultResult(claim.name, name, verdict.outcome, claim.expected, verdict.measured)
+            )
     table = [{**result._asdict(), "caught": result.caught} for result in results]
     write_atomic(out / "faults.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
     return results
@@ -130,9 +158,13 @@ def _unit_key(claim: str, fault: str, unit: Unit, seed: int) -> str:
     return f"{claim}/{result_key(package_hash(), claim, fault, dict(unit), seed)}"
 
 
-def _run_unit(cache: ResultCache, _: int, claim: Claim, fault: str, unit: Unit, seed: int) -> list[dict[str, Any]]:
+def _run_unit(
+    cache: ResultCache, _: int, claim: Claim, fault: str, unit: Unit, seed: int
+) -> list[dict[str, Any]]:
     key = _unit_key(claim.name, fault, unit, seed)
     rows = cache.read_json(key)
     if rows is None:
-        rows = cache.write_json(key, [dict(row) for row in claim.run(unit, seed=_unit_seed(claim.name, unit, seed))])
+        rows = cache.write_json(
+            key, [dict(row) for row in claim.run(unit, seed=_unit_seed(claim.name, unit, seed))]
+        )
     return list(rows)

@@ -1,9 +1,10 @@
 """Source faults: change one expression of a function; a claim must notice.
 
-The fields of a claim are its own copies of the components it tests. A fault in the package itself passes by them, so
-it is injected into the function object: its source with one text replaced is compiled, and the code object is
-exchanged. All references to the function see the fault, and compiled kernels are cloned anew, because their fingerprint
-covers the bytecode. The exchange is global. Source faults therefore run one at a time, in the main thread.
+The fields of a claim are its own copies of the components it tests. A fault in the package itself
+passes by them, so it is injected into the function object: its source with one text replaced is
+compiled, and the code object is exchanged. All references to the function see the fault, and
+compiled kernels are cloned anew, because their fingerprint covers the bytecode. The exchange is
+global. Source faults therefore run one at a time, in the main thread.
 """
 
 import inspect
@@ -39,7 +40,8 @@ def _function_of(name: str) -> FunctionType:
     found = inspect.unwrap(getattr(found, "__func__", found))
     if not isinstance(found, FunctionType):
         raise ParameterError(
-            f"SourceFault: function must name a function, got {name!r}; write 'bounds.delay:simulation'."
+            f"SourceFault: function must name a function, got {name!r}; write "
+            "'bounds.delay:simulation'."
         )
     return found
 
@@ -50,14 +52,19 @@ def _faulty_function(fault: SourceFault) -> FunctionType:
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(fault.old) != 1:
         raise ParameterError(
-            f"SourceFault: old must occur exactly once in {fault.function}, got {source.count(fault.old)} times "
+            f"SourceFault: old must occur exactly once in {fault.function}, got "
+            f"{source.count(fault.old)} times "
             f"{fault.old!r}; copy it from the source of the function."
         )
     lines = source.replace(fault.old, fault.new).splitlines()
     # Decorators stay where they are: only the code of the innermost function is exchanged.
     start = next(i for i, line in enumerate(lines) if line.startswith("def "))
     names: dict[str, Any] = {}
-    exec(compile("\n".join(lines[start:]), f"<fault in {fault.function}>", "exec"), function.__globals__, names)
+    exec(
+        compile("\n".join(lines[start:]), f"<fault in {fault.function}>", "exec"),
+        function.__globals__,
+        names,
+    )
     return names[function.__name__]  # type: ignore[no-any-return]
 
 
@@ -65,8 +72,8 @@ def _faulty_function(fault: SourceFault) -> FunctionType:
 def injected(fault: SourceFault) -> Iterator[None]:
     """Inject a fault into the package for the block of a `with` statement.
 
-    All threads of the process see the fault. Memoised results are cleared at the start and at the end. Raises
-    ParameterError unless the old text occurs exactly once.
+    All threads of the process see the fault. Memoised results are cleared at the start and at the
+    end. Raises ParameterError unless the old text occurs exactly once.
 
     >>> from tombola import bounds
     >>> with injected(SourceFault("bounds.classification:halving", "math.log2", "2 * math.log2")):
@@ -91,5 +98,7 @@ def _clear_caches() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("tombola."):
             for value in list(vars(module).values()):
-                if isinstance(getattr(value, "__wrapped__", None), FunctionType) and hasattr(value, "cache_clear"):
+                if isinstance(getattr(value, "__wrapped__", None), FunctionType) and hasattr(
+                    value, "cache_clear"
+                ):
                     value.cache_clear()

@@ -1,8 +1,9 @@
 """Twins: second implementations of learners in plain Python, to check claims.
 
-A bound is often ten to a hundred times the measured regret, so a learner with half its radius stays below it. A twin
-follows the same rows and returns the actions that the formula allows in each round; every round must agree. Twins share
-no code with the learners. They take counts and sums from dictionaries, invert kl by bisection, and are slow.
+A bound is often ten to a hundred times the measured regret, so a learner with half its radius stays
+below it. A twin follows the same rows and returns the actions that the formula allows in each
+round; every round must agree. Twins share no code with the learners. They take counts and sums from
+dictionaries, invert kl by bisection, and are slow.
 """
 
 import itertools
@@ -18,8 +19,8 @@ from tombola.learners.base import Learner
 from tombola.pool import Pool
 from tombola.rng import integers, uniform
 
-# Difference of indices below which a twin allows either action: kl is flat at its minimum, so q is known to half the
-# digits.
+# Difference of indices below which a twin allows either action: kl is flat at its minimum, so q is
+# known to half the digits.
 _TIE = 1e-7
 # Steps of the bisection that inverts kl: more than the bits of a float64.
 _BISECTIONS = 60
@@ -28,8 +29,9 @@ _BISECTIONS = 60
 class Twin(ABC):
     """Base class of second implementations of deterministic bandit learners.
 
-    A twin follows a play round by round: `allowed()` returns the actions that the formula of the learner allows,
-    `act(action)` records the action played, and `observe(action, loss)` its feedback, of this or an earlier round.
+    A twin follows a play round by round: `allowed()` returns the actions that the formula of the
+    learner allows, `act(action)` records the action played, and `observe(action, loss)` its
+    feedback, of this or an earlier round.
 
     k, T: numbers of actions and rounds.
     """
@@ -63,13 +65,16 @@ class Twin(ABC):
         """Return the actions with mean - radius <= min(mean + radius), or no answers."""
         known = [a for a in active if self.counts[a] > 0]
         least = min((self._mean(a) + radii[a] for a in known), default=math.inf)
-        return [a for a in active if self.counts[a] == 0 or self._mean(a) - radii[a] <= least + _TIE]
+        return [
+            a for a in active if self.counts[a] == 0 or self._mean(a) - radii[a] <= least + _TIE
+        ]
 
 
 class SuccessiveEliminationTwin(Twin):
     """Naive SuccessiveElimination: play all active actions once, then drop some.
 
-    An action is dropped if its mean - r exceeds the least mean + r, r = sqrt(2 ln T / n) for n losses (Slivkins 2019).
+    An action is dropped if its mean - r exceeds the least mean + r, r = sqrt(2 ln T / n) for n
+    losses (Slivkins 2019).
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -80,7 +85,9 @@ class SuccessiveEliminationTwin(Twin):
     def allowed(self) -> set[int]:
         if not self.turn:
             if self.plays:
-                radii = {a: math.sqrt(2 * math.log(self.T) / max(1, self.counts[a])) for a in self.active}
+                radii = {
+                    a: math.sqrt(2 * math.log(self.T) / max(1, self.counts[a])) for a in self.active
+                }
                 self.active = self._survivors(self.active, radii)
             self.turn = list(self.active)
         return {self.turn.pop(0)}
@@ -89,9 +96,10 @@ class SuccessiveEliminationTwin(Twin):
 class SerflingEliminationTwin(Twin):
     """Naive SerflingElimination: stages of plays that grow by half, then drop some.
 
-    An action is dropped if its mean - r exceeds the least mean + r. For n losses r is Serfling's radius, at most 1:
-    sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 + 1/n)), his correction for finite lists, and
-    S the number of times at which actions may be dropped.
+    An action is dropped if its mean - r exceeds the least mean + r. For n losses r is Serfling's
+    radius, at most 1: sqrt(f ln(k S / delta) / (2 n)) with f = min(1 - (n-1)/T, (1 - n/T)(1 +
+    1/n)), his correction for finite lists, and S the number of times at which actions may be
+    dropped.
 
     delta: error probability; None is 1/T.
     """
@@ -117,7 +125,9 @@ class SerflingEliminationTwin(Twin):
 
     def allowed(self) -> set[int]:
         if not self.stage:
-            self.active = self._survivors(self.active, {a: self.radius(self.counts[a]) for a in self.active})[::-1]
+            self.active = self._survivors(
+                self.active, {a: self.radius(self.counts[a]) for a in self.active}
+            )[::-1]
             before, self.count = self.count, math.ceil(1.5 * self.count)
             self.stage = [a for a in self.active for _ in range(self.count - before)]
         return {self.stage.pop(0)}
@@ -126,8 +136,8 @@ class SerflingEliminationTwin(Twin):
 class SimulationEliminationTwin(Twin):
     """Naive SimulationSuccessiveElimination (Theorem 4.9 of Bernasconi et al. 2025).
 
-    The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i exceeds the least
-    mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
+    The active actions share the 2^i rounds of block i. Then an action is dropped if its mean - e_i
+    exceeds the least mean + e_i, e_i = sqrt(10 k (ln T)^3 / 2^i).
     """
 
     def __init__(self, k: int, T: int) -> None:
@@ -150,7 +160,8 @@ class SimulationEliminationTwin(Twin):
 class FrugalUCBTwin(Twin):
     """Naive FrugalUCB: smallest index plus price, in blocks that grow by half.
 
-    The index is a lower confidence bound on the mean loss. A switch adds 2 price / R to it, R the rounds left.
+    The index is a lower confidence bound on the mean loss. A switch adds 2 price / R to it, R the
+    rounds left.
 
     price: cost of a switch, in losses.
     """
@@ -166,11 +177,15 @@ class FrugalUCBTwin(Twin):
         remaining = self.T - len(self.plays)
         current = self.plays[-1] if self.plays else 0
         tried = [a for a, count in self.counts.items() if count > 0]
-        values = {a: _lower_index(self._mean(a), self.counts[a], remaining, self.k, self.T) for a in tried}
+        values = {
+            a: _lower_index(self._mean(a), self.counts[a], remaining, self.k, self.T) for a in tried
+        }
         if len(tried) < self.k:
             untried = [a for a in range(self.k) if a not in tried]
             values[min(untried, key=lambda a: (self.plays.count(a), a))] = 0.0
-        values = {a: value + 2 * self.price / remaining * (a != current) for a, value in values.items()}
+        values = {
+            a: value + 2 * self.price / remaining * (a != current) for a, value in values.items()
+        }
         return {a for a, value in values.items() if value <= min(values.values()) + _TIE}
 
     def act(self, action: int) -> None:
@@ -183,8 +198,9 @@ class FrugalUCBTwin(Twin):
 class OptimisticSimulationTwin(Twin):
     """Naive OptimisticSimulation: a new base learner is trained in every round.
 
-    It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set to 0, so that their
-    mean is the index of FrugalUCB, a lower confidence bound on the mean loss of the action.
+    It is trained on draws from the first 1, 2, 3, 5, 8, .. losses of each action, some of them set
+    to 0, so that their mean is the index of FrugalUCB, a lower confidence bound on the mean loss of
+    the action.
 
     base: the base learner of OptimisticSimulation.
     rng: copy of the learner's random generator, so that simulated rounds are the same.
@@ -213,7 +229,9 @@ class OptimisticSimulationTwin(Twin):
         remaining, length = self.T - len(self.plays), 2 ** int(math.log2(len(self.plays) + 1))
         known = {a: self._known(a) for a in range(self.k)}
         means = {a: math.fsum(losses) / len(losses) for a, losses in known.items()}
-        indices = {a: _lower_index(means[a], len(known[a]), remaining, self.k, self.T) for a in known}
+        indices = {
+            a: _lower_index(means[a], len(known[a]), remaining, self.k, self.T) for a in known
+        }
         state, action = self.base.init(self.k, length), 0
         with np.errstate(over="ignore"):  # 64-bit words of the generator wrap around
             for _ in range(integers(self.rng, length) + 1):
@@ -226,7 +244,8 @@ class OptimisticSimulationTwin(Twin):
 
 def _lower_index(mean: float, count: int, remaining: int, k: int, T: int) -> float:
     """Return the index of FrugalUCB by bisection."""
-    # It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), for n losses of mean m and R rounds left.
+    # It is the smallest q with n kl(m, q) <= (1 - n/T) ln max(1, R / (k n)), for n losses of mean m
+    # and R rounds left.
     allowed = (1 - count / T) * math.log(max(1.0, remaining / (k * count))) / count
     low, high = (0.0, mean) if allowed > 0 else (mean, mean)
     for _ in range(_BISECTIONS):
@@ -243,7 +262,9 @@ def _binary_divergence(p: float, q: float) -> float:
     return math.fsum(x * math.log(x / y) for x, y in parts if x > 0)
 
 
-def rounds_agreed(learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0) -> int:
+def rounds_agreed(
+    learner: Learner, losses: Floats, twin: Twin, delay: int = 0, seed: Seed = 0
+) -> int:
     """Return the number of rounds before learner and twin first differ in an action.
 
     learner: a deterministic bandit learner, or the learner of an `OptimisticSimulationTwin`.
@@ -283,17 +304,24 @@ def hedge_regret(losses: Floats, rate: float, delay: int = 0) -> float:
 
 
 def budget_simulation_spending(
-    losses: Floats, costs: Floats, rate: float, delta: float, margin: float, delay: int, rng: RngState
+    losses: Floats,
+    costs: Floats,
+    rate: float,
+    delta: float,
+    margin: float,
+    delay: int,
+    rng: RngState,
 ) -> Floats:
     """Return the expected costs of every round of BudgetSimulation, shape (T, m).
 
     A second implementation of the learner, for comparison (Bernasconi et al. 2025, Theorem 4.5).
 
-    losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0 is null.
+    losses, costs: rows in the order of play, shapes (T, k) and (T, k, m), costs in [0, 1]; action 0
+        is null.
     rate: budget per round and resource.
     delta: error probability.
-    margin: part of the rate kept back, in units of a block's confidence radius epsilon_i = sqrt(6 ln(m k log2 T /
-        delta) / 2^i).
+    margin: part of the rate kept back, in units of a block's confidence radius epsilon_i = sqrt(6
+        ln(m k log2 T / delta) / 2^i).
     delay: rounds until feedback arrives.
     rng: copy of the learner's random generator, so that draws are the same.
     """
@@ -315,9 +343,11 @@ def budget_simulation_spending(
 def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: float) -> Floats:
     """Return the cost of every round of EmpiricalLP, shape (T,), in plain Python.
 
-    Whole mixes are played and their expected cost is charged, until less than 1 of the budget is left.
+    Whole mixes are played and their expected cost is charged, until less than 1 of the budget is
+    left.
 
-    losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is null.
+    losses, costs: rows in the order of play, both of shape (T, k), costs in [0, 1]; action 0 is
+        null.
     amount: budget of the one resource.
     growth: factor of the rows seen between two linear programs.
 
@@ -335,7 +365,8 @@ def empirical_lp_spending(losses: Floats, costs: Floats, amount: float, growth: 
 def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: float) -> Floats:
     """Return the same as `empirical_lp_spending` for SerflingLP with growth 2.
 
-    The rate after n rounds is (left - 1)/(T - n) minus T/(T - n) radii of the past and one of the coming block.
+    The rate after n rounds is (left - 1)/(T - n) minus T/(T - n) radii of the past and one of the
+    coming block.
 
     losses, costs, amount: as in `empirical_lp_spending`.
     delta: error probability of the radii.
@@ -351,7 +382,9 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
         following = min(T, 2 * n)
         block, rest = following - n, T - n
         past = T / rest * math.sqrt((1 - (n - 1) / T) * log / (2 * n))
-        return (left - 1) / rest - past - math.sqrt((2 - (block - 1) / rest) * log / (2 * block)), following
+        return (left - 1) / rest - past - math.sqrt(
+            (2 - (block - 1) / rest) * log / (2 * block)
+        ), following
 
     return _linear_program_spending(losses, costs, amount, plan)
 
@@ -361,7 +394,8 @@ def _linear_program_spending(
 ) -> Floats:
     """Return the costs, shape (T,), of solving the LP of the rows seen; strict stop.
 
-    plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the amount left.
+    plan: returns the rate, and the number of rows at which to solve next, for n rows seen and the
+        amount left.
     """
     T, k = losses.shape
     spent, mix, following = np.zeros(T), np.eye(k)[0], 1

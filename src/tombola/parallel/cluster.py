@@ -1,6 +1,7 @@
 """Dask clusters through joblib's Dask backend, with bit-identical results.
 
-The work (table and learners) travels once to every worker. A piece whose worker dies is computed again by another one.
+The work (table and learners) travels once to every worker. A piece whose worker dies is computed
+again by another one.
 """
 
 import sys
@@ -28,7 +29,8 @@ _MAX_FAILURES = 3  # in a row, without a result in between
 def connect(address: str) -> Iterator[Client]:
     """Use a Dask cluster for joblib inside a `with` block; yield its client.
 
-    Raises ParameterError if there is no scheduler at the address, such as "tcp://127.0.0.1:8786", or it has no worker.
+    Raises ParameterError if there is no scheduler at the address, such as "tcp://127.0.0.1:8786",
+    or it has no worker.
     """
     with _client(address) as client, parallel_config("dask", client=client):
         yield client
@@ -36,15 +38,16 @@ def connect(address: str) -> Iterator[Client]:
 
 def _client(address: str) -> Client:
     name = option_text("cluster")
-    # Made in two steps, so that it can be closed if it does not start: one that is left to the garbage collector can
-    # wait for a lock that its own thread holds.
+    # Made in two steps, so that it can be closed if it does not start: one that is left to the
+    # garbage collector can wait for a lock that its own thread holds.
     client = Client.__new__(Client)
     try:
         client.__init__(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         client.close()
         raise ParameterError(
-            f"{name}: expected the address of a Dask scheduler, got {address!r} ({str(error) or 'no answer'}); start "
+            f"{name}: expected the address of a Dask scheduler, got {address!r} "
+            f"({str(error) or 'no answer'}); start "
             f"one with 'dask scheduler', and write {option_text('cluster', 'tcp://HOST:8786')}."
         ) from None
     try:
@@ -52,13 +55,16 @@ def _client(address: str) -> Client:
     except TimeoutError:
         client.close()
         raise ParameterError(
-            f"{name}: expected a scheduler with workers, got none at {address} in {_CONNECT_SECONDS} seconds; start "
+            f"{name}: expected a scheduler with workers, got none at {address} in "
+            f"{_CONNECT_SECONDS} seconds; start "
             f"some with 'dask worker {address}'."
         ) from None
     return client
 
 
-def cluster_map(client: Client, work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]]) -> Generator[_Result]:
+def cluster_map(
+    client: Client, work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]]
+) -> Generator[_Result]:
     """Yield work(*piece) in order, computed by the workers of a Dask cluster.
 
     Raises ParameterError if the same piece fails three times because its workers die.
@@ -73,11 +79,13 @@ def cluster_map(client: Client, work: Callable[..., _Result], pieces: Sequence[t
                     done, failures = done + 1, 0
                     yield result
         except (KilledWorker, FutureCancelledError):
-            # Every worker that held the shared work has died: scatter it again, to those that run now.
+            # Every worker that held the shared work has died: scatter it again, to those that run
+            # now.
             failures += 1
             if failures == _MAX_FAILURES:
                 raise ParameterError(
-                    f"{option_text('cluster')}: expected workers that keep running, got {failures} failures at the "
+                    f"{option_text('cluster')}: expected workers that keep running, got "
+                    f"{failures} failures at the "
                     "same piece of work; give them more memory, or fewer threads each."
                 ) from None
 
@@ -91,7 +99,9 @@ class _SharedWork:
 
     def __init__(self, work: Callable[..., Any]) -> None:
         for name, module in list(sys.modules.items()):
-            if name.startswith(_USER_MODULE_PREFIX):  # workers cannot import a user's file: send its classes by value
+            if name.startswith(
+                _USER_MODULE_PREFIX
+            ):  # workers cannot import a user's file: send its classes by value
                 cloudpickle.register_pickle_by_value(module)
         self.packed, self.environment = cloudpickle.dumps(work), environment()
         self._work: Callable[..., Any] | None = None
@@ -116,6 +126,7 @@ def _check_environment(expected: dict[str, str]) -> None:
     ]
     if other:
         raise ParameterError(
-            f"cluster: expected the same code on every worker, got {', '.join(other)} on one of them, which may "
+            f"cluster: expected the same code on every worker, got {', '.join(other)} on one of "
+            "them, which may "
             "compute other numbers; install the same versions there."
         )

@@ -20,7 +20,8 @@ def parallel_map(
     """Yield work(*piece) in order, computed by threads (loops release the GIL).
 
     Close the generator if not all results are used; otherwise its threads continue. Inside
-    `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask cluster.
+    `joblib.parallel_config(backend=...)` the pieces go to that backend: processes, or a Dask
+    cluster.
 
     pieces: arguments of each call. label: text of the progress bar.
 
@@ -31,9 +32,13 @@ def parallel_map(
         yield from with_progress(results, len(pieces), label)
 
 
-def _results(work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]], workers: int) -> Generator[_Result]:
+def _results(
+    work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]], workers: int
+) -> Generator[_Result]:
     backend: Any
-    joblib = sys.modules.get("joblib")  # not imported here: a backend is configured only if it is loaded
+    joblib = sys.modules.get(
+        "joblib"
+    )  # not imported here: a backend is configured only if it is loaded
     backend, jobs = (None, 1) if joblib is None else joblib.parallel.get_active_backend()
     if hasattr(backend, "client"):  # joblib's Dask backend
         from tombola.parallel.cluster import cluster_map
@@ -43,7 +48,9 @@ def _results(work: Callable[..., _Result], pieces: Sequence[tuple[Any, ...]], wo
         return (work(*piece) for piece in pieces)
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=None if workers == 1 else workers, prefer="threads", return_as="generator")
+    parallel = Parallel(
+        n_jobs=None if workers == 1 else workers, prefer="threads", return_as="generator"
+    )
     return _quietly_closed(parallel(delayed(work)(*piece) for piece in pieces))
 
 

@@ -12,9 +12,10 @@ from tombola.errors import SessionError
 class ProcessBound:
     """Mixin for objects that must stay in one process; its threads may share them.
 
-    They cannot be pickled or copied, and raise SessionError after `fork`, because a copy would issue the same tickets
-    again. A subclass sets `_alternative`, the code to write in another process, for error messages; it calls
-    `_bind_to_process` in `__init__`, and does its work in blocks `with self._locked()`.
+    They cannot be pickled or copied, and raise SessionError after `fork`, because a copy would
+    issue the same tickets again. A subclass sets `_alternative`, the code to write in another
+    process, for error messages; it calls `_bind_to_process` in `__init__`, and does its work in
+    blocks `with self._locked()`.
     """
 
     _alternative: ClassVar[str]  # the code to write in another process instead
@@ -33,11 +34,13 @@ class ProcessBound:
 
     def _reject_fork(self) -> NoReturn:
         raise SessionError(
-            f"{type(self).__name__}: expected the process that started it, got a fork, which would issue the "
+            f"{type(self).__name__}: expected the process that started it, got a fork, which "
+            "would issue the "
             f"same tickets; write {self._alternative}."
         )
 
     def __reduce__(self) -> NoReturn:
         raise SessionError(
-            f"{type(self).__name__}: expected to stay in its process, got pickled or copied; write {self._alternative}."
+            f"{type(self).__name__}: expected to stay in its process, got pickled or copied; "
+            f"write {self._alternative}."
         )

@@ -1,7 +1,7 @@
 """Progress: a bar on a terminal, a line in a notebook, nothing elsewhere.
 
-rich draws its bars in notebooks with ipywidgets, which many of them lack; the display protocol of IPython is always
-there.
+rich draws its bars in notebooks with ipywidgets, which many of them lack; the display protocol of
+IPython is always there.
 """
 
 import sys
@@ -15,7 +15,8 @@ from tombola._formatting import escape_control
 
 _Result = TypeVar("_Result")
 
-# Work of less than a second needs no bar; after a second without a sign of life people press Ctrl-C.
+# Work of less than a second needs no bar; after a second without a sign of life people press
+# Ctrl-C.
 _BAR_DELAY_SECONDS = 0.8
 # Seconds between two updates in a notebook, each of which is a message to the browser.
 _NOTEBOOK_INTERVAL = 0.2
@@ -24,7 +25,9 @@ _NOTEBOOK_INTERVAL = 0.2
 def in_notebook() -> bool:
     """Return whether this process is a notebook kernel; does not import IPython."""
     ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    shell = (
+        ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    )
     # A terminal IPython has no kernel; its stderr is a terminal, where rich draws.
     return shell is not None and getattr(shell, "kernel", None) is not None
 
@@ -63,7 +66,8 @@ def is_interactive() -> bool:
 def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield the results, with a progress bar on a terminal or in a notebook.
 
-    The bar appears after 0.8 seconds; without terminal and notebook there is none. `total` is the number of results.
+    The bar appears after 0.8 seconds; without terminal and notebook there is none. `total` is the
+    number of results.
     """
     if in_notebook():
         yield from _with_notebook_line(results, total, label)
@@ -86,7 +90,9 @@ def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
 def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield results, with a line below the cell from the delay of the bar on."""
     line = NotebookLine()
-    timer = threading.Timer(_BAR_DELAY_SECONDS, line.update, (f"{label}: compiling (once on this machine)",))
+    timer = threading.Timer(
+        _BAR_DELAY_SECONDS, line.update, (f"{label}: compiling (once on this machine)",)
+    )
     timer.daemon = True
     start = shown = time.monotonic()
     timer.start()
@@ -108,9 +114,20 @@ def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> G
 def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar after a short delay; yield the function that advances it."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(f"{label}: compiling (once on this machine)", total=total)
     done = 0

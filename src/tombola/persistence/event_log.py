@@ -3,16 +3,19 @@
 A file has three tables:
 
 about    the configuration as JSON values, its digest, and the number and digest of the last event
-pool     the row ids with their place, counted from 1, and the cells of the list's own columns (JSON)
+pool     the row ids with their place, counted from 1, and the cells of the list's own columns
+         (JSON)
 events   number (counted from 1), kind, key (the ticket), value (JSON) and digest
 
-Every event carries a digest of itself and of the digest before it, and so does every row id. Reading verifies the
-chain, so that a changed, missing or added record raises SessionError. Digests detect accidents, not attackers: the
-owner of the log checks the shape of every event and replays it.
+Every event carries a digest of itself and of the digest before it, and so does every row id.
+Reading verifies the chain, so that a changed, missing or added record raises SessionError. Digests
+detect accidents, not attackers: the owner of the log checks the shape of every event and replays
+it.
 
-Durability: a transaction is atomic also under `kill -9` (SQLite rolls back when the file is opened next), is on the
-disk when it returns (synchronous=EXTRA), and excludes other writers. The rollback journal is used instead of the
-write-ahead log, which needs shared memory and so does not work across machines.
+Durability: a transaction is atomic also under `kill -9` (SQLite rolls back when the file is opened
+next), is on the disk when it returns (synchronous=EXTRA), and excludes other writers. The rollback
+journal is used instead of the write-ahead log, which needs shared memory and so does not work
+across machines.
 
     log = EventLog.create(path, "Owner", {"kind": "session", ...}, ids)
     with log.writing():                     # or log.reading(): a consistent snapshot
@@ -20,8 +23,8 @@ write-ahead log, which needs shared memory and so does not work across machines.
             state.apply(event)
         log.append("ticket", 1, [0, 0.5])   # on the disk when the block ends
 
-An exception inside `writing` undoes the appended events. The owner then drops its state and calls `rewind`, and the
-next `unread` starts at the first event.
+An exception inside `writing` undoes the appended events. The owner then drops its state and calls
+`rewind`, and the next `unread` starts at the first event.
 """
 
 import hashlib
@@ -44,7 +47,8 @@ _APPLICATION_ID = int.from_bytes(b"tomb", "big")
 _FORMAT = 4
 # Seconds to wait for the lock of another process before SessionError; a transaction takes far less.
 _LOCK_TIMEOUT = 60.0
-# Row ids requested in one query, with one more row each for the digest; old SQLite allows 999 parameters.
+# Row ids requested in one query, with one more row each for the digest; old SQLite allows 999
+# parameters.
 _IDS_PER_QUERY = 400
 # Events verified at a time: bounds the memory of a replay.
 _EVENTS_PER_CHUNK = 1000
@@ -52,14 +56,18 @@ _EVENTS_PER_CHUNK = 1000
 # Table -> SQL that creates it.
 _SCHEMA = {
     "about": "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "pool": "CREATE TABLE pool (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cells TEXT NOT NULL, "
+    "pool": "CREATE TABLE pool (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, cells TEXT "
+    "NOT NULL, "
     "digest BLOB NOT NULL)",
-    "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key INTEGER NOT NULL, "
+    "events": "CREATE TABLE events (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key INTEGER "
+    "NOT NULL, "
     "value TEXT NOT NULL, digest BLOB NOT NULL)",
 }
-# Name in the table `about` of the digest of the configuration, which is not itself part of the configuration.
+# Name in the table `about` of the digest of the configuration, which is not itself part of the
+# configuration.
 _DIGEST = "digest"
-# Name in the table `about` of the end of the log: number and digest of the last event, as a JSON list.
+# Name in the table `about` of the end of the log: number and digest of the last event, as a JSON
+# list.
 END_NAME = "end"
 
 
@@ -90,7 +98,8 @@ class EventLog:
     owner: name of the class that uses the log, for error messages.
     mode: of the SQLite connection: "rw" opens an existing file, "rwc" creates one.
 
-    Attributes: `about`, the configuration given to `create`, with the number of rows added as "rows"; and `length`, the
+    Attributes: `about`, the configuration given to `create`, with the number of rows added as
+        "rows"; and `length`, the
     same number.
     """
 
@@ -112,7 +121,9 @@ class EventLog:
             )
             with self.closed_on_error():
                 self._connection.execute("PRAGMA synchronous = EXTRA")
-                self._connection.execute("PRAGMA fullfsync = ON")  # macOS: otherwise the disk may delay the write
+                self._connection.execute(
+                    "PRAGMA fullfsync = ON"
+                )  # macOS: otherwise the disk may delay the write
                 self._connection.execute("PRAGMA trusted_schema = OFF")
                 self._connection.execute("PRAGMA cell_size_check = ON")
                 self._identity = _file_identity(path)
@@ -129,7 +140,8 @@ class EventLog:
     ) -> "EventLog":
         """Create the file atomically; SessionError if it exists already.
 
-        about: the configuration, JSON data by name; `kind` is the type of the log, "session" or "race".
+        about: the configuration, JSON data by name; `kind` is the type of the log, "session" or
+            "race".
         ids: row ids, all different, in the order to store.
         views: SQL statements that create views, for people who open the file with other programs.
         cells: for each row, the cells of the columns of the user's list; None: no columns.
@@ -138,7 +150,10 @@ class EventLog:
         with log.closed_on_error():
             with log._transaction("IMMEDIATE"):
                 if log._rows("SELECT name FROM sqlite_master"):
-                    raise SessionError(f"{owner}: {path} exists already, nothing is overwritten; take another name.")
+                    raise SessionError(
+                        f"{owner}: {path} exists already, nothing is overwritten; take another "
+                        "name."
+                    )
                 log._write_start(about, ids, views, repeat(()) if cells is None else cells)
             log._read_start()
         return log
@@ -147,13 +162,16 @@ class EventLog:
     def open(cls, path: Path, owner: str, kind: str) -> "EventLog":
         """Open a file of this kind, written by `create`; SessionError for another one."""
         if not path.is_file():
-            raise SessionError(f"{owner}: expected the file of a {kind}, found none at {path}; check the path.")
+            raise SessionError(
+                f"{owner}: expected the file of a {kind}, found none at {path}; check the path."
+            )
         log = cls(path, owner, "rw")
         with log.closed_on_error():
             log._read_start()
             if log.about.get("kind") != kind:
                 raise SessionError(
-                    f"{owner}: expected the file of a {kind}, got {path}, that of a {log.about.get('kind')}; "
+                    f"{owner}: expected the file of a {kind}, got {path}, that of a "
+                    f"{log.about.get('kind')}; "
                     f"write tombola {log.about.get('kind')} instead."
                 )
         return log
@@ -188,7 +206,9 @@ class EventLog:
             raise
         except MALFORMED_DATA_ERRORS as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
-            raise self.damage_error(f"its content is malformed, or of another version of tombola: {reason}") from error
+            raise self.damage_error(
+                f"its content is malformed, or of another version of tombola: {reason}"
+            ) from error
 
     def unread(self) -> Iterator[LogEvent]:
         """Yield the events that were not read or appended by this object yet, in order.
@@ -219,7 +239,9 @@ class EventLog:
         if len(values) != len(rows):
             raise self.damage_error(f"the value of an event up to {number} is malformed")
         self._position = _Position(number, digest)
-        return (LogEvent(row[0], row[1], row[2], value) for row, value in zip(rows, values, strict=True))
+        return (
+            LogEvent(row[0], row[1], row[2], value) for row, value in zip(rows, values, strict=True)
+        )
 
     @property
     def position(self) -> int:
@@ -238,7 +260,9 @@ class EventLog:
     def append(self, kind: str, key: int, value: Any) -> None:
         """Append a `LogEvent`; only inside `writing`, and after all others are read."""
         if self._position != self._end:
-            raise SessionError(f"{self.owner}: events must be read before one is appended; exhaust unread() first.")
+            raise SessionError(
+                f"{self.owner}: events must be read before one is appended; exhaust unread() first."
+            )
         number = self._end.number + 1
         row = (number, kind, int(key), _encode_json(value))
         digest = _link(self._end.digest, *row)
@@ -248,7 +272,9 @@ class EventLog:
     def flush(self) -> None:
         """Write appended events to the open transaction, for `rewind` and `unread`."""
         if self._appended:
-            self._connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._appended)
+            self._connection.executemany(
+                "INSERT INTO events VALUES (?, ?, ?, ?, ?)", self._appended
+            )
             self._write_end(self._end)
             self._appended = []
 
@@ -295,10 +321,16 @@ class EventLog:
 
     def damage_error(self, reason: str) -> SessionError:
         """Return the SessionError for a damaged file; the caller raises it."""
-        return SessionError(f"{self.owner}: {self.path} is damaged ({reason}); take a backup of it, or start anew.")
+        return SessionError(
+            f"{self.owner}: {self.path} is damaged ({reason}); take a backup of it, or start anew."
+        )
 
     def _write_start(
-        self, about: Mapping[str, Any], ids: Iterable[str], views: Sequence[str], cells: Iterable[Sequence[str]]
+        self,
+        about: Mapping[str, Any],
+        ids: Iterable[str],
+        views: Sequence[str],
+        cells: Iterable[Sequence[str]],
     ) -> None:
         for statement in (*_SCHEMA.values(), *views):
             self._connection.execute(statement)
@@ -312,7 +344,9 @@ class EventLog:
         texts = [(name, _encode_json(value)) for name, value in configuration.items()]
         self._connection.executemany("INSERT INTO about VALUES (?, ?)", texts)
         start = _Position(0, _link(b"", *sorted(texts, key=repr)))
-        self._connection.execute("INSERT INTO about VALUES (?, ?)", (_DIGEST, _encode_json(start.digest.hex())))
+        self._connection.execute(
+            "INSERT INTO about VALUES (?, ?)", (_DIGEST, _encode_json(start.digest.hex()))
+        )
         self._write_end(start)
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
@@ -323,15 +357,20 @@ class EventLog:
 
     def _read_start(self) -> None:
         with self._transaction("DEFERRED"):
-            [(application,)], [(version,)] = self._rows("PRAGMA application_id"), self._rows("PRAGMA user_version")
+            [(application,)], [(version,)] = (
+                self._rows("PRAGMA application_id"),
+                self._rows("PRAGMA user_version"),
+            )
             if application != _APPLICATION_ID:
                 raise SessionError(
-                    f"{self.owner}: expected a file of tombola, got {self.path}, which is something else; "
+                    f"{self.owner}: expected a file of tombola, got {self.path}, which is "
+                    "something else; "
                     "give the file of a session or a race."
                 )
             if version != _FORMAT:
                 raise SessionError(
-                    f"{self.owner}: {self.path} has format {version}, this version of tombola reads {_FORMAT}; "
+                    f"{self.owner}: {self.path} has format {version}, this version of tombola "
+                    f"reads {_FORMAT}; "
                     "use the version that wrote it."
                 )
             objects = self._rows("SELECT name, type, sql FROM sqlite_master")
@@ -349,7 +388,9 @@ class EventLog:
                 self.about = {name: json.loads(text) for name, text in texts.items()}
                 self.length = int(self.about["rows"])
                 query = "SELECT digest, (SELECT count(*) FROM pool) FROM pool WHERE place = ?"
-                is_whole = self._rows(query, self.length) == [(bytes.fromhex(self.about["rows_digest"]), self.length)]
+                is_whole = self._rows(query, self.length) == [
+                    (bytes.fromhex(self.about["rows_digest"]), self.length)
+                ]
             if not is_whole:
                 raise self.damage_error("the list of rows has changed")
 
@@ -360,10 +401,14 @@ class EventLog:
         with self.malformed_data_as_error():
             number, digest = json.loads(found[0][0])
             end = _Position(int(number), bytes.fromhex(digest))
-        if end.number < self._position.number or self._digest_at(self._position.number) != self._position.digest:
+        if (
+            end.number < self._position.number
+            or self._digest_at(self._position.number) != self._position.digest
+        ):
             # Final: going on would mix two histories.
             self._rejected = SessionError(
-                f"{self.owner}: {self.path} lacks events that were read from it before, as when an old backup is "
+                f"{self.owner}: {self.path} lacks events that were read from it before, as when "
+                "an old backup is "
                 "copied over it; nothing was changed, so open it again if that was meant."
             )
             raise self._rejected
@@ -386,7 +431,8 @@ class EventLog:
             try:
                 if _file_identity(self.path) != self._identity:
                     raise SessionError(
-                        f"{self.owner}: {self.path} was moved, or replaced by another file, after it was opened here; "
+                        f"{self.owner}: {self.path} was moved, or replaced by another file, "
+                        "after it was opened here; "
                         "nothing was changed, so open it again."
                     )
                 yield
@@ -426,7 +472,9 @@ _encode_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 def _link(before: Any, *cells: Any) -> bytes:
     """Return the digest of cells of any type, and of the digest before them."""
     content = "\n".join(map(str, cells)).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b((before if isinstance(before, bytes) else b"") + content, digest_size=8).digest()
+    return hashlib.blake2b(
+        (before if isinstance(before, bytes) else b"") + content, digest_size=8
+    ).digest()
 
 
 def _file_identity(path: Path) -> tuple[int, int] | None:
@@ -441,6 +489,10 @@ def _advice(error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return "is held by another process for longer than a minute; end that one, then try again"
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT) or "decode" in str(error):
+    if code in (
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FORMAT,
+    ) or "decode" in str(error):
         return "is not a file of tombola, or is damaged; give another one, or a backup"
     return "could not be read or written; nothing was changed, so repair the cause and try again"

@@ -4,8 +4,8 @@
 |---|---|---|
 | lease | first ticket | `{"request": idempotency key, "worker": name, "time": Unix seconds, "tickets": [...]}` |
 
-A lease is written in the transaction of its tickets. A client that lost the reply repeats the request, also after
-the server was killed, and gets the same tickets.
+A lease is written in the transaction of its tickets. A client that lost the reply repeats the
+request, also after the server was killed, and gets the same tickets.
 """
 
 import time
@@ -24,7 +24,8 @@ _State = TypeVar("_State")
 # Type of an issued ticket: `Assignment` of a session, `Call` of a race.
 _Item = TypeVar("_Item")
 
-# Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with every request.
+# Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with
+# every request.
 _MAX_NAME_LENGTH = 100
 
 
@@ -105,24 +106,31 @@ class LeasedFile(ProcessBound, ABC, Generic[_State, _Item]):
     ) -> list[_Item]:
         """Issue tickets for a request; the same request again returns the same tickets.
 
-        A reissued ticket stays one ticket: it is counted once, and its cost is reserved once. ConflictError if the key
-        belongs to a request of another worker, or for more tickets. At the end of the list a session raises
-        ExhaustedError, and a race returns an empty list.
+        A reissued ticket stays one ticket: it is counted once, and its cost is reserved once.
+        ConflictError if the key belongs to a request of another worker, or for more tickets. At the
+        end of the list a session raises ExhaustedError, and a race returns an empty list.
 
         request: the idempotency key, stored with the tickets; it survives a kill.
-        count: number of tickets, fewer if fewer are possible now; None: one of a session, in a race all calls of a row.
+        count: number of tickets, fewer if fewer are possible now; None: one of a session, in a race
+            all calls of a row.
         worker: name of the worker who gets them.
-        reissue_after: offer pending tickets leased this many seconds ago before new ones; None: never.
+        reissue_after: offer pending tickets leased this many seconds ago before new ones; None:
+            never.
         now: present time in Unix seconds; None: the system clock.
         """
         owner = f"{type(self).__name__}.lease"
         for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
-            if not (type(text) is str and least <= len(text) <= _MAX_NAME_LENGTH and text.isprintable()):
+            if not (
+                type(text) is str and least <= len(text) <= _MAX_NAME_LENGTH and text.isprintable()
+            ):
                 raise ParameterError(
-                    f"{owner}: expected an {what} of {least} to {_MAX_NAME_LENGTH} printable characters, "
+                    f"{owner}: expected an {what} of {least} to {_MAX_NAME_LENGTH} printable "
+                    "characters, "
                     f"got {text!r:.200}; use a UUID or a short name."
                 )
-        most = self._lease_size if count is None else _validate.integer(owner, "count", count, least=1)
+        most = (
+            self._lease_size if count is None else _validate.integer(owner, "count", count, least=1)
+        )
         if reissue_after is not None:
             reissue_after = _validate.real(owner, "reissue_after", reissue_after, least=0)
         with self._writing():
@@ -130,8 +138,11 @@ class LeasedFile(ProcessBound, ABC, Generic[_State, _Item]):
             if lease is None:
                 # Times never decrease, also if the clock is set back.
                 start = max(time.time() if now is None else float(now), self._last_lease_time)
-                tickets = [] if reissue_after is None else self._expired(start, reissue_after)[:most]
-                # Without a count, the calls of the next row come when none of an earlier one is offered again.
+                tickets = (
+                    [] if reissue_after is None else self._expired(start, reissue_after)[:most]
+                )
+                # Without a count, the calls of the next row come when none of an earlier one is
+                # offered again.
                 if not tickets or (count is not None and len(tickets) < most):
                     more = None if count is None else most - len(tickets)
                     tickets += self._issue(more, is_optional=bool(tickets))
@@ -143,8 +154,10 @@ class LeasedFile(ProcessBound, ABC, Generic[_State, _Item]):
             # Fewer tickets than requested are normal at the end of the list; more are not.
             elif lease.worker != worker or len(lease.tickets) > most:
                 raise ConflictError(
-                    f"next: expected a new idempotency key for a new request, got {request!r}, the key of a request "
-                    f"for {plural(len(lease.tickets), 'ticket')} by another worker or with another count; draw a "
+                    f"next: expected a new idempotency key for a new request, got {request!r}, "
+                    "the key of a request "
+                    f"for {plural(len(lease.tickets), 'ticket')} by another worker or with "
+                    "another count; draw a "
                     "random key."
                 )
             return self._items(lease.tickets)
@@ -152,7 +165,11 @@ class LeasedFile(ProcessBound, ABC, Generic[_State, _Item]):
     def _expired(self, now: float, after: float) -> list[int]:
         """Return the pending tickets leased at least `after` seconds ago, or never."""
         found = self._lease_of_ticket
-        return [one for one in self._pending_numbers() if one not in found or now - found[one].time >= after]
+        return [
+            one
+            for one in self._pending_numbers()
+            if one not in found or now - found[one].time >= after
+        ]
 
     def _add_lease(self, lease: Lease) -> None:
         self._leases[lease.request], self._last_lease_time = lease, lease.time
@@ -167,7 +184,12 @@ class LeasedFile(ProcessBound, ABC, Generic[_State, _Item]):
         if type(value) is not dict or value.keys() != set(Lease._fields):
             raise ValueError("malformed lease")
         request, worker, start, tickets = (value[name] for name in Lease._fields)
-        is_typed = type(request) is str and type(worker) is str and type(start) is float and type(tickets) is list
+        is_typed = (
+            type(request) is str
+            and type(worker) is str
+            and type(start) is float
+            and type(tickets) is list
+        )
         is_new = is_typed and request not in self._leases and start >= self._last_lease_time
         if not is_new or tickets[:1] != [ticket] or len(set(map(repr, tickets))) != len(tickets):
             raise ValueError("malformed lease")
@@ -214,12 +236,16 @@ class LeasedFile(ProcessBound, ABC, Generic[_State, _Item]):
     def _forget_on_error(self) -> Iterator[None]:
         """Drop the state after an exception: the file is authoritative.
 
-        Rejected feedback changes nothing, so the state is kept if no event was read or appended before it.
+        Rejected feedback changes nothing, so the state is kept if no event was read or appended
+        before it.
         """
         before = self._log.position
         try:
             yield
         except BaseException as error:
-            if not isinstance(error, FeedbackError | ParameterError | ExhaustedError) or self._log.position != before:
+            if (
+                not isinstance(error, FeedbackError | ParameterError | ExhaustedError)
+                or self._log.position != before
+            ):
                 self._forget()
             raise

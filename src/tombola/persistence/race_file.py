@@ -1,9 +1,10 @@
 """RaceFile: a race in a file, for several processes, safe against kills.
 
-The file is an append-only event log (`tombola.persistence.event_log`): the settings, the rows in the order of the
-list, and every call, answer, lease and raised limit with a chained digest. The race itself is rebuilt from them. A
-driver (`tombola.racing.driver`) uses the file as its event log and holds the race. `calls`, `lease` and `record` are
-for processes that make no calls themselves, such as `tombola race next`, `tombola race record` and `tombola serve`.
+The file is an append-only event log (`tombola.persistence.event_log`): the settings, the rows in
+the order of the list, and every call, answer, lease and raised limit with a chained digest. The
+race itself is rebuilt from them. A driver (`tombola.racing.driver`) uses the file as its event log
+and holds the race. `calls`, `lease` and `record` are for processes that make no calls themselves,
+such as `tombola race next`, `tombola race record` and `tombola serve`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,8 +26,8 @@ from tombola.racing.strata import Strata
 from tombola.readers.cells import RowList
 from tombola.readers.names import without_kind_word
 
-# SQL statements that create the views of a race file, for people who open it with SQLite. The only view, `answers`, has
-# one line per answer: ticket, loss, cost, failed.
+# SQL statements that create the views of a race file, for people who open it with SQLite. The only
+# view, `answers`, has one line per answer: ticket, loss, cost, failed.
 VIEWS = (
     """CREATE VIEW answers AS
         SELECT key AS ticket, json_extract(value, '$.loss') AS loss, json_extract(value, '$.cost') AS cost,
@@ -35,7 +36,11 @@ VIEWS = (
 )
 
 # Fields of the value of an answer event, with their types in JSON.
-_ANSWER_FIELDS: dict[str, tuple[type, ...]] = {"loss": (float, type(None)), "cost": (float,), "failed": (bool,)}
+_ANSWER_FIELDS: dict[str, tuple[type, ...]] = {
+    "loss": (float, type(None)),
+    "cost": (float,),
+    "failed": (bool,),
+}
 # First bytes of every file of SQLite.
 _SQLITE_MAGIC = b"SQLite format 3\0"
 # Settings that may be raised while a race runs.
@@ -45,10 +50,11 @@ _LIMITS = ("max_calls", "max_cost")
 class RaceFile(LeasedFile[None, Call]):
     """A race in a file; several processes may open it, each with its own object.
 
-    Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the file. The function
-    `tombola.race` uses it as its event log. Attributes beside the parameters of `start`: earlier_limits (max_calls
-    and max_cost before each raise, oldest first), and columns, id_column, delimiter of the user's list ("row" and
-    "," without one). The settings have the present limits.
+    Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the
+    file. The function `tombola.race` uses it as its event log. Attributes beside the parameters of
+    `start`: earlier_limits (max_calls and max_cost before each raise, oldest first), and columns,
+    id_column, delimiter of the user's list ("row" and "," without one). The settings have the
+    present limits.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -68,12 +74,20 @@ class RaceFile(LeasedFile[None, Call]):
         with log.reading():
             self.rows = tuple(log.ids())
         with log.malformed_data_as_error():
-            self._first_settings = self.settings = RaceSettings.from_json(log.about["race"]).with_seed()
+            self._first_settings = self.settings = RaceSettings.from_json(
+                log.about["race"]
+            ).with_seed()
             stored = log.about.get("side_information")
-            self.side = SideInformation.from_json(stored, len(self.rows), len(self.settings.candidates))
+            self.side = SideInformation.from_json(
+                stored, len(self.rows), len(self.settings.candidates)
+            )
             self.strata = Strata.from_json(log.about.get("strata"), len(self.rows))
             # A race that was not started from a table has only the names of its rows.
-            listed = log.about.get("list") or {"columns": ["row"], "id_column": "row", "delimiter": ","}
+            listed = log.about.get("list") or {
+                "columns": ["row"],
+                "id_column": "row",
+                "delimiter": ",",
+            }
             self.columns = tuple(str(name) for name in listed["columns"])
             self.id_column, self.delimiter = str(listed["id_column"]), str(listed["delimiter"])
         self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
@@ -92,23 +106,31 @@ class RaceFile(LeasedFile[None, Call]):
     ) -> "RaceFile":
         """Create the file of a new race; SessionError if the file exists already.
 
-        settings: a missing seed is drawn and stored. Only limits can be changed afterwards (`raise_limits`).
+        settings: a missing seed is drawn and stored. Only limits can be changed afterwards
+            (`raise_limits`).
         rows: their names, all different.
-        evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); None if unknown.
-        side: losses known before the race (answers on file), and other numbers of each row (history); None without.
+        evaluator_config: how calls are made, as JSON data (`SubprocessEvaluator.to_json`); None if
+            unknown.
+        side: losses known before the race (answers on file), and other numbers of each row
+            (history); None without.
         strata: groups of the rows; None without.
-        row_list: the user's list with its columns, which tables of calls show; None: only the names of the rows.
+        row_list: the user's list with its columns, which tables of calls show; None: only the names
+            of the rows.
         """
         names = distinct_names("rows", rows)
         for name in (*settings.candidates, *names):
             if not is_encodable(name):
                 raise ParameterError(
-                    f"Race: names must be valid Unicode, got {name!r} with a lone surrogate; repair it."
+                    f"Race: names must be valid Unicode, got {name!r} with a lone surrogate; "
+                    "repair it."
                 )
         settings = settings.with_seed()
         about = {
-            "kind": "race", "tombola": __version__, "race": settings.to_json(), "evaluator": evaluator_config,
-        }  # fmt: skip
+            "kind": "race",
+            "tombola": __version__,
+            "race": settings.to_json(),
+            "evaluator": evaluator_config,
+        }
         if side is not None and (stored := side.to_json()) is not None:
             about["side_information"] = stored
         if strata is not None:
@@ -120,7 +142,11 @@ class RaceFile(LeasedFile[None, Call]):
             columns = enumerate(row_list.columns)
             own = [at for at, name in columns if taken.isdisjoint((name, without_kind_word(name)))]
             kept = [row_list.columns[at] for at in own]
-            about["list"] = {"columns": kept, "id_column": row_list.id_column, "delimiter": row_list.delimiter}
+            about["list"] = {
+                "columns": kept,
+                "id_column": row_list.id_column,
+                "delimiter": row_list.delimiter,
+            }
             cells = ([row[at] for at in own] for row in row_list.cells)
         return cls(EventLog.create(Path(path), "Race", about, names, VIEWS, cells))
 
@@ -143,15 +169,19 @@ class RaceFile(LeasedFile[None, Call]):
     ) -> "RaceFile":
         """Open the file of this race, or start it; SessionError if it is another race.
 
-        Parameters are those of `start`. Settings without a seed accept the seed of the file. A higher `max_calls` or
-        `max_cost` is stored, and the race goes on.
+        Parameters are those of `start`. Settings without a seed accept the seed of the file. A
+        higher `max_calls` or `max_cost` is stored, and the race goes on.
         """
         if not Path(path).exists():
             return cls.start(path, settings, rows, evaluator_config, side, strata)
         file = cls.open(path)
         if settings.seed is None:
             settings = replace(settings, seed=file.settings.seed)
-        given = {**settings.to_json(), "rows": distinct_names("rows", rows), **(evaluator_config or {})}
+        given = {
+            **settings.to_json(),
+            "rows": distinct_names("rows", rows),
+            **(evaluator_config or {}),
+        }
         stored = {**file.settings.to_json(), "rows": file.rows, **file.evaluator_config}
         side = side or SideInformation.of(settings.candidates, given["rows"])
         # Other evidence is another race: the digest covers all of it.
@@ -159,11 +189,16 @@ class RaceFile(LeasedFile[None, Call]):
         given["groups"], stored["groups"] = strata, file.strata
         limits = [name for name in _LIMITS if None not in (given[name], stored[name])]
         raised = {name: given[name] for name in limits if given[name] > stored[name]}
-        different = [name for name in {**given, **stored} if given.get(name) != stored.get(name) and name not in raised]
+        different = [
+            name
+            for name in {**given, **stored}
+            if given.get(name) != stored.get(name) and name not in raised
+        ]
         if different:
             file.close()
             raise SessionError(
-                f"Race: {path} holds another race, with different {' and '.join(different)}; give the same again "
+                f"Race: {path} holds another race, with different {' and '.join(different)}; "
+                "give the same again "
                 "(a limit may be higher), or use another file."
             )
         if raised:
@@ -179,8 +214,8 @@ class RaceFile(LeasedFile[None, Call]):
     def calls(self, count: int | None = None) -> list[Call]:
         """Issue the next calls, candidates to evaluate on rows; no call is issued twice.
 
-        Returns an empty list if none is possible now: the race is over, a limit is reached, or pending answers come
-        first.
+        Returns an empty list if none is possible now: the race is over, a limit is reached, or
+        pending answers come first.
 
         count: largest number of calls; None: all that the next row needs.
         """
@@ -204,11 +239,13 @@ class RaceFile(LeasedFile[None, Call]):
     def _lease_size(self) -> int:
         return len(self.settings.candidates)
 
-    def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
+    def record(
+        self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False
+    ) -> bool:
         """Record the answer to a call; it is on the disk on return.
 
-        Returns True, or False if the same answer was recorded before; ConflictError if another one was, FeedbackError
-        if the call was not issued or the answer is not valid.
+        Returns True, or False if the same answer was recorded before; ConflictError if another one
+        was, FeedbackError if the call was not issued or the answer is not valid.
 
         loss: in [0, 1]; None if the call failed.
         cost: at least 0, in the unit of the limit `max_cost`.
@@ -221,7 +258,9 @@ class RaceFile(LeasedFile[None, Call]):
         with self._writing():
             race = self._current_race()
             for answer in answers:
-                if race.record(answer.ticket, loss=answer.loss, cost=answer.cost, failed=answer.failed):
+                if race.record(
+                    answer.ticket, loss=answer.loss, cost=answer.cost, failed=answer.failed
+                ):
                     self._write(race.recorded(answer.ticket))
                     count += 1
         return count
@@ -242,7 +281,8 @@ class RaceFile(LeasedFile[None, Call]):
     def append(self, event: Event) -> None:
         """Store an event of a running race; it is on the disk on return.
 
-        An answer that another process has recorded meanwhile is ignored if it is the same, else ConflictError.
+        An answer that another process has recorded meanwhile is ignored if it is the same, else
+        ConflictError.
         """
         with self._writing():
             before = self._answers.get(event.ticket)
@@ -261,7 +301,9 @@ class RaceFile(LeasedFile[None, Call]):
         if self._log.about.get("list") is None:
             return [(call.row,) for call in calls]
         with self._locked(), self._log.reading():
-            return [tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])]
+            return [
+                tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])
+            ]
 
     def replay(self) -> tuple[Event, ...]:
         """Return all calls and answers of the file in order, of all processes."""
@@ -289,7 +331,9 @@ class RaceFile(LeasedFile[None, Call]):
                 self._replay(stored)
             except MALFORMED_DATA_ERRORS as error:
                 reason = " ".join(str(error).split())
-                raise self._log.damage_error(f"event {stored.number} does not fit: {reason}") from None
+                raise self._log.damage_error(
+                    f"event {stored.number} does not fit: {reason}"
+                ) from None
 
     def _replay(self, stored: LogEvent) -> None:
         _, kind, ticket, value = stored
@@ -299,12 +343,18 @@ class RaceFile(LeasedFile[None, Call]):
             self._use_limits(value)
         elif kind == "call" and value is None and ticket not in self._answers:
             self._apply(Event("call", ticket))
-        elif kind == "answer" and value.keys() == _ANSWER_FIELDS.keys() and self._answers.get(ticket) is None:
+        elif (
+            kind == "answer"
+            and value.keys() == _ANSWER_FIELDS.keys()
+            and self._answers.get(ticket) is None
+        ):
             if not all(type(value[name]) in types for name, types in _ANSWER_FIELDS.items()):
                 raise ValueError("malformed answer")
             self._apply(Event("answer", ticket, **value))
         else:
-            raise ValueError("unknown kind of event, or a ticket that was issued or answered before")
+            raise ValueError(
+                "unknown kind of event, or a ticket that was issued or answered before"
+            )
 
     def _apply(self, event: Event) -> None:
         """Apply an event to the race, which checks it, if the race was built before."""
@@ -322,11 +372,17 @@ class RaceFile(LeasedFile[None, Call]):
     def _current_race(self) -> Race:
         """Return the race after all events read so far; it is built on first use."""
         if self._race is None:
-            self._race = Race.restore(self.settings, self.rows, self._events, self.side, self.strata)
+            self._race = Race.restore(
+                self.settings, self.rows, self._events, self.side, self.strata
+            )
         return self._race
 
     def _write(self, event: Event) -> None:
-        value = None if event.kind == "call" else {name: getattr(event, name) for name in _ANSWER_FIELDS}
+        value = (
+            None
+            if event.kind == "call"
+            else {name: getattr(event, name) for name in _ANSWER_FIELDS}
+        )
         self._log.append(event.kind, event.ticket, value)
         self._remember(event)
 
@@ -353,7 +409,8 @@ def open_log(
     """Return the settings with a seed, and the event log of a race.
 
     settings: a missing seed is drawn, or that of the race file.
-    log: an event log is returned as it is, a path opens or starts a race file (`RaceFile.at`), None is one in memory.
+    log: an event log is returned as it is, a path opens or starts a race file (`RaceFile.at`), None
+        is one in memory.
     """
     if isinstance(log, str | PathLike):
         file = RaceFile.at(log, settings, rows, side=side, strata=strata)

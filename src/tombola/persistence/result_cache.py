@@ -1,9 +1,10 @@
 """Result cache of `compare` and `reproduce`: one checksummed file per result.
 
-A key names everything the result depends on: the data, the settings, the seed and the hash of the code. Equal keys
-therefore mean equal results, to the bit. A file that is damaged, cut short, or moved here from another key fails its
-checksum, and the result is computed again. `compare` stores blocks of repetitions as NumPy archives (`play_cached`);
-`reproduce` stores the rows of a unit as JSON.
+A key names everything the result depends on: the data, the settings, the seed and the hash of the
+code. Equal keys therefore mean equal results, to the bit. A file that is damaged, cut short, or
+moved here from another key fails its checksum, and the result is computed again. `compare` stores
+blocks of repetitions as NumPy archives (`play_cached`); `reproduce` stores the rows of a unit as
+JSON.
 """
 
 import hashlib
@@ -23,7 +24,8 @@ from tombola._files import make_folder, read_bytes, write_atomic
 from tombola.budget.target import TargetRegret
 from tombola.runs import Cell, Entry, Runs
 
-# Repetitions per file: small enough that an interrupted comparison loses little, large enough for few files.
+# Repetitions per file: small enough that an interrupted comparison loses little, large enough for
+# few files.
 _BLOCK_REPETITIONS = 4
 # Length of the SHA-256 at the start of every file.
 _CHECKSUM_BYTES = 32
@@ -36,8 +38,8 @@ _PlayBlocks: TypeAlias = Callable[[Sequence[_Block]], Generator[Runs]]
 class ResultCache(NamedTuple):
     """Folder of finished results, each in a file with a checksum.
 
-    The result with key `claim/hash` is in the file `claim/hash.result`. A result that cannot be written (read-only or
-    full disk) is not cached, which costs time only.
+    The result with key `claim/hash` is in the file `claim/hash.result`. A result that cannot be
+    written (read-only or full disk) is not cached, which costs time only.
 
     >>> import tempfile
     >>> cache = ResultCache(Path(tempfile.mkdtemp()))
@@ -106,11 +108,13 @@ def default_cache_dir(name: str) -> Path:
     return Path(os.environ.get("TOMBOLA_CACHE") or platformdirs.user_cache_path("tombola")) / name
 
 
-def play_cached(play: _PlayBlocks, repetitions: int, cache: ResultCache | None, key: str) -> tuple[Runs, int]:
+def play_cached(
+    play: _PlayBlocks, repetitions: int, cache: ResultCache | None, key: str
+) -> tuple[Runs, int]:
     """Play the uncached repetitions; return all runs, and the number of cached ones.
 
-    Every block of repetitions is stored as soon as it is played, so that an interrupted comparison continues, and one
-    with more repetitions plays only the new ones.
+    Every block of repetitions is stored as soon as it is played, so that an interrupted comparison
+    continues, and one with more repetitions plays only the new ones.
     """
     starts = range(0, repetitions, _BLOCK_REPETITIONS)
     blocks = [(first, min(_BLOCK_REPETITIONS, repetitions - first)) for first in starts]
@@ -134,7 +138,9 @@ def read_runs(cache: ResultCache, key: str, block: _Block) -> Runs | None:
     payload = cache.read(_block_key(key, block))
     try:
         return None if payload is None else _decode(payload)
-    except Exception:  # zipfile, zlib, NumPy and tokenize each raise their own for a malformed archive
+    except (
+        Exception
+    ):  # zipfile, zlib, NumPy and tokenize each raise their own for a malformed archive
         return None
 
 
@@ -191,4 +197,6 @@ def _decode(payload: bytes) -> Runs:
         }
     bounds = {Entry(*entry): bound for *entry, bound in facts["bounds"]}
     targets = {horizon: TargetRegret(*values) for horizon, values in facts["target_regrets"]}
-    return Runs(cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]), bounds, targets)
+    return Runs(
+        cells, facts["price"], tuple(facts["actions"]), tuple(facts["amounts"]), bounds, targets
+    )

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _ID_COLUMNS = ("id", "ids", "row")
 # Accepted names of the column of outcomes; scores are better if higher.
 _OUTCOME_COLUMNS = ("outcome", "loss", "score")
-# Exported decisions of a router: its probability, the actions of router (-1: none) and safe learner, and the capital.
+# Exported decisions of a router: its probability, the actions of router (-1: none) and safe
+# learner, and the capital.
 _DECISION_COLUMNS = ("stake", "router", "safe", "capital")
 # Largest ticket number that is read from a table: larger whole numbers are not exact in float64.
 _MAX_TICKET = 1 << 53
@@ -46,34 +47,50 @@ def cost_columns(budget: Budget | None) -> tuple[str, ...]:
     ('cost:1', 'cost:2')
     """
     resources = 0 if budget is None else budget.per_resource.size
-    return ("cost",) if resources == 1 else tuple(f"cost:{number}" for number in range(1, resources + 1))
+    return (
+        ("cost",)
+        if resources == 1
+        else tuple(f"cost:{number}" for number in range(1, resources + 1))
+    )
 
 
-def read_outcomes(file: "SessionFile", path: Path, unit: Callable[[str], Units], *, outcome: str = "") -> list[Outcome]:
+def read_outcomes(
+    file: "SessionFile", path: Path, unit: Callable[[str], Units], *, outcome: str = ""
+) -> list[Outcome]:
     """Read the outcomes of tickets from a table; skip rows with a blank outcome.
 
     TableError or FeedbackError names the line of a malformed row.
 
-    file: the session, or one behind HTTP with the same attributes; ids and actions in the table must be those of it.
-    path: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or `score`, or with full
-        feedback in a column for each action; optionally with costs (`cost_columns`).
+    file: the session, or one behind HTTP with the same attributes; ids and actions in the table
+        must be those of it.
+    path: a table with a column `ticket` or ids, and outcomes in a column `outcome`, `loss` or
+        `score`, or with full feedback in a column for each action; optionally with costs
+        (`cost_columns`).
     unit: returns the unit of a column by its name.
     outcome: the column of outcomes, if it has another name.
     """
     table = read_cells(path)
     header = [name if name in file.columns else name.lower() for name in table.names]
     id_column, is_full = file.id_column, file.feedback_model.full_feedback
-    keys = ("ticket",) if "ticket" in header else (id_column,) if id_column in header else _ID_COLUMNS
+    keys = (
+        ("ticket",) if "ticket" in header else (id_column,) if id_column in header else _ID_COLUMNS
+    )
     key = _column(table, header, keys, "a header such as ticket,loss")
     actions = file.names[: file.feedback_model.n_listed_actions] if is_full else ()
-    places = [_column(table, table.names, (action,), "a column for every action") for action in actions]
+    places = [
+        _column(table, table.names, (action,), "a column for every action") for action in actions
+    ]
     places = places or [_outcome_place(table, header, outcome, file.columns)]
     units = [unit(table.names[place]) for place in places]
     costs = cost_columns(file.budget)
     is_priced = not {*costs}.isdisjoint(header)
-    cost_places = [_column(table, header, (name,), "a column for each resource") for name in costs if is_priced]
+    cost_places = [
+        _column(table, header, (name,), "a column for each resource") for name in costs if is_priced
+    ]
     names = {"id": id_column if id_column in header else "id", "action": "action"}
-    checked = {field: header.index(name) for field, name in names.items() if header.count(name) == 1}
+    checked = {
+        field: header.index(name) for field, name in names.items() if header.count(name) == 1
+    }
     checked = {field: at for field, at in checked.items() if header[at] not in actions}
     outcomes, by_ticket = [], header[key] == "ticket"
     issued = None if by_ticket else file.round
@@ -85,34 +102,45 @@ def read_outcomes(file: "SessionFile", path: Path, unit: Callable[[str], Units],
             round_ = ticket_number(source, row[key]) if by_ticket else file.round_of(row[key])
             if issued is not None and round_ > issued:
                 raise TableError(
-                    f"{source}: expected a row with a ticket, got {row[key]!r}, which has no ticket yet; issue it with "
+                    f"{source}: expected a row with a ticket, got {row[key]!r}, which has no "
+                    "ticket yet; issue it with "
                     "tombola session next, or leave its outcome blank."
                 )
             task = file.assignment(round_) if checked else None
         for field, at in checked.items():
             if not csv_cell_matches(row[at], expected := getattr(task, field)):
                 raise TableError(
-                    f"{source}: expected the {field} {expected!r} for ticket {round_}, got {row[at].strip()!r}; record "
-                    f"the outcome of the ticket as `next` returned it, or leave out the column {field}."
+                    f"{source}: expected the {field} {expected!r} for ticket {round_}, got "
+                    f"{row[at].strip()!r}; record "
+                    "the outcome of the ticket as `next` returned it, or leave out the column "
+                    f"{field}."
                 )
         losses = [
-            loss_in_cell(source, table.names[place], one, row[place]) for place, one in zip(places, units, strict=True)
+            loss_in_cell(source, table.names[place], one, row[place])
+            for place, one in zip(places, units, strict=True)
         ]
         cost = [row[place] for place in cost_places] or None
-        outcomes.append(Outcome(round_, losses if is_full else losses[0], None, cost, source, units[0]))
+        outcomes.append(
+            Outcome(round_, losses if is_full else losses[0], None, cost, source, units[0])
+        )
     return outcomes
 
 
 def write_daily_list(file: "SessionFile", assignments: "Sequence[Assignment]", path: Path) -> None:
     """Write tickets with rows and blank outcomes to a table, for `read_outcomes`.
 
-    A column of the list called ticket or action gets the prefix `list:`; one called outcome is used for the outcomes.
+    A column of the list called ticket or action gets the prefix `list:`; one called outcome is used
+    for the outcomes.
 
     file: the session, or one behind HTTP with the same attributes.
     """
-    own = [f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns]
+    own = [
+        f"list:{name}" if name.lower() in ("ticket", "action") else name for name in file.columns
+    ]
     if file.feedback_model.full_feedback:
-        blank = [name for name in file.names[: file.feedback_model.n_listed_actions] if name not in own]
+        blank = [
+            name for name in file.names[: file.feedback_model.n_listed_actions] if name not in own
+        ]
     else:
         blank = [] if any(name.lower() == "outcome" for name in own) else ["outcome"]
     lines = [[*own, "ticket", "action", *blank]]
@@ -146,7 +174,9 @@ def check_daily_list(path: Path, *inputs: Path) -> None:
     inputs: files in use, such as the session file, which it must not be.
     """
     if path.suffix.lower() not in (".csv", ".xlsx"):
-        raise TableError(f"next: expected a table that ends in .csv or .xlsx, got {path}; write --out today.csv.")
+        raise TableError(
+            f"next: expected a table that ends in .csv or .xlsx, got {path}; write --out today.csv."
+        )
     if path.exists():
         # It may hold outcomes that are not recorded yet.
         raise TableError(f"next: {path} exists already, nothing is overwritten; take another name.")
@@ -160,15 +190,21 @@ def export_tickets(file: "SessionFile", path: Path) -> int:
     return write_columns(path, export_columns(file), lambda: _column_chunks(file), file.path)
 
 
-def write_columns(path: Path, types: dict[str, str], chunks: Callable[[], Iterator[_Columns]], *inputs: Path) -> int:
+def write_columns(
+    path: Path, types: dict[str, str], chunks: Callable[[], Iterator[_Columns]], *inputs: Path
+) -> int:
     """Write chunks of columns to a .csv or .parquet table; return the number of rows.
 
     types: Arrow types by column name, such as {"ticket": "int64"}.
-    chunks: yields the next rows as a list of columns, in the order of `types`; called after the path was checked.
+    chunks: yields the next rows as a list of columns, in the order of `types`; called after the
+        path was checked.
     inputs: files in use, which must not be replaced.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):
-        raise TableError(f"export: expected a path that ends in .csv or .parquet, got {path}; write --out run.csv.")
+        raise TableError(
+            f"export: expected a path that ends in .csv or .parquet, got {path}; write --out "
+            "run.csv."
+        )
     write = _write_csv if path.suffix.lower() == ".csv" else _write_parquet
     with atomic_writer(path, *inputs) as out:
         return write(out, types, chunks())
@@ -180,9 +216,14 @@ def export_columns(file: "SessionFile") -> dict[str, str]:
     types |= {file.units.quantity: "float64"}
     types |= {"amended": "bool_", "cancelled": "bool_"}
     types |= dict.fromkeys(_DECISION_COLUMNS, "float64") if file.feedback_model.n_decision else {}
-    listed = file.names[: file.feedback_model.n_listed_actions] if file.feedback_model.full_feedback else ()
+    listed = (
+        file.names[: file.feedback_model.n_listed_actions]
+        if file.feedback_model.full_feedback
+        else ()
+    )
     return types | dict.fromkeys(
-        [*cost_columns(file.budget), *(f"{file.units.quantity}:{name}" for name in listed)], "float64"
+        [*cost_columns(file.budget), *(f"{file.units.quantity}:{name}" for name in listed)],
+        "float64",
     )
 
 
@@ -196,7 +237,11 @@ def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
     """Yield columns of `export_columns`, 20,000 tickets at a time; None if unknown."""
     view = file.view()
     known = view.answered_rounds - 1
-    columns = [view.losses, *view.costs, *(view.rows.T if view.feedback_model.full_feedback else ())]
+    columns = [
+        view.losses,
+        *view.costs,
+        *(view.rows.T if view.feedback_model.full_feedback else ()),
+    ]
     numbers = np.full((len(columns), view.round), math.nan)
     for at, column in enumerate(columns):
         is_loss = at == 0 or at > len(view.costs)
@@ -238,7 +283,8 @@ def _write_parquet(out: BinaryIO, types: dict[str, str], chunks: Iterator[_Colum
         arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError:
         raise TableError(
-            "export: Parquet needs the package pyarrow, found none; write pip install 'tombola[tables]', or take CSV."
+            "export: Parquet needs the package pyarrow, found none; write pip install "
+            "'tombola[tables]', or take CSV."
         ) from None
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in types.items()])
     rows = 0
@@ -266,22 +312,33 @@ def _openpyxl() -> Any:
         return import_module("openpyxl")
     except ImportError:
         raise TableError(
-            "next: an Excel file needs the package openpyxl, found none; write pip install 'tombola[excel]', or take "
+            "next: an Excel file needs the package openpyxl, found none; write pip install "
+            "'tombola[excel]', or take "
             "CSV."
         ) from None
 
 
-def _outcome_place(table: CellTable, header: list[str], outcome: str, own_columns: Sequence[str]) -> int:
+def _outcome_place(
+    table: CellTable, header: list[str], outcome: str, own_columns: Sequence[str]
+) -> int:
     """Return the named column of outcomes, or the only filled one with a usual name."""
     if outcome:
-        return _column(table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME")
+        return _column(
+            table, header, (outcome if outcome in header else outcome.lower(),), "--outcome NAME"
+        )
     own = {name.lower() for name in own_columns} - {"outcome"}
-    found = [place for place, name in enumerate(header) if name.lower() in _OUTCOME_COLUMNS and name.lower() not in own]
+    found = [
+        place
+        for place, name in enumerate(header)
+        if name.lower() in _OUTCOME_COLUMNS and name.lower() not in own
+    ]
     filled = [place for place in found if any(row[place] for _, row in table.rows)]
     if len(filled or found) != 1:
         raise TableError(
-            f"{table.source}: expected one column with outcomes, called outcome, loss or score, got the columns "
-            f"{join_names(table.names, limit=20)}; name the column, such as --outcome {table.names[-1]!r}."
+            f"{table.source}: expected one column with outcomes, called outcome, loss or score, "
+            "got the columns "
+            f"{join_names(table.names, limit=20)}; name the column, such as --outcome "
+            f"{table.names[-1]!r}."
         )
     return (filled or found)[0]
 
@@ -295,7 +352,8 @@ def loss_in_cell(source: str, name: str, unit: Units, cell: str, *range_fix: str
     if loss is None:
         raise TableError(
             f"{source}: expected {unit.expected_text} in column {name}, got {cell!r}; "
-            f"{unit.repair_text(cell, *range_fix)}, or leave the cell blank while the outcome is open."
+            f"{unit.repair_text(cell, *range_fix)}, or leave the cell blank while the outcome is "
+            "open."
         )
     return loss
 
@@ -305,7 +363,8 @@ def _column(table: CellTable, header: Sequence[str], names: tuple[str, ...], adv
     if len(found) != 1:
         expected, got = " or ".join(names), join_names(table.names, limit=20)
         raise TableError(
-            f"{table.source}: expected one column called {expected}, got the columns {got}; write {advice}."
+            f"{table.source}: expected one column called {expected}, got the columns {got}; "
+            f"write {advice}."
         )
     return found[0]
 
@@ -315,5 +374,8 @@ def ticket_number(source: str, text: str) -> int:
     # Spreadsheets write 17 as 17.0 or 17,0.
     number = parse_cell(text).number
     if number is None or not (number.is_integer() and 0 < number < _MAX_TICKET):
-        raise TableError(f"{source}: expected the number of a ticket, got {text!r}; take the one that `next` returned.")
+        raise TableError(
+            f"{source}: expected the number of a ticket, got {text!r}; take the one that `next` "
+            "returned."
+        )
     return int(number)

@@ -8,7 +8,8 @@
 | cancel | round | null |
 | lease | first round | see `tombola.persistence.leases` |
 
-Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_outcome` check types, lengths and ranges.
+Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_outcome` check types,
+lengths and ranges.
 """
 
 import math
@@ -32,7 +33,8 @@ class Outcome(NamedTuple):
 
     round: number of the ticket, from 1.
     loss, reward, cost: as of `Session.observe`.
-    source: file and line that it was read from, for error messages; "" if it was not read from a table.
+    source: file and line that it was read from, for error messages; "" if it was not read from a
+        table.
     units: unit of the numbers in error messages; None: the unit of the session.
     """
 
@@ -48,10 +50,13 @@ class ReplayError(ValueError):
     """Raised if the learner, on replay, issues another ticket than the log has."""
 
 
-def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None) -> list[Any]:
+def ticket_value(
+    ticket: Ticket, features: Sequence[float] = (), decision: list[float] | None = None
+) -> list[Any]:
     """Return the value of a ticket event: a list of JSON data, with None for NaN.
 
-    The list has action and probability, then the decision of a router (`Session.decision_of`), then the features.
+    The list has action and probability, then the decision of a router (`Session.decision_of`), then
+    the features.
 
     >>> ticket_value(Ticket(3, 1, 0.5), [math.nan], [0.5, 1.0, 0.0, 3.0])
     [1, 0.5, [0.5, 1.0, 0.0, 3.0], None]
@@ -61,15 +66,17 @@ def ticket_value(ticket: Ticket, features: Sequence[float] = (), decision: list[
     return [ticket.action, numbers[0], *recorded, *numbers[1:]]
 
 
-def replay_ticket(session: "Session", round: int, value: Any, features: Any = None, *, check: bool = True) -> None:
+def replay_ticket(
+    session: "Session", round: int, value: Any, features: Any = None, *, check: bool = True
+) -> None:
     """Replay a ticket event: let the learner act, and compare the two tickets.
 
     ValueError if the event is malformed, ReplayError if the tickets differ in any bit.
 
     round, value: number of the ticket, and value of its event (`ticket_value`).
     features: features of the row; None if the event has them, or there are none.
-    check: False replaces a different ticket by that of the event: after an amendment the learner would have acted
-        otherwise, but the ticket was issued.
+    check: False replaces a different ticket by that of the event: after an amendment the learner
+        would have acted otherwise, but the ticket was issued.
     """
     model = session.feedback_model
     n_features, decides = model.n_features, model.n_decision > 0
@@ -104,7 +111,10 @@ def replay_ticket(session: "Session", round: int, value: Any, features: Any = No
     if check:
         raise ReplayError(f"ticket {round}")
     cells = session.ticket_table.cells
-    cells[round, ACTION], cells[round, PROBABILITY] = action, math.nan if probability is None else probability
+    cells[round, ACTION], cells[round, PROBABILITY] = (
+        action,
+        math.nan if probability is None else probability,
+    )
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
@@ -118,8 +128,12 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
     if not (type(round) is int and 1 <= round <= cells[0, ROUNDS]):
         raise ValueError("outcome of an unknown ticket")
     outcome = tuple(value)
-    # Kernels check losses and costs. Labels and weights are checked here: encoding must not change them.
-    if model.default_actions is not None and model.validate(int(cells[round, ACTION]), outcome) != outcome:
+    # Kernels check losses and costs. Labels and weights are checked here: encoding must not change
+    # them.
+    if (
+        model.default_actions is not None
+        and model.validate(int(cells[round, ACTION]), outcome) != outcome
+    ):
         raise ValueError("malformed outcome")
     session._live.learn(cells, round, round, outcome)
 
@@ -131,8 +145,14 @@ def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[fl
     try:
         return session.feedback_model.encode(outcome.round, action, given)
     except FeedbackError as error:
-        text = str(error).replace("Session.observe:", f"{owner}:").replace(" for round ", " for ticket ")
-        raise FeedbackError(text.replace("write observe(ticket, loss=...)", "give one of them")) from None
+        text = (
+            str(error)
+            .replace("Session.observe:", f"{owner}:")
+            .replace(" for round ", " for ticket ")
+        )
+        raise FeedbackError(
+            text.replace("write observe(ticket, loss=...)", "give one of them")
+        ) from None
 
 
 @contextmanager

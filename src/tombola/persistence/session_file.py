@@ -1,12 +1,14 @@
 """SessionFile: a `Session` with row ids on an event log, safe under `kill -9`.
 
-The file holds the configuration (learner, actions, budget, seed), the row ids in random order, and every ticket and
-outcome as an event. The learner state is rebuilt by replaying the events; every ticket must be repeated to the bit.
-Feedback rules are those of `tombola.session`; in addition:
+The file holds the configuration (learner, actions, budget, seed), the row ids in random order, and
+every ticket and outcome as an event. The learner state is rebuilt by replaying the events; every
+ticket must be repeated to the bit. Feedback rules are those of `tombola.session`; in addition:
 
-killed               a call that returned is on the disk; any other call happened completely, or not at all
+killed               a call that returned is on the disk; any other call happened completely, or not
+                     at all
 ticket not received  the process was killed before it could pass the ticket on; `pending` lists it
-features             stored with the rows; the log of a router has its choices, so that opening it trains once
+features             stored with the rows; the log of a router has its choices, so that opening it
+                     trains once
 two processes        each call holds the lock of the file; no ticket is issued twice
 damaged, replaced    SessionError
 """
@@ -79,8 +81,9 @@ _FEATURE_ROWS = 400
 # Name of the null action that a budget adds: it leaves the row alone, costs nothing and has loss 1.
 _NULL = "null"
 
-# SQL statements that create the views of a session file, for people who open it with SQLite. The only view, `tickets`,
-# has one line per ticket: number, row id, action, probability, and kind and value of its outcome.
+# SQL statements that create the views of a session file, for people who open it with SQLite. The
+# only view, `tickets`, has one line per ticket: number, row id, action, probability, and kind and
+# value of its outcome.
 VIEWS = (
     """CREATE VIEW tickets AS
         SELECT ticket.key AS ticket, pool.id, names.value AS action, json_extract(ticket.value, '$[1]') AS probability,
@@ -106,23 +109,34 @@ class Assignment(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return JSON data: the keys ticket, id, action and probability (None for NaN)."""
         probability = None if math.isnan(self.probability) else self.probability
-        return {"ticket": self.round, "id": self.id, "action": self.action, "probability": probability}
+        return {
+            "ticket": self.round,
+            "id": self.id,
+            "action": self.action,
+            "probability": probability,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Assignment":
         """Return the ticket that `to_json` wrote; other keys are ignored."""
         probability = data["probability"]
-        return cls(data["ticket"], data["id"], data["action"], math.nan if probability is None else probability)
+        return cls(
+            data["ticket"],
+            data["id"],
+            data["action"],
+            math.nan if probability is None else probability,
+        )
 
 
 class SessionFile(LeasedFile[Session, Assignment]):
     """A session on a list of rows, in a file that several processes may open.
 
-    Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file. `next` issues tickets,
-    `record` takes their outcomes. Attributes beside the parameters of `start`: names and horizon (actions, with an
-    added null action last, and number of rows), units (conversion between outcomes and losses), feedback_model
-    (encodes and checks outcomes), and interpreted (whether a short file is replayed without loading the compiler;
-    False, and set by commands).
+    Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file.
+    `next` issues tickets, `record` takes their outcomes. Attributes beside the parameters of
+    `start`: names and horizon (actions, with an added null action last, and number of rows), units
+    (conversion between outcomes and losses), feedback_model (encodes and checks outcomes), and
+    interpreted (whether a short file is replayed without loading the compiler; False, and set by
+    commands).
 
     >>> import tempfile
     >>> from tombola import UCB1
@@ -162,7 +176,9 @@ class SessionFile(LeasedFile[Session, Assignment]):
         # Features of the first rows in the order of play, read from the file when they are needed.
         self._features: list[list[float]] = []
         count = len(self.feature_names)
-        self._new_session = partial(_new_session, learner, self.names, self.horizon, self.budget, self.seed, count)
+        self._new_session = partial(
+            _new_session, learner, self.names, self.horizon, self.budget, self.seed, count
+        )
         with interpreted():
             self.feedback_model = self._new_session().feedback_model
 
@@ -189,11 +205,14 @@ class SessionFile(LeasedFile[Session, Assignment]):
         ids: one per row, all different.
         learner: any learner but one of labels.
         budget: for a learner with a budget: amounts with worst costs, or prices; else None.
-        seed: determines the order of the rows and the learner's random choices; drawn and stored if None.
-        features, feature_names: for a router: table (rows, features), NaN for a missing value; None: no features.
-        columns, id_column: columns of the user's list by name, one text per row, which tables of tickets show.
-        kind, range: outcomes in tables, texts and pages are "losses" or "scores" from `range`; None: losses in texts,
-            and in tables by the name of the column.
+        seed: determines the order of the rows and the learner's random choices; drawn and stored if
+            None.
+        features, feature_names: for a router: table (rows, features), NaN for a missing value;
+            None: no features.
+        columns, id_column: columns of the user's list by name, one text per row, which tables of
+            tickets show.
+        kind, range: outcomes in tables, texts and pages are "losses" or "scores" from `range`;
+            None: losses in texts, and in tables by the name of the column.
         delimiter: character between the cells of CSV tables of tickets.
         """
         _validate.not_text("SessionFile.start", "ids", ids)
@@ -212,7 +231,8 @@ class SessionFile(LeasedFile[Session, Assignment]):
         own = {str(name): [str(cell) for cell in cells] for name, cells in (columns or {}).items()}
         if wrong := next((name for name, cells in own.items() if len(cells) != len(rows)), None):
             raise ParameterError(
-                f"SessionFile.start: expected {len(rows)} cells in column {wrong!r}, got {len(own[wrong])}; give one "
+                f"SessionFile.start: expected {len(rows)} cells in column {wrong!r}, got "
+                f"{len(own[wrong])}; give one "
                 "for each row."
             )
         order = draw_order("random", len(rows), RngStreams(seed).order()).tolist()
@@ -232,9 +252,13 @@ class SessionFile(LeasedFile[Session, Assignment]):
             **({"features": listed_features} if listed_features else {}),
         }
         # Features follow the list's own cells; repr keeps every bit.
-        cells = ([*(column[row] for column in stored), *map(repr, table[row].tolist())] for row in order)
+        cells = (
+            [*(column[row] for column in stored), *map(repr, table[row].tolist())] for row in order
+        )
         ids_in_order = [rows[row] for row in order]
-        return cls(EventLog.create(Path(path), "SessionFile", about, ids_in_order, VIEWS, cells), learner)
+        return cls(
+            EventLog.create(Path(path), "SessionFile", about, ids_in_order, VIEWS, cells), learner
+        )
 
     @classmethod
     def open(cls, path: str | Path, learner: "Learner | None" = None) -> "SessionFile":
@@ -256,20 +280,28 @@ class SessionFile(LeasedFile[Session, Assignment]):
         session = self._current()
         if session.round == self.horizon and not is_optional:
             raise ExhaustedError(
-                f"SessionFile.next: expected rows that are left, got none of {plural(self.horizon, 'row')}, and "
-                f"{plural(len(self._pending_numbers()), 'pending ticket')}; record outcomes, or start another session."
+                "SessionFile.next: expected rows that are left, got none of "
+                f"{plural(self.horizon, 'row')}, and "
+                f"{plural(len(self._pending_numbers()), 'pending ticket')}; record outcomes, or "
+                "start another session."
             )
         last = min(session.round + (count or self._lease_size), self.horizon)
         rounds = list(range(session.round + 1, last + 1))
         for round_ in rounds:
             ticket = session.act(self._features_of(round_))
-            self._log.append("ticket", round_, ticket_value(ticket, decision=session.decision_of(round_)))
+            self._log.append(
+                "ticket", round_, ticket_value(ticket, decision=session.decision_of(round_))
+            )
             if self._is_null(ticket):
                 self._record(session, Outcome(round_))
         return rounds
 
     def _pending_numbers(self) -> list[int]:
-        return [ticket.round for ticket in self._current().pending if ticket.round not in self._cancelled]
+        return [
+            ticket.round
+            for ticket in self._current().pending
+            if ticket.round not in self._cancelled
+        ]
 
     def _items(self, numbers: Iterable[int]) -> list[Assignment]:
         table = self._current().ticket_table
@@ -277,7 +309,12 @@ class SessionFile(LeasedFile[Session, Assignment]):
         ids = self._log.ids_of([ticket.round for ticket in tickets])
         return [
             # One NaN object for all, so that equal assignments compare equal.
-            Assignment(t.round, id_, self.names[t.action], math.nan if math.isnan(t.probability) else t.probability)
+            Assignment(
+                t.round,
+                id_,
+                self.names[t.action],
+                math.nan if math.isnan(t.probability) else t.probability,
+            )
             for t, id_ in zip(tickets, ids, strict=True)
         ]
 
@@ -288,8 +325,9 @@ class SessionFile(LeasedFile[Session, Assignment]):
     def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
         """Record the outcome of a ticket; it is on the disk on return.
 
-        Returns True, or False if the same outcome was recorded before. ConflictError if the ticket has another outcome
-        or was cancelled; FeedbackError if the outcome is malformed. Parameters as `Session.observe`.
+        Returns True, or False if the same outcome was recorded before. ConflictError if the ticket
+        has another outcome or was cancelled; FeedbackError if the outcome is malformed. Parameters
+        as `Session.observe`.
         """
         return self.record_all([Outcome(round, loss, reward, cost)]) == 1
 
@@ -301,21 +339,23 @@ class SessionFile(LeasedFile[Session, Assignment]):
     def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
         """Replace a wrong outcome; return the wrong loss, or losses with full feedback.
 
-        The learner replays the session with the new outcome, given as to `record`. Tickets issued since stay as they
-        are, and the wrong outcome stays in the log. FeedbackError under a budget, ConflictError if the ticket has no
-        outcome yet.
+        The learner replays the session with the new outcome, given as to `record`. Tickets issued
+        since stay as they are, and the wrong outcome stays in the log. FeedbackError under a
+        budget, ConflictError if the ticket has no outcome yet.
         """
         with self._writing() as session:
             if not self.feedback_model.supports_amend:
                 raise FeedbackError(
-                    "SessionFile.amend: expected a session without a budget, got one with a budget, and money spent "
+                    "SessionFile.amend: expected a session without a budget, got one with a "
+                    "budget, and money spent "
                     "stays spent; record the next outcomes as they are."
                 )
             number = self._issued(session, "SessionFile.amend", round)
             before = session.ticket_table.outcome(number)
             if before is None:
                 raise ConflictError(
-                    f"SessionFile.amend: expected a ticket with an outcome, got {number}, which has none; "
+                    f"SessionFile.amend: expected a ticket with an outcome, got {number}, which "
+                    "has none; "
                     "record it first."
                 )
             outcome = encode_outcome(session, Outcome(number, loss, reward), "SessionFile.amend")
@@ -329,13 +369,15 @@ class SessionFile(LeasedFile[Session, Assignment]):
     def cancel(self, round: int) -> bool:
         """Cancel a ticket that never gets an outcome; return False if already cancelled.
 
-        ConflictError if it has an outcome. Its row is not issued again, and the interval of its action uses no loss of
-        later tickets. If the action failed, record the worst loss instead.
+        ConflictError if it has an outcome. Its row is not issued again, and the interval of its
+        action uses no loss of later tickets. If the action failed, record the worst loss instead.
         """
         with self._writing() as session:
             number = self._issued(session, "SessionFile.cancel", round)
             if session.ticket_table.outcome(number) is not None:
-                raise ConflictError(f"SessionFile.cancel: ticket {number} has an outcome; amend it instead.")
+                raise ConflictError(
+                    f"SessionFile.cancel: ticket {number} has an outcome; amend it instead."
+                )
             if number in self._cancelled:
                 return False
             self._log.append("cancel", number, None)
@@ -355,7 +397,8 @@ class SessionFile(LeasedFile[Session, Assignment]):
             place = self._log.place_of(name) if is_encodable(name) else None
         if place is None:
             raise FeedbackError(
-                f"SessionFile: expected the id of one of the {plural(self.horizon, 'row')}, got {id!r}; check its name."
+                f"SessionFile: expected the id of one of the {plural(self.horizon, 'row')}, got "
+                f"{id!r}; check its name."
             )
         return place
 
@@ -418,7 +461,9 @@ class SessionFile(LeasedFile[Session, Assignment]):
         return plot_view(self.view(), curve, axes=ax, size=size, units=self.units)
 
     def __repr__(self) -> str:
-        return short_repr(f"SessionFile({self.path.name!r}, {short_learner(self.learner)}, {self.horizon} rows)")
+        return short_repr(
+            f"SessionFile({self.path.name!r}, {short_learner(self.learner)}, {self.horizon} rows)"
+        )
 
     def _repr_html_(self) -> str | None:
         try:
@@ -430,10 +475,18 @@ class SessionFile(LeasedFile[Session, Assignment]):
             ("answered", f"{now.answered:,}"),
             ("pending", f"{len(now.pending):,}"),
         ]
-        heads = ("action", "plays", "answered", f"mean {self.units.quantity}", f"{1 - now.level:.0%} interval")
+        heads = (
+            "action",
+            "plays",
+            "answered",
+            f"mean {self.units.quantity}",
+            f"{1 - now.level:.0%} interval",
+        )
         table = HtmlTable(heads, [action.texts(self.units) for action in now.actions])
         notes = [now.balance_text, now.headline]
-        return html_block(f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes)
+        return html_block(
+            f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes
+        )
 
     def _forget(self) -> None:
         super()._forget()
@@ -445,8 +498,11 @@ class SessionFile(LeasedFile[Session, Assignment]):
         """Return a session at its start; all events are unread."""
         self._forget()
         session = self._session = self._new_session()
-        # Memory for all rounds, which the system provides page by page: no copies while the table grows.
-        session.ticket_table.cells = np.zeros((1 + self.horizon, session.ticket_table.cells.shape[1]))
+        # Memory for all rounds, which the system provides page by page: no copies while the table
+        # grows.
+        session.ticket_table.cells = np.zeros(
+            (1 + self.horizon, session.ticket_table.cells.shape[1])
+        )
         return session
 
     def _features_of(self, round_: Any) -> list[float] | None:
@@ -458,7 +514,9 @@ class SessionFile(LeasedFile[Session, Assignment]):
             places = range(first, min(self.horizon, first + _FEATURE_ROWS - 1) + 1)
             for cells in self._log.cells_of(places):
                 with self._log.malformed_data_as_error():
-                    self._features.append([float(cell) for cell in cells[-len(self.feature_names) :]])
+                    self._features.append(
+                        [float(cell) for cell in cells[-len(self.feature_names) :]]
+                    )
         return self._features[round_ - 1]
 
     def _current(self) -> Session:
@@ -466,7 +524,9 @@ class SessionFile(LeasedFile[Session, Assignment]):
         session = self._session
         if session is None:
             replay = Workload.of_rounds(self._log.unread_count / 2, len(self.names)).seconds
-            is_short = self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
+            is_short = (
+                self.interpreted and not self.learner.plans and replay < _COMPILER_LOAD_SECONDS
+            )
             with interpreted() if is_short else nullcontext():
                 session = self._restart()
         before, table = session.round, session.ticket_table
@@ -482,7 +542,10 @@ class SessionFile(LeasedFile[Session, Assignment]):
 
     def _is_null(self, ticket: Ticket) -> bool:
         """Return whether a ticket is of an added null action, whose outcome is known."""
-        return ticket.action >= self.feedback_model.n_listed_actions and not self.feedback_model.full_feedback
+        return (
+            ticket.action >= self.feedback_model.n_listed_actions
+            and not self.feedback_model.full_feedback
+        )
 
     def _replay_amended(self) -> Session:
         """Replay all events, each outcome with its last amendment."""
@@ -519,7 +582,8 @@ class SessionFile(LeasedFile[Session, Assignment]):
                 raise ValueError("unknown kind of event")
         except ReplayError:
             raise SessionError(
-                f"SessionFile: {self.path} has the ticket {round_} with {value}, which {self.learner!r} does not "
+                f"SessionFile: {self.path} has the ticket {round_} with {value}, which "
+                f"{self.learner!r} does not "
                 "repeat, so the file or tombola was changed; use the version that wrote it."
             ) from None
         except LearnerError:
@@ -533,7 +597,10 @@ class SessionFile(LeasedFile[Session, Assignment]):
             round_ = self._issued(session, "SessionFile.record", outcome.round)
             encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
             if round_ in self._cancelled:
-                raise ConflictError(f"SessionFile.record: ticket {round_} was cancelled; record only pending tickets.")
+                raise ConflictError(
+                    f"SessionFile.record: ticket {round_} was cancelled; record only pending "
+                    "tickets."
+                )
             before = session.ticket_table.outcome(round_)
             if before is not None and not _validate.same_numbers(before, encoded):
                 raise self._conflict(round_, before, encoded, outcome.units or self.units)
@@ -552,7 +619,9 @@ class SessionFile(LeasedFile[Session, Assignment]):
         if self.feedback_model.supports_amend and is_cli_style():
             option = "--score" if units.scores else "--loss"
             values = units.text(self.feedback_model.decode(encoded)).replace(" ", "")
-            advice += f": tombola session amend {shlex.quote(str(self.path))} {round_} {option} {values}"
+            advice += (
+                f": tombola session amend {shlex.quote(str(self.path))} {round_} {option} {values}"
+            )
         return ConflictError(
             f"SessionFile.record: ticket {round_} has been answered with {first}, got {now} now, "
             f"and the first answer stands; {advice}."
@@ -582,28 +651,42 @@ class SessionFile(LeasedFile[Session, Assignment]):
 
 
 def _new_session(
-    learner: AnyLearner, names: Sequence[str], horizon: int, budget: Budget | None, seed: int, n_features: int
+    learner: AnyLearner,
+    names: Sequence[str],
+    horizon: int,
+    budget: Budget | None,
+    seed: int,
+    n_features: int,
 ) -> Session:
     """Return a new session; an added null action is the last of the names."""
     listed = names[: len(names) - 1] if budget is not None and budget.null == "add" else names
     if getattr(getattr(learner, "feedback", None), "default_actions", None) is not None:
         raise LearnerError(
-            f"SessionFile: expected a learner of losses, got {learner!r}, which predicts labels; use tombola.Session."
+            f"SessionFile: expected a learner of losses, got {learner!r}, which predicts labels; "
+            "use tombola.Session."
         )
     return Session(learner, listed, horizon, budget=budget, features=n_features or None, seed=seed)
 
 
-def _feature_table(features: Any, names: Sequence[str] | None, rows: int) -> tuple[Floats, list[str]]:
+def _feature_table(
+    features: Any, names: Sequence[str] | None, rows: int
+) -> tuple[Floats, list[str]]:
     """Return features as rows x numbers and their names; no columns without features."""
     if features is None:
         return np.zeros((rows, 0)), []
     table = np.asarray(features, np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
-    listed = [f"feature {i}" for i in range(table.shape[-1])] if names is None else [str(name) for name in names]
+    listed = (
+        [f"feature {i}" for i in range(table.shape[-1])]
+        if names is None
+        else [str(name) for name in names]
+    )
     if table.ndim != 2 or table.shape != (rows, len(listed)) or np.isinf(table).any():
         raise ParameterError(
-            f"SessionFile.start: expected finite features of {rows} rows, with a name for each column, got shape "
-            f"{table.shape} and {len(listed)} names; give one row of numbers for each row, NaN for a missing one."
+            f"SessionFile.start: expected finite features of {rows} rows, with a name for each "
+            "column, got shape "
+            f"{table.shape} and {len(listed)} names; give one row of numbers for each row, NaN "
+            "for a missing one."
         )
     return table, listed
 
@@ -619,11 +702,14 @@ def _check_names(what: str, names: list[str]) -> None:
     """Raise ParameterError unless names are distinct and valid; "..." stands for others."""
     counts = Counter(names)
     malformed = [
-        name for name, count in counts.items() if count > 1 or name.strip() in ("", "...") or not is_encodable(name)
+        name
+        for name, count in counts.items()
+        if count > 1 or name.strip() in ("", "...") or not is_encodable(name)
     ]
     if malformed or not names:
         got = f"{malformed[0]!r} {plural(counts[malformed[0]], 'time')}" if malformed else "none"
         raise ParameterError(
-            f"SessionFile.start: expected a different name, of valid text, for each of the {what}, got {got}; "
+            "SessionFile.start: expected a different name, of valid text, for each of the "
+            f"{what}, got {got}; "
             "rename them."
         )

@@ -1,7 +1,7 @@
 """`Session.save` and `Session.load`: configuration and events as JSON, with a digest.
 
-The file has no learner state. Loading replays the events (`tombola.persistence.session_events`), and every ticket must
-be repeated to the bit.
+The file has no learner state. Loading replays the events (`tombola.persistence.session_events`),
+and every ticket must be repeated to the bit.
 """
 
 import hashlib
@@ -16,7 +16,12 @@ from tombola._types import AnyLearner, RngState
 from tombola.budget.budget import Budget
 from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, FileError, SessionError
 from tombola.learners.spec import from_spec, to_spec
-from tombola.persistence.session_events import ReplayError, replay_outcome, replay_ticket, ticket_value
+from tombola.persistence.session_events import (
+    ReplayError,
+    replay_outcome,
+    replay_ticket,
+    ticket_value,
+)
 
 if TYPE_CHECKING:
     from tombola.session import Session
@@ -40,7 +45,9 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
         "rng": session._initial_rng,
     }
     events = _session_events(session)
-    head = json.dumps({**about, "digest": _digest({**about, "events": events})}, indent=1).removesuffix("\n}")
+    head = json.dumps(
+        {**about, "digest": _digest({**about, "events": events})}, indent=1
+    ).removesuffix("\n}")
     # One line per event: readable, and smaller than an indented list.
     lines = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
     write_atomic(path, f'{head},\n "events": [\n{lines}\n ]\n}}\n')
@@ -64,10 +71,13 @@ def _session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     return events
 
 
-def load(path: str | os.PathLike[str], learner: AnyLearner | None, session_class: "type[Session]") -> "Session":
+def load(
+    path: str | os.PathLike[str], learner: AnyLearner | None, session_class: "type[Session]"
+) -> "Session":
     """Start a session with the saved configuration, and replay its events.
 
-    SessionError if the file is damaged, of another format, or the learner does not repeat its tickets.
+    SessionError if the file is damaged, of another format, or the learner does not repeat its
+    tickets.
 
     learner: needed if it is not a learner of tombola; None: restored from the file.
     session_class: `Session`, which imports this module.
@@ -76,12 +86,14 @@ def load(path: str | os.PathLike[str], learner: AnyLearner | None, session_class
         data = json.loads(read_bytes(path).decode("utf-8"))
         if data["format"] != _FORMAT:
             raise SessionError(
-                f"Session.load: {path} has format {data['format']!r}, this version of tombola reads {_FORMAT}; "
+                f"Session.load: {path} has format {data['format']!r}, this version of tombola "
+                f"reads {_FORMAT}; "
                 "use the version that wrote it."
             )
         if data.pop("digest") != _digest(data):
             raise SessionError(
-                f"Session.load: {path} was changed after it was written, or damaged; take the last copy that loads."
+                f"Session.load: {path} was changed after it was written, or damaged; take the "
+                "last copy that loads."
             )
         return _replayed(data, from_spec(data["learner"], learner), session_class)
     except ReplayError:
@@ -93,7 +105,8 @@ def load(path: str | os.PathLike[str], learner: AnyLearner | None, session_class
         if isinstance(error, FileError | SessionError) and not isinstance(error, FeedbackError):
             raise
         raise SessionError(
-            f"Session.load: expected a session written by Session.save, got {path}, which is not one "
+            f"Session.load: expected a session written by Session.save, got {path}, which is not "
+            "one "
             f"({' '.join(str(error).split())}); give the file that was saved."
         ) from None
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # Points of a curve at most: more are not visible, and make the page heavy.
 _CHART_POINTS = 200
-# Pending tickets that the page lists at most, and actions whose pending tickets it counts; the rest is left out.
+# Pending tickets that the page lists at most, and actions whose pending tickets it counts; the rest
+# is left out.
 _LISTED_TICKETS = 50
 _LISTED_ACTIONS = 8
 
@@ -44,7 +45,9 @@ def session_page(file: "SessionFile") -> str:
         now=now,
         confidence=f"{1 - now.level:.0%}",
         ends=(f"{low:.3g}", f"{high:.3g}"),
-        strips=[_strip(action, low, high, units, best=action.name == now.best) for action in now.actions],
+        strips=[
+            _strip(action, low, high, units, best=action.name == now.best) for action in now.actions
+        ],
         pending_counts=_pending_counts(now),
         listed=_LISTED_TICKETS,
         drawings=[draw_for_page(f"run-{index}", chart) for index, chart in enumerate(charts)],
@@ -56,15 +59,30 @@ def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
         ("issued", f"{now.played:,} of {now.rows:,}"),
         ("answered", f"{now.answered:,}"),
         ("pending", f"{len(now.pending):,}"),
-        (f"mean {units.quantity}", f"{units.number(now.loss / now.answered):.4g}" if now.answered else "–"),
-        (f"total {units.quantity}", f"{now.answered * units.number(now.loss / max(now.answered, 1)):,.6g}"),
+        (
+            f"mean {units.quantity}",
+            f"{units.number(now.loss / now.answered):.4g}" if now.answered else "–",
+        ),
+        (
+            f"total {units.quantity}",
+            f"{now.answered * units.number(now.loss / max(now.answered, 1)):,.6g}",
+        ),
         ("switches", f"{now.switches:,}"),
     ]
     extra = (("amended", now.amended), ("cancelled", now.cancelled), ("left alone", now.left_out))
     cards += [(name, f"{count:,}") for name, count in extra if count]
     balance = now.balance
-    amounts = {"budget": balance.amounts, "spent": balance.spent, "reserved": balance.reserved, "left": balance.left}
-    return cards + [(name, ", ".join(f"{one:,.6g}" for one in found)) for name, found in amounts.items() if found]
+    amounts = {
+        "budget": balance.amounts,
+        "spent": balance.spent,
+        "reserved": balance.reserved,
+        "left": balance.left,
+    }
+    return cards + [
+        (name, ", ".join(f"{one:,.6g}" for one in found))
+        for name, found in amounts.items()
+        if found
+    ]
 
 
 def _interval_range(now: "Status", units: Units) -> tuple[float, float]:
@@ -73,7 +91,9 @@ def _interval_range(now: "Status", units: Units) -> tuple[float, float]:
     return (low, high) if high > low else (units.low, units.high)
 
 
-def _strip(action: "ActionStatus", low: float, high: float, units: Units, *, best: bool) -> dict[str, Any]:
+def _strip(
+    action: "ActionStatus", low: float, high: float, units: Units, *, best: bool
+) -> dict[str, Any]:
     """Return the table row of an action; positions are per cent of the width."""
 
     def place(value: float) -> float:
@@ -81,7 +101,9 @@ def _strip(action: "ActionStatus", low: float, high: float, units: Units, *, bes
 
     first, last = units.interval(action.low, action.high)
     return {
-        **dict(zip(("name", "plays", "known", "mean", "interval"), action.texts(units), strict=True)),
+        **dict(
+            zip(("name", "plays", "known", "mean", "interval"), action.texts(units), strict=True)
+        ),
         "best": best,
         "left": place(first),
         "width": round(place(last) - place(first), 2),
@@ -92,7 +114,10 @@ def _strip(action: "ActionStatus", low: float, high: float, units: Units, *, bes
 def _pending_counts(now: "Status") -> list[tuple[str, int, int]]:
     """Return the actions with most pending tickets: name, count, oldest ticket."""
     counts = Counter(one.action for one in now.pending).most_common(_LISTED_ACTIONS)
-    return [(name, count, next(one.round for one in now.pending if one.action == name)) for name, count in counts]
+    return [
+        (name, count, next(one.round for one in now.pending if one.action == name))
+        for name, count in counts
+    ]
 
 
 def plot_view(
@@ -108,11 +133,17 @@ def plot_view(
     ParameterError if there is nothing to draw yet. Without axes, a new figure of `size` in inches.
     """
     if curve not in ("shares", "loss"):
-        raise ParameterError(f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them.")
+        raise ParameterError(
+            f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them."
+        )
     if not view.round or (curve == "loss" and not view.answered):
         count = "ticket" if curve == "shares" else "outcome"
-        raise ParameterError(f"plot: expected a session with at least one {count}, got none; plot it later.")
-    return draw_chart(_share_chart(view) if curve == "shares" else _loss_chart(view, units), axes=axes, size=size)
+        raise ParameterError(
+            f"plot: expected a session with at least one {count}, got none; plot it later."
+        )
+    return draw_chart(
+        _share_chart(view) if curve == "shares" else _loss_chart(view, units), axes=axes, size=size
+    )
 
 
 def _share_chart(view: "TicketView") -> Chart:

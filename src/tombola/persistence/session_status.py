@@ -31,16 +31,22 @@ _MAX_ADVICE = 3
 class TicketView:
     """Read-only snapshot of a session's tickets and outcomes, by `SessionFile.view`.
 
-    Later tickets and outcomes do not appear in it. An amended ticket has its new outcome. Its amended and cancelled are
-    numbers of tickets, n_actions counts the actions without an added null action, round the tickets; target is
-    the mean loss to reach under a budget, or None.
+    Later tickets and outcomes do not appear in it. An amended ticket has its new outcome. Its
+    amended and cancelled are numbers of tickets, n_actions counts the actions without an added null
+    action, round the tickets; target is the mean loss to reach under a budget, or None.
     """
 
-    def __init__(self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]) -> None:
+    def __init__(
+        self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]
+    ) -> None:
         self.learner, self.names, self.seed = session.learner, session.names, seed
         self.feedback_model = session.feedback_model
         self.target = None if session.budget is None else session.budget.target
-        self.horizon, self.n_actions, self.round = session.horizon, self.feedback_model.n_listed_actions, session.round
+        self.horizon, self.n_actions, self.round = (
+            session.horizon,
+            self.feedback_model.n_listed_actions,
+            session.round,
+        )
         self.amended, self.cancelled = amended, cancelled
         # Rows of a table never change once answered, so copying the flags makes a snapshot.
         self._cells = session.ticket_table.cells[1 : self.round + 1]
@@ -64,14 +70,21 @@ class TicketView:
     @property
     def tickets(self) -> list[Ticket]:
         """All tickets issued, in order: number, action index and probability of each."""
-        return list(map(Ticket, range(1, self.round + 1), self.actions.tolist(), self.probabilities.tolist()))
+        return list(
+            map(
+                Ticket, range(1, self.round + 1), self.actions.tolist(), self.probabilities.tolist()
+            )
+        )
 
     @property
     def outcomes(self) -> list[Any]:
         """Loss in [0, 1] by ticket, a tuple with full feedback; None without an outcome."""
         rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
         found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
-        return [losses if known else None for losses, known in zip(found, self._answered.tolist(), strict=True)]
+        return [
+            losses if known else None
+            for losses, known in zip(found, self._answered.tolist(), strict=True)
+        ]
 
     @property
     def answered_rounds(self) -> Integers:
@@ -86,7 +99,9 @@ class TicketView:
     def losses_of(self, rounds: Integers) -> Floats:
         """Return the losses of the actions played in these rounds, which have an outcome."""
         model = self.feedback_model
-        losses: Floats = self._per_action(rounds, lambda action, outcome: (model.loss(action, outcome),))[0]
+        losses: Floats = self._per_action(
+            rounds, lambda action, outcome: (model.loss(action, outcome),)
+        )[0]
         return losses
 
     @property
@@ -103,7 +118,8 @@ class TicketView:
     def decisions(self) -> Floats:
         """Decisions of a router, shape (tickets, 4); (tickets, 0) without a router.
 
-        Columns: stake (probability that the router's choice is played), action of the router (-1: none), action of the
+        Columns: stake (probability that the router's choice is played), action of the router (-1:
+            none), action of the
         safe learner, and capital (loss that the guard may still risk, in rows).
         """
         start = OUTCOME_START + self.feedback_model.outcome_width
@@ -141,10 +157,13 @@ class TicketView:
 class ActionStatus(NamedTuple):
     """Plays and losses of one action; confidence interval of its mean over all rows.
 
-    plays, known: numbers of its tickets, and of its known losses; `mean` is theirs, NaN without any.
-    used: losses that the interval is computed from: those before the first ticket without an outcome, because late
-        outcomes may differ from early ones. Later losses only cut the interval to the range that is certain.
-    open_ticket: number of the first ticket without an outcome if `used` is less than `known`; else 0.
+    plays, known: numbers of its tickets, and of its known losses; `mean` is theirs, NaN without
+        any.
+    used: losses that the interval is computed from: those before the first ticket without an
+        outcome, because late outcomes may differ from early ones. Later losses only cut the
+        interval to the range that is certain.
+    open_ticket: number of the first ticket without an outcome if `used` is less than `known`; else
+        0.
     """
 
     name: str
@@ -169,15 +188,18 @@ class Status:
 
     With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
 
-    played, answered, cancelled, amended: numbers of tickets; `pending` has those without an outcome.
+    played, answered, cancelled, amended: numbers of tickets; `pending` has those without an
+        outcome.
     switches: number of tickets whose action differs from that of the ticket before.
     loss: total loss of the answered tickets.
-    best, within: best action so far, and a bound on its mean loss minus the smallest mean loss of any action.
-    regret: bound on the total loss of the n answered tickets minus n times the mean loss of the best action over all
-        rows.
+    best, within: best action so far, and a bound on its mean loss minus the smallest mean loss of
+        any action.
+    regret: bound on the total loss of the n answered tickets minus n times the mean loss of the
+        best action over all rows.
     worst_regret: the same bound over all tickets, if those without an outcome have loss 1.
     balance: amounts spent, reserved and left of each resource; empty without a budget.
-    mix: under a budget, (action, share of the rows) of the current plan, largest share first; else empty.
+    mix: under a budget, (action, share of the rows) of the current plan, largest share first; else
+        empty.
     left_out: number of tickets of the null action, which leaves a row alone.
     target: mean loss to reach under a budget; None without a target.
     units: unit of the outcomes, for texts and JSON.
@@ -210,8 +232,17 @@ class Status:
     @property
     def balance_text(self) -> str:
         """Spent, reserved and left amounts by resource, as text; "" without a budget."""
-        amounts = zip(self.balance.amounts, self.balance.spent, self.balance.reserved, self.balance.left, strict=True)
-        parts = [f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}" for a, s, r, left in amounts]
+        amounts = zip(
+            self.balance.amounts,
+            self.balance.spent,
+            self.balance.reserved,
+            self.balance.left,
+            strict=True,
+        )
+        parts = [
+            f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}"
+            for a, s, r, left in amounts
+        ]
         if len(parts) > 1:
             parts = [f"resource {number}: {part}" for number, part in enumerate(parts, 1)]
         return "; ".join(parts)
@@ -234,18 +265,26 @@ class Status:
     def estimate(self) -> str:
         """Sentence on the best action so far, with bounds on its mean and the regret."""
         open_, units = " and cancelled" if self.cancelled else "", self.units
-        within, regret, worst = (units.gap(number) for number in (self.within, self.regret, self.worst_regret))
+        within, regret, worst = (
+            units.gap(number) for number in (self.within, self.regret, self.worst_regret)
+        )
         more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""
         return (
-            f"with probability {1 - self.level:g}, the mean {units.quantity} of {self.best} is within {within:.4g} of "
-            f"the best action's; in the rows answered so far the learner lost at most {regret:.4g} in all against the "
+            f"with probability {1 - self.level:g}, the mean {units.quantity} of {self.best} is "
+            f"within {within:.4g} of "
+            "the best action's; in the rows answered so far the learner lost at most "
+            f"{regret:.4g} in all against the "
             f"best action at its mean {units.quantity}{more}"
         )
 
     @property
     def headline(self) -> str:
         """The estimate as a sentence with a full stop."""
-        return f"{self.estimate[0].upper()}{self.estimate[1:]}." if self.answered else "No outcome is known yet."
+        return (
+            f"{self.estimate[0].upper()}{self.estimate[1:]}."
+            if self.answered
+            else "No outcome is known yet."
+        )
 
     @property
     def advice(self) -> str:
@@ -265,15 +304,19 @@ class Status:
             parts.append(f"ticket {ticket}{name} {state}, so {count} only a little in the interval")
         if not parts:
             return ""
-        # A missing outcome may differ from the others, for example if failures are reported late or never.
+        # A missing outcome may differ from the others, for example if failures are reported late or
+        # never.
         record = "record the pending outcomes; " if waiting.keys() & pending else ""
-        return f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do not cancel"
+        return (
+            f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do "
+            "not cancel"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data, in the unit of the outcomes.
 
-        The total loss has the key "loss", "score" or the unit, which is also the value of "quantity". Further keys are
-        the sentences "estimate" and "advice".
+        The total loss has the key "loss", "score" or the unit, which is also the value of
+        "quantity". Further keys are the sentences "estimate" and "advice".
         """
         units, fields = self.units, dict(vars(self))
         total = fields.pop("loss")
@@ -319,7 +362,9 @@ class Status:
             "units": units,
             "mix": tuple(data["mix"].items()),
             "target": None if data["target"] is None else units.loss(data["target"]),
-            "balance": Balance(*(tuple(balance[name]) for name in ("amounts", "spent", "reserved"))),
+            "balance": Balance(
+                *(tuple(balance[name]) for name in ("amounts", "spent", "reserved"))
+            ),
             "actions": tuple(map(action, data["actions"])),
             "pending": tuple(map(Assignment.from_json, data["pending"])),
         }
@@ -327,7 +372,11 @@ class Status:
 
 
 def status_of(
-    session: "Session", view: TicketView, pending: Sequence["Assignment"], level: float, units: Units
+    session: "Session",
+    view: TicketView,
+    pending: Sequence["Assignment"],
+    level: float,
+    units: Units,
 ) -> Status:
     """Compute the status of a session from a snapshot of its tickets.
 
@@ -386,7 +435,11 @@ def _router_text(session: "Session", level: float) -> str:
 
     now, certificate = session.state, certify_session(session, level)
     if now.model is None and certificate is None:
-        used = "no router is in use yet" if not now.trained_on else "features do not help so far: no router is in use"
+        used = (
+            "no router is in use yet"
+            if not now.trained_on
+            else "features do not help so far: no router is in use"
+        )
         return f"{used}, {plural(now.answered, 'row')} answered"
     more = "" if certificate is None else f"; {certificate.text}"
     return f"router in use, capital {now.capital:.4g} rows on average over the guard's draws{more}"
@@ -394,27 +447,42 @@ def _router_text(session: "Session", level: float) -> str:
 
 def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
     """Return (action, share) for shares of at least 0.5 %, largest first."""
-    shares = [(name, share) for name, share in zip(names, mix.tolist(), strict=True) if share >= _MIN_SHARE]
+    shares = [
+        (name, share)
+        for name, share in zip(names, mix.tolist(), strict=True)
+        if share >= _MIN_SHARE
+    ]
     return tuple(sorted(shares, key=lambda pair: -pair[1]))
 
 
 def _certificate_of(view: TicketView, level: float) -> Certificate:
     """Return the certificate of a view; a monitor of the session has the same."""
-    names, totals = view.names[: view.n_actions], (view.round, view.answered, _running_sum(view.losses))
+    names, totals = (
+        view.names[: view.n_actions],
+        (view.round, view.answered, _running_sum(view.losses)),
+    )
     if view.feedback_model.full_feedback:
         monitor = RowMonitor(names, view.horizon, level)
         monitor.extend(view.rows[: len(view._until_unanswered(np.arange(1, view.round + 1)))])
         return monitor.certificate(*totals)
     actions = view.actions
-    used = np.concatenate([view._until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)])
+    used = np.concatenate(
+        [view._until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)]
+    )
     losses = view.losses_of(used)
-    found = certify(actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level)
+    found = certify(
+        actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level
+    )
     return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
 
 
 def _first_open(view: TicketView, action: int, used: int) -> int:
     """Return the ticket of an action after the first `used` ones."""
-    mine = np.arange(view.round) if view.feedback_model.full_feedback else np.flatnonzero(view.actions == action)
+    mine = (
+        np.arange(view.round)
+        if view.feedback_model.full_feedback
+        else np.flatnonzero(view.actions == action)
+    )
     return int(mine[used]) + 1
 
 

@@ -1,10 +1,11 @@
 """inspect_ai: a race as early stopping of a task.
 
-One task holds all candidates: `samples` lists every row for every candidate, row by row in shuffled order, and
-`candidate_of` returns the candidate of a sample to a solver. inspect_ai starts samples in that order, several at a
-time, and calls `schedule_sample` before each. Only rows that all active candidates have answered count, so the number
-of samples in flight cannot bias the evidence. A sample that ends in an error without a score blocks the evidence,
-because rows are never skipped: run the task with score_on_error=True or fail_on_error=True.
+One task holds all candidates: `samples` lists every row for every candidate, row by row in shuffled
+order, and `candidate_of` returns the candidate of a sample to a solver. inspect_ai starts samples
+in that order, several at a time, and calls `schedule_sample` before each. Only rows that all active
+candidates have answered count, so the number of samples in flight cannot bias the evidence. A
+sample that ends in an error without a score blocks the evidence, because rows are never skipped:
+run the task with score_on_error=True or fail_on_error=True.
 
     race = EarlyStoppingRace(["small", "large"], dataset, seed=1)
     task = Task(race.samples, solver=ask_candidate(), scorer=match(), early_stopping=race)
@@ -39,11 +40,11 @@ class EarlyStoppingRace:
 
     candidates: names; `ask_candidate` takes them as names of models.
     dataset: samples, one row of the race each.
-    scorer: name of the score to use, if there are several. Values are converted by inspect_ai ("C" is 1, "I" is 0) and
-        must be in [0, 1].
+    scorer: name of the score to use, if there are several. Values are converted by inspect_ai ("C"
+        is 1, "I" is 0) and must be in [0, 1].
     log: event log, or path of a race file, which is continued; None keeps events in memory.
-    seed, level and all further parameters: settings of the race, as for `tombola.race`; `max_cost` is rejected, because
-        inspect_ai reports no cost.
+    seed, level and all further parameters: settings of the race, as for `tombola.race`; `max_cost`
+        is rejected, because inspect_ai reports no cost.
     """
 
     @accepts_race_options
@@ -57,10 +58,14 @@ class EarlyStoppingRace:
         **options: Unpack[RaceOptions],
     ) -> None:
         rows = list(dataset)
-        names = [str(sample.id) if sample.id is not None else str(i) for i, sample in enumerate(rows, start=1)]
+        names = [
+            str(sample.id) if sample.id is not None else str(i)
+            for i, sample in enumerate(rows, start=1)
+        ]
         if options.get("max_cost") is not None:
             raise ParameterError(
-                "EarlyStoppingRace: inspect_ai has no costs, but got max_cost; write max_calls=... instead."
+                "EarlyStoppingRace: inspect_ai has no costs, but got max_cost; write "
+                "max_calls=... instead."
             )
         settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())
@@ -83,16 +88,18 @@ class EarlyStoppingRace:
         mine = [sample.id for sample in self.samples]
         if epochs != 1 or [sample.id for sample in samples] != mine[: len(samples)]:
             raise ParameterError(
-                "EarlyStoppingRace: expected a task with the samples of this race, in their order, in one epoch, "
-                f"got {len(samples)} others or {epochs} epochs; write Task(race.samples, ...) with epochs=1."
+                "EarlyStoppingRace: expected a task with the samples of this race, in their "
+                "order, in one epoch, "
+                f"got {len(samples)} others or {epochs} epochs; write Task(race.samples, ...) "
+                "with epochs=1."
             )
         return "tombola race"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
         """Return a stop with its reason if the sample is not needed, else None. Called by inspect_ai.
 
-        A sample is one call: a candidate on a row. It is not needed if its candidate is dropped, the race is over or at
-        its limit, or it was answered before.
+        A sample is one call: a candidate on a row. It is not needed if its candidate is dropped,
+        the race is over or at its limit, or it was answered before.
         """
         ticket, race = _ticket(id), self.race
         candidate, calls_before = race.call(ticket).candidate, race.calls_made
@@ -105,7 +112,9 @@ class EarlyStoppingRace:
             reason = "the limit of the race is reached"
         else:
             race.apply(Event("call", ticket))
-        return None if race.calls_made > calls_before else EarlyStop(id=id, epoch=epoch, reason=reason)
+        return (
+            None if race.calls_made > calls_before else EarlyStop(id=id, epoch=epoch, reason=reason)
+        )
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
         """Record the score of a sample, one of `scores` by scorer. Called by inspect_ai.
@@ -117,9 +126,9 @@ class EarlyStoppingRace:
         self._log.append(answer)
 
     async def complete_task(self) -> dict[str, Any]:
-        """Return the result of the race for the log of the task: verdict, answer, calls. Called by inspect_ai.
+        """Return the result of the race for the log of the task: verdict, answer, calls.
 
-        The key proved is None while the race is undecided.
+        Called by inspect_ai. The key proved is None while the race is undecided.
         """
         race = self.race
         return {
@@ -135,12 +144,14 @@ class EarlyStoppingRace:
         chosen = [scores[self._scorer]] if self._scorer in scores else list(scores.values())
         if len(chosen) != 1:
             raise ParameterError(
-                f"EarlyStoppingRace: expected one score, got {', '.join(scores) or 'none'}; write scorer='NAME'."
+                f"EarlyStoppingRace: expected one score, got {', '.join(scores) or 'none'}; "
+                "write scorer='NAME'."
             )
         value = self._to_float(chosen[0].score.value)
         if not 0.0 <= value <= 1.0:
             raise ParameterError(
-                f"EarlyStoppingRace: expected a score in [0, 1], got {chosen[0].score.value!r}; rescale it."
+                f"EarlyStoppingRace: expected a score in [0, 1], got {chosen[0].score.value!r}; "
+                "rescale it."
             )
         return float(value)
 

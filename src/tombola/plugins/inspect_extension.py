@@ -2,12 +2,13 @@
 
 inspect_ai finds it by its entry point (group `inspect_ai`).
 
-With TOMBOLA_RANKS=1, a run of several models on one task ends with the ranks that each model may have:
+With TOMBOLA_RANKS=1, a run of several models on one task ends with the ranks that each model may
+have:
 
     TOMBOLA_RANKS=1 inspect eval task.py --model openai/gpt-4o,anthropic/claude-sonnet-4-0
 
-TOMBOLA_RANKS may also name the score to use, if a task has several. inspect_ai imports this module at every start, so
-everything heavy is imported when a run has ended.
+TOMBOLA_RANKS may also name the score to use, if a task has several. inspect_ai imports this module
+at every start, so everything heavy is imported when a run has ended.
 """
 
 import os
@@ -16,11 +17,15 @@ from typing import Any
 
 from inspect_ai.hooks import Hooks, RunEnd, hooks
 
-# Environment variable that switches the extension on: 1 for tasks with one score, or the name of the score to use.
+# Environment variable that switches the extension on: 1 for tasks with one score, or the name of
+# the score to use.
 _VARIABLE = "TOMBOLA_RANKS"
 
 
-@hooks(name="ranks", description=f"Print the ranks that each model may have, if {_VARIABLE} is 1 or names a score.")
+@hooks(
+    name="ranks",
+    description=f"Print the ranks that each model may have, if {_VARIABLE} is 1 or names a score.",
+)
 class RanksOfRun(Hooks):
     """Hook of inspect_ai: print the rank sets of the models of every task of a run."""
 
@@ -47,7 +52,11 @@ def _ranks_of_logs(logs: Any, metric: str) -> list[str]:
         if len({str(log.eval.model) for log in finished}) < 2:
             continue
         try:
-            answers = [one for log in finished for one in answers_of_log(log, None if metric == "1" else metric)]
+            answers = [
+                one
+                for log in finished
+                for one in answers_of_log(log, None if metric == "1" else metric)
+            ]
             found.append(f"Ranks in {task}\n{rank(pool_of(answers, task))}")
         except TombolaError as error:
             # The run itself succeeded: its end must not fail because its logs cannot be ranked.

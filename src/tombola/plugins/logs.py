@@ -5,7 +5,8 @@ lm-eval      samples_*.jsonl, one per candidate; the folder is the name of the c
 promptfoo    results JSON; a candidate is a provider, with its prompt if there are several
 long CSV     one line per answer: columns candidate, row, and score or loss
 
-The name of a metric states its direction: brier_score is a loss, acc a score. Other names are rejected.
+The name of a metric states its direction: brier_score is a loss, acc a score. Other names are
+rejected.
 """
 
 import json
@@ -25,17 +26,27 @@ from tombola.readers.input_checks import check_file
 from tombola.readers.names import Kind, direction_of
 
 # Errors that malformed input causes while it is parsed; they become a TableError.
-_PARSE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_PARSE_ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 # Usual names of metrics, or words of them, that `direction_of` does not know.
 _LOWER_IS_BETTER = (
-    "bits_per_byte|bpb|cross_?entropy|distance|divergence|ece|fail|fails|failure|levenshtein|log_?loss|mape|nll|ter"
+    "bits_per_byte|bpb|cross_?entropy|distance|divergence|ece|fail|fails|failure|"
+    "levenshtein|log_?loss|mape|nll|ter"
 )
 _HIGHER_IS_BETTER = (
     r"anls|answer|bert_?score|bleu\w*|choice|chrf\w*|contains|em|exact|exact_?match|includes|iou|match|map|mc[12]|mcc|"
     r"meteor|model_graded_(?:fact|qa)|mrr|ndcg|pass(?:@|_at_)?\d*|pattern|rouge\w*|similarity"
 )
 # Keys of a sample of lm-eval that are no metrics; old versions do not list the metrics.
-_LM_EVAL_KEYS = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"})
+_LM_EVAL_KEYS = frozenset(
+    {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+)
 # Value of failureReason in results of promptfoo if the call itself failed.
 _PROMPTFOO_ERROR = 2
 
@@ -62,12 +73,13 @@ class _LmEvalSample(NamedTuple):
 def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     """Read evaluation logs as one pool: a row per sample, a column per candidate.
 
-    Formats: inspect_ai (.eval, .json), lm-eval (.jsonl), promptfoo (.json), and CSV with columns candidate, row, and
-    score or loss. TableError if a file is malformed, a candidate lacks a row, or the metric states no
-    direction.
+    Formats: inspect_ai (.eval, .json), lm-eval (.jsonl), promptfoo (.json), and CSV with columns
+        candidate, row, and
+    score or loss. TableError if a file is malformed, a candidate lacks a row, or the metric states
+    no direction.
 
-    metric: name of the metric to use, of lm-eval also with its filter, as in "exact_match,strict-match"; None if there
-        is only one.
+    metric: name of the metric to use, of lm-eval also with its filter, as in
+        "exact_match,strict-match"; None if there is only one.
     """
     answers = [answer for path in paths for answer in _reader(path)(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))
@@ -76,8 +88,8 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
 def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
     """Return a pool of the answers, rows and candidates in the order of first occurrence.
 
-    Raises TableError, with the `source` of the answers, unless every candidate has exactly one answer per row, with a
-    value in [0, 1], all of one metric.
+    Raises TableError, with the `source` of the answers, unless every candidate has exactly one
+    answer per row, with a value in [0, 1], all of one metric.
 
     >>> pool_of([_LoggedAnswer("a", "x", 0.5), _LoggedAnswer("b", "x", 0.25)], "two answers").losses.tolist()
     [[0.5, 0.25]]
@@ -90,25 +102,43 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
         if not is_encodable(candidate + row):
             raise TableError(f"{source}: expected names in valid Unicode, got {one}; rename it.")
         if (row, candidate) in table:
-            raise TableError(f"{source}: expected one answer of {one}, got two; give one log per candidate and epoch.")
+            raise TableError(
+                f"{source}: expected one answer of {one}, got two; give one log per candidate "
+                "and epoch."
+            )
         if not 0.0 <= value <= 1.0:
-            raise TableError(f"{source}: expected values of {metric} in [0, 1], got {value:g} of {one}; rescale them.")
+            raise TableError(
+                f"{source}: expected values of {metric} in [0, 1], got {value:g} of {one}; "
+                "rescale them."
+            )
         table[row, candidate] = value if kind == "losses" else 1.0 - value
     if len(metrics) > 1:
         raise TableError(
-            f"{source}: expected the same metric in all logs, got {join_names(list(metrics), last=' and ')}; give logs "
+            f"{source}: expected the same metric in all logs, got "
+            f"{join_names(list(metrics), last=' and ')}; give logs "
             f"with a common metric, and write {_metric_option('NAME')}."
         )
-    rows, names = list(dict.fromkeys(key[0] for key in table)), list(dict.fromkeys(key[1] for key in table))
+    rows, names = (
+        list(dict.fromkeys(key[0] for key in table)),
+        list(dict.fromkeys(key[1] for key in table)),
+    )
     if not table:
-        raise TableError(f"{source}: expected answers of candidates, found none; give the log of a finished run.")
-    missing = next((f"{name!r} on row {row!r}" for row in rows for name in names if (row, name) not in table), None)
+        raise TableError(
+            f"{source}: expected answers of candidates, found none; give the log of a finished run."
+        )
+    missing = next(
+        (f"{name!r} on row {row!r}" for row in rows for name in names if (row, name) not in table),
+        None,
+    )
     if missing is not None:
         raise TableError(
-            f"{source}: expected an answer of every candidate on every row, got none of {missing}; let it answer that "
+            f"{source}: expected an answer of every candidate on every row, got none of "
+            f"{missing}; let it answer that "
             "row, or leave the row out of all logs."
         )
-    return Pool(np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows)
+    return Pool(
+        np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows
+    )
 
 
 def direction_of_metric(metric: str, source: str) -> Kind:
@@ -125,8 +155,10 @@ def direction_of_metric(metric: str, source: str) -> Kind:
     kind, _ = direction_of([name])
     if kind is None:
         raise TableError(
-            f"{source}: expected a metric whose name states whether higher or lower is better, such as acc or "
-            f"brier_score, got {metric!r:.80}; write its values as a CSV with columns candidate, row, and loss (lower "
+            f"{source}: expected a metric whose name states whether higher or lower is better, "
+            "such as acc or "
+            f"brier_score, got {metric!r:.80}; write its values as a CSV with columns candidate, "
+            "row, and loss (lower "
             "is better) or score."
         )
     return kind
@@ -154,7 +186,8 @@ def _inspect(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
         from inspect_ai.log import read_eval_log
     except ImportError:
         raise TableError(
-            f"{path}: reading logs of inspect_ai needs that package, found none; write pip install 'tombola[inspect]'."
+            f"{path}: reading logs of inspect_ai needs that package, found none; write pip "
+            "install 'tombola[inspect]'."
         ) from None
     try:
         log = read_eval_log(str(path))
@@ -163,7 +196,9 @@ def _inspect(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
     yield from answers_of_log(log, metric, str(path))
 
 
-def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> Iterator[_LoggedAnswer]:
+def answers_of_log(
+    log: Any, metric: str | None, source: str | None = None
+) -> Iterator[_LoggedAnswer]:
     """Yield (model, sample id, loss in [0, 1]) of each sample of an inspect_ai log.
 
     TableError if there are several scores and `metric` names none of them.
@@ -174,16 +209,22 @@ def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> I
     from inspect_ai.log import read_eval_log
     from inspect_ai.scorer import value_to_float
 
-    # Without a source, the caller is the extension of inspect_ai, which takes the metric from this variable.
+    # Without a source, the caller is the extension of inspect_ai, which takes the metric from this
+    # variable.
     option = "TOMBOLA_RANKS=" if source is None else ""
     source, to_float = source or str(log.location), value_to_float()
-    samples = log.samples if log.samples is not None or not log.location else read_eval_log(log.location).samples
+    samples = (
+        log.samples
+        if log.samples is not None or not log.location
+        else read_eval_log(log.location).samples
+    )
     for sample in samples or []:
         scores = sample.scores or {}
         name = _chosen_metric(list(scores), metric, f"{source}, sample {sample.id}", option)
         value = scores[name].value
         _check_single(value, name, f"{source}, sample {sample.id}")
-        # Correct, incorrect, partial, no answer: these values state the direction, whatever the name of the scorer.
+        # Correct, incorrect, partial, no answer: these values state the direction, whatever the
+        # name of the scorer.
         kind = "scores" if value in ("C", "I", "P", "N") else direction_of_metric(name, source)
         yield _LoggedAnswer(str(log.eval.model), str(sample.id), float(to_float(value)), name, kind)
 
@@ -191,7 +232,8 @@ def answers_of_log(log: Any, metric: str | None, source: str | None = None) -> I
 def _chosen_metric(names: Sequence[str], metric: str | None, source: str, option: str = "") -> str:
     """Return `metric` if it is one of the names, or the only name if it is None.
 
-    option: the text before the name of a metric that messages suggest; "" for the option or parameter `metric`.
+    option: the text before the name of a metric that messages suggest; "" for the option or
+        parameter `metric`.
     """
     # A name of lm-eval may have a filter after a comma.
     chosen = [name for name in names if metric == name]
@@ -201,14 +243,23 @@ def _chosen_metric(names: Sequence[str], metric: str | None, source: str, option
     expected = "one metric" if metric is None or chosen else f"the metric {metric!r:.80}"
     first = (chosen or [*names, ""])[0]
     written = option + first if option else _metric_option(first)
-    fix = f"write {written}{', or another of them' * (len(names) > 1)}" if names else "give a log with scores"
-    raise TableError(f"{source}: expected {expected}, got {join_names(names, last=' and ') or 'none'}; {fix}.")
+    fix = (
+        f"write {written}{', or another of them' * (len(names) > 1)}"
+        if names
+        else "give a log with scores"
+    )
+    raise TableError(
+        f"{source}: expected {expected}, got {join_names(names, last=' and ') or 'none'}; {fix}."
+    )
 
 
 def _check_single(value: object, metric: str, source: str) -> None:
     if value is None or isinstance(value, list | tuple | dict):
         got = "none" if value is None else "several"
-        raise TableError(f"{source}: expected a number as {metric}, got {got}; choose a metric with one per sample.")
+        raise TableError(
+            f"{source}: expected a number as {metric}, got {got}; choose a metric with one per "
+            "sample."
+        )
 
 
 def _metric_option(name: str) -> str:
@@ -243,7 +294,9 @@ def _lm_eval_samples(path: Path) -> Iterator[_LmEvalSample]:
         try:
             entry = json.loads(line)
             names = entry.get("metrics") or [
-                key for key, value in entry.items() if key not in _LM_EVAL_KEYS and isinstance(value, int | float)
+                key
+                for key, value in entry.items()
+                if key not in _LM_EVAL_KEYS and isinstance(value, int | float)
             ]
             filter_name = "" if entry.get("filter") in (None, "none") else str(entry["filter"])
             end = f",{filter_name}" if filter_name else ""
@@ -258,12 +311,19 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
         results = _json(path)["results"]
         lines = results["results"] if isinstance(results, dict) else results
         several = len({line.get("promptIdx", 0) for line in lines}) > 1
-        names = ["score", *dict.fromkeys(name for line in lines for name in line.get("namedScores") or {})]
+        names = [
+            "score",
+            *dict.fromkeys(name for line in lines for name in line.get("namedScores") or {}),
+        ]
         chosen = _chosen_metric(names, metric or "score", str(path))
         kind = direction_of_metric(chosen, str(path))
         for index, line in enumerate(lines):
             provider = line["provider"]
-            name = str(provider.get("label") or provider["id"]) if isinstance(provider, dict) else str(provider)
+            name = (
+                str(provider.get("label") or provider["id"])
+                if isinstance(provider, dict)
+                else str(provider)
+            )
             name += f", prompt {int(line.get('promptIdx', 0)) + 1}" if several else ""
             row = str(line.get("testIdx", index))
             value = ({"score": line.get("score")} | (line.get("namedScores") or {})).get(chosen)
@@ -271,7 +331,8 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
                 value = 0.0 if kind == "scores" else 1.0
             if value is None:
                 raise TableError(
-                    f"{path}: expected a {chosen} in every result, or one that failed, got neither of {name!r:.80} in "
+                    f"{path}: expected a {chosen} in every result, or one that failed, got "
+                    f"neither of {name!r:.80} in "
                     f"test {row!r:.80}; run that test again, or leave it out for all."
                 )
             yield _LoggedAnswer(name, row, float(value), chosen, kind)
@@ -281,7 +342,9 @@ def _promptfoo(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
 
 def _has_failed(line: dict[str, Any]) -> bool:
     """Return whether a result of promptfoo has no score because the call failed."""
-    return line.get("failureReason") == _PROMPTFOO_ERROR or (line.get("success") is False and line.get("score") is None)
+    return line.get("failureReason") == _PROMPTFOO_ERROR or (
+        line.get("success") is False and line.get("score") is None
+    )
 
 
 def _long(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
@@ -302,7 +365,9 @@ def _long(path: Path, metric: str | None) -> Iterator[_LoggedAnswer]:
             number = float(cells[columns[value]])
         except ValueError as error:
             raise _unreadable(path, f"a number in line {line}", error) from None
-        yield _LoggedAnswer(cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), number, value, kind)
+        yield _LoggedAnswer(
+            cells[columns["candidate"]].strip(), cells[columns["row"]].strip(), number, value, kind
+        )
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -311,7 +376,9 @@ def _json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, "JSON", error) from None
     if not isinstance(data, dict):
-        raise TableError(f"{path}: expected the results of a run, got a JSON list or value; give the whole file.")
+        raise TableError(
+            f"{path}: expected the results of a run, got a JSON list or value; give the whole file."
+        )
     return data
 
 
@@ -319,4 +386,7 @@ def _unreadable(path: Path, expected: str, error: Exception) -> TableError:
     if isinstance(error, TableError):
         return error
     words = " ".join(f"{type(error).__name__} {error}".split())[:120].replace(". ", " ").rstrip(".")
-    return TableError(f"{path}: expected {expected}, got something else ({words}); give the file as it was written.")
+    return TableError(
+        f"{path}: expected {expected}, got something else ({words}); give the file as it was "
+        "written."
+    )

@@ -1,7 +1,7 @@
 """Explanations of a router: learning curve, feature importance, a tree.
 
-The learning curve is the progressive loss of the blocks (Theorem C1): one pass measures it without a test set. The loss
-with more rows than the list has is an extrapolation.
+The learning curve is the progressive loss of the blocks (Theorem C1): one pass measures it without
+a test set. The loss with more rows than the list has is an extrapolation.
 """
 
 import math
@@ -16,7 +16,8 @@ from tombola.policies.models import Model, actions_of, choose, fill_missing, fit
 from tombola.policies.routed import RoutedTrace
 from tombola.pool import Pool
 
-# Share of the rows on which importance is measured, and largest numbers of test and training rows, for time.
+# Share of the rows on which importance is measured, and largest numbers of test and training rows,
+# for time.
 _TEST_SHARE, _MAX_TEST_ROWS, _MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
 # Shuffles of each feature in a measure of importance; their mean is less noisy than one.
 _SHUFFLES = 3
@@ -27,8 +28,8 @@ _MIN_LEAF_SHARE = 0.05
 class Importance(NamedTuple):
     """A feature, and the loss per row that a router saves with it.
 
-    gain: rise of the router's mean loss, on rows it was not trained on, when the values of the feature are shuffled
-        among these rows; negative if the loss falls.
+    gain: rise of the router's mean loss, on rows it was not trained on, when the values of the
+        feature are shuffled among these rows; negative if the loss falls.
     """
 
     name: str
@@ -46,7 +47,8 @@ def block_means(trace: RoutedTrace) -> Floats:
 def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows: int) -> float:
     """Return the expected fall of the mean loss from `rows` to 2 `rows` training rows.
 
-    Extrapolates c(n) = c + C / sqrt(n), fitted to the blocks by least squares; a rising curve gives 0.
+    Extrapolates c(n) = c + C / sqrt(n), fitted to the blocks by least squares; a rising curve gives
+    0.
 
     starts: number of training rows of each block.
     curve: mean loss in each block, see `block_means`.
@@ -62,12 +64,14 @@ def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows:
     return max(0.0, slope) * (1.0 / math.sqrt(rows) - 1.0 / math.sqrt(2 * rows))
 
 
-def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tuple[Importance, ...]:
+def feature_importance(
+    pool: Pool, models: Sequence[Model], seed: int = 0
+) -> tuple[Importance, ...]:
     """Return how much the loss of a router rises if a feature is shuffled.
 
-    The largest rise comes first. The router, the best of the models by out-of-bag loss, is trained on part of the rows
-    and tested on others. Columns of one category or one text are shuffled together. Empty if no model beats the best
-    fixed action.
+    The largest rise comes first. The router, the best of the models by out-of-bag loss, is trained
+    on part of the rows and tested on others. Columns of one category or one text are shuffled
+    together. Empty if no model beats the best fixed action.
 
     models: candidates for the router, such as `Trees()` or `Ridge()`.
     """
@@ -76,7 +80,11 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
     split = min(_MAX_TEST_ROWS, int(pool.rows * _TEST_SHARE))
     test, training = order[:split], order[split : split + _MAX_TRAINING_ROWS]
     losses = np.asarray(pool.losses[training], np.float64)
-    model, _ = choose(fit_models(models, features[training], losses, seed), losses) if split > 1 else (None, 0.0)
+    model, _ = (
+        choose(fit_models(models, features[training], losses, seed), losses)
+        if split > 1
+        else (None, 0.0)
+    )
     if model is None:
         return ()
     tested = np.asarray(pool.losses[test], np.float64)
@@ -98,8 +106,8 @@ def feature_importance(pool: Pool, models: Sequence[Model], seed: int = 0) -> tu
 def tree_in_words(pool: Pool) -> tuple[str, ...]:
     """Return a decision tree of two levels as sentences, one per leaf.
 
-    A sentence has conditions on features, the action with the least mean loss there, and the number of rows. Missing
-    features become the median of their column. Needs scikit-learn.
+    A sentence has conditions on features, the action with the least mean loss there, and the number
+    of rows. Missing features become the median of their column. Needs scikit-learn.
 
     >>> size = np.repeat([1000.0, 9000.0], 100)
     >>> losses = np.stack([size > 4000, size < 4000], axis=1)
@@ -119,7 +127,9 @@ def tree_in_words(pool: Pool) -> tuple[str, ...]:
     for node, conditions in _paths(tree.tree_, pool.feature_names):
         mine = losses[leaves == node]
         action = pool.actions[int(mine.mean(axis=0).argmin())]
-        found.append(f"{' and '.join(conditions) or 'all rows'}: {action} ({plural(len(mine), 'row')})")
+        found.append(
+            f"{' and '.join(conditions) or 'all rows'}: {action} ({plural(len(mine), 'row')})"
+        )
     return tuple(found)
 
 
@@ -134,7 +144,10 @@ def _paths(
         column, _, level = name.partition("=")
         low, high = f"{column} is not {level}", f"{column} is {level}"
     else:
-        low, high = f"{name} at most {format_number(threshold)}", f"{name} above {format_number(threshold)}"
+        low, high = (
+            f"{name} at most {format_number(threshold)}",
+            f"{name} above {format_number(threshold)}",
+        )
     left, right = int(tree.children_left[node]), int(tree.children_right[node])
     return [*_paths(tree, names, left, (*above, low)), *_paths(tree, names, right, (*above, high))]
 

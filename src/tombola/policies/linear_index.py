@@ -1,14 +1,16 @@
 """LinearIndex: choose by features from bandit feedback.
 
-A standard error is sqrt(z' A^-1 z) for the standardised features z (LinUCB: Li, Chu, Langford and Schapire 2010).
-Slopes have a heavy penalty, so that features count only where many rows agree; the intercept has a light one. Features
-are standardised by the rows answered before a block (growth 1.5). It has no guarantee of its own.
+A standard error is sqrt(z' A^-1 z) for the standardised features z (LinUCB: Li, Chu, Langford and
+Schapire 2010). Slopes have a heavy penalty, so that features count only where many rows agree; the
+intercept has a light one. Features are standardised by the rows answered before a block (growth
+1.5). It has no guarantee of its own.
 
-With `risk` it is guarded (Theorem C5): a learner over fixed actions, which learns on its own turns only, gives a lower
-bound `low` of the best fixed action's mean loss; the index plays a row only if its losses so far, with this row and all
-rows in flight counted as 1, are at most risk + (its turns) x low. With probability 1 - `level` its turns then cost at
-most `risk` rows more than the best fixed action on as many average rows. That takes long lists: the index waits until
-the lower bound is closer to the best mean than its own gain.
+With `risk` it is guarded (Theorem C5): a learner over fixed actions, which learns on its own turns
+only, gives a lower bound `low` of the best fixed action's mean loss; the index plays a row only if
+its losses so far, with this row and all rows in flight counted as 1, are at most risk + (its turns)
+x low. With probability 1 - `level` its turns then cost at most `risk` rows more than the best fixed
+action on as many average rows. That takes long lists: the index waits until the lower bound is
+closer to the best mean than its own gain.
 """
 
 import math
@@ -22,7 +24,15 @@ from tombola._types import Floats, RngState, Seed
 from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import Workload, compile_step
-from tombola.engine.tickets import ACTION, OUTCOME_START, ROUNDS, is_pending, mark_answered, read_ticket, write_ticket
+from tombola.engine.tickets import (
+    ACTION,
+    OUTCOME_START,
+    ROUNDS,
+    is_pending,
+    mark_answered,
+    read_ticket,
+    write_ticket,
+)
 from tombola.errors import ParameterError
 from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, LiveKernels
@@ -34,8 +44,8 @@ from tombola.policies.routed import PolicyTrace, arrange
 from tombola.pool import Pool
 from tombola.rng import RngStreams
 
-# Penalty of the intercept, in rows. Two pseudo-rows with loss 0: an action with few rows looks good. With one, an
-# unlucky first row can end an action.
+# Penalty of the intercept, in rows. Two pseudo-rows with loss 0: an action with few rows looks
+# good. With one, an unlucky first row can end an action.
 _INTERCEPT_PENALTY = 2.0
 # Answered rows before features are standardised for the first time: fewer give no spread.
 _FIRST_BLOCK = 4
@@ -60,21 +70,24 @@ class _IndexFeedback(FeatureRows, BanditFeedback):
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         index = LiveIndex(learner, self.actions, self.horizon, self.features, rng)
-        return LiveKernels(index.act, lambda *_: False, index.observe, index)  # there is no fast path
+        return LiveKernels(
+            index.act, lambda *_: False, index.observe, index
+        )  # there is no fast path
 
 
 @dataclass(frozen=True, repr=False)
 class LinearIndex(FeaturePolicy):
     """Play the action of the lowest optimistic prediction from the row's features.
 
-    For bandit feedback: each action has a ridge regression of its losses, and its index is the prediction minus
-    `bonus` standard errors. Play a list with `play`, or give it to `Session` as learner.
+    For bandit feedback: each action has a ridge regression of its losses, and its index is the
+    prediction minus `bonus` standard errors. Play a list with `play`, or give it to `Session` as
+    learner.
 
     penalty: ridge penalty of the slopes, in rows: 100 is as strong as 100 rows of slope 0.
     bonus: standard errors by which an index is below the prediction.
     growth: factor of the number of losses seen, after which features are standardised again.
-    risk: largest loss of the rounds it plays itself (its turns) above that of the best fixed action on as many
-        average rows, in rows (one row is a loss of 1); None for no guard.
+    risk: largest loss of the rounds it plays itself (its turns) above that of the best fixed action
+        on as many average rows, in rows (one row is a loss of 1); None for no guard.
     safe: with `risk`, the learner over fixed actions that plays the other rounds.
     level: probability that the promise of `risk` fails.
 
@@ -103,7 +116,13 @@ class LinearIndex(FeaturePolicy):
             _validate.real("LinearIndex", "risk", self.risk, least=0)
 
     def play(
-        self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
+        self,
+        pool: Pool,
+        features: Any = None,
+        *,
+        order: str = "random",
+        delay: DelayLike | RowDelays = 0,
+        seed: Seed,
     ) -> "IndexTrace":
         """Play the whole list once, and return its trace; parameters as in `Routed.play`."""
         streams = RngStreams(seed)
@@ -112,9 +131,13 @@ class LinearIndex(FeaturePolicy):
         cells = np.zeros((pool.rows + 1, OUTCOME_START + 1 + table.shape[1]))
         for t, arrived in enumerate(rounds_due(round_delays(delay, rows), pool.rows)):
             for past in arrived:
-                index.observe(cells, past + 1, past + 1, (losses[past, int(cells[past + 1, ACTION])],))
+                index.observe(
+                    cells, past + 1, past + 1, (losses[past, int(cells[past + 1, ACTION])],)
+                )
             index.act(cells, table[t])
-        return IndexTrace(rows, losses, cells[1:, ACTION].astype(np.int64), np.array(index.own[1:], bool))
+        return IndexTrace(
+            rows, losses, cells[1:, ACTION].astype(np.int64), np.array(index.own[1:], bool)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +145,8 @@ class IndexTrace(PolicyTrace):
     """Trace of one pass of `LinearIndex` over a list.
 
     order, losses, actions: as in `PolicyTrace`.
-    own: True in the rounds that the index played, False in those of the safe learner; all True without `risk`.
+    own: True in the rounds that the index played, False in those of the safe learner; all True
+        without `risk`.
     """
 
     own: "np.typing.NDArray[np.bool_]"
@@ -131,52 +155,69 @@ class IndexTrace(PolicyTrace):
     def excess(self) -> float:
         """Excess loss over the best fixed action, in rows that the index played.
 
-        The sum of its losses in n such rounds, minus n times the least mean loss of an action over the list. With
-        `LinearIndex(risk=r, level=p)` and a random order it is above r with probability at most p.
+        The sum of its losses in n such rounds, minus n times the least mean loss of an action over
+        the list. With `LinearIndex(risk=r, level=p)` and a random order it is above r with
+        probability at most p.
         """
         own = losses_of(self.losses, self.actions)[self.own]
         return float(own.sum() - own.size * self.losses.mean(axis=0).min())
 
     def __repr__(self) -> str:
-        return f"IndexTrace({len(self.losses)} rows, loss {self.loss:.4g}, {int(self.own.sum())} by the index)"
+        return (
+            f"IndexTrace({len(self.losses)} rows, loss {self.loss:.4g}, "
+            f"{int(self.own.sum())} by the index)"
+        )
 
 
 class LiveIndex:
     """A `LinearIndex` in play, with its safe learner and its guard; see `LiveKernels`.
 
-    `rng` is that of the safe learner; the index itself draws nothing. `cells` is the matrix of the ticket table.
+    `rng` is that of the safe learner; the index itself draws nothing. `cells` is the matrix of the
+    ticket table.
     """
 
     mix, workspace, state = None, None, None
 
-    def __init__(self, index: LinearIndex, actions: int, horizon: int, n_features: int, rng: RngState) -> None:
+    def __init__(
+        self, index: LinearIndex, actions: int, horizon: int, n_features: int, rng: RngState
+    ) -> None:
         self.index, self.k = index, actions
         self.rows: list[tuple[int, Floats, float]] = []  # answered: action, features, loss
-        self.next_block, self.shift, self.scale = _FIRST_BLOCK, np.zeros(n_features), np.zeros(n_features)
+        self.next_block, self.shift, self.scale = (
+            _FIRST_BLOCK,
+            np.zeros(n_features),
+            np.zeros(n_features),
+        )
         self.scores = np.zeros(n_features + 1)
         self.ridges = self._new_ridges()
         # Each round adds to, and multiplies by, a matrix per action.
         with Workload(horizon * actions * self.scores.size**2 * _ENTRY_SECONDS).active():
-            self._choose = compile_step(_least_index, (self.ridges, self.scores, float(index.bonus)))
+            self._choose = compile_step(
+                _least_index, (self.ridges, self.scores, float(index.bonus))
+            )
             self._update = compile_step(_add_row, (self.ridges, self.scores, 0, 0.0))
-        self.own: list[bool] = [False]  # by round, whether the turn is the index's; round 0 does not exist
+        self.own: list[bool] = [
+            False
+        ]  # by round, whether the turn is the index's; round 0 does not exist
         self.turns, self.pending, self.loss, self.low = 0, 0, 0.0, 0.0
         self.safe: Any = None
         if index.risk is not None:
             model = make_feedback_model(index.safe, horizon, actions=actions)
             if not isinstance(model, BanditFeedback):
                 raise ParameterError(
-                    f"LinearIndex: expected a safe learner for bandit feedback, got {index.safe!r}; write UCB1()."
+                    "LinearIndex: expected a safe learner for bandit feedback, got "
+                    f"{index.safe!r}; write UCB1()."
                 )
             self.safe = model.step_runner(index.safe, rng)
-            # No union over actions: the least of the lower bounds is at most that of the best action (Theorem C5).
+            # No union over actions: the least of the lower bounds is at most that of the best
+            # action (Theorem C5).
             self.bounds = Betting(population=horizon, level=index.level, actions=actions)
 
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
         """Choose an action and write its ticket to `cells`, as `LiveKernels.act`.
 
-        The guard decides whether the index or the safe learner plays, before it reads the features. The probability
-        is 1.0 for the index.
+        The guard decides whether the index or the safe learner plays, before it reads the features.
+        The probability is 1.0 for the index.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -185,7 +226,10 @@ class LiveIndex:
             self.turns += 1
             self.pending += 1
             self._standardise(features)
-            action, probability = int(self._choose(self.ridges, self.scores, float(self.index.bonus))), 1.0
+            action, probability = (
+                int(self._choose(self.ridges, self.scores, float(self.index.bonus))),
+                1.0,
+            )
         else:
             action, probability = self.safe.act(int(cells[0, ROUNDS]))
         self.own.append(own)
@@ -196,7 +240,8 @@ class LiveIndex:
     def observe(self, cells: Floats, index: int, round: int, outcome: EncodedOutcome) -> bool:
         """Learn the loss of a pending ticket, as `LiveKernels.observe`; False if invalid.
 
-        The regressions use every round; the safe learner and the guard's bound only those of the safe learner.
+        The regressions use every round; the safe learner and the guard's bound only those of the
+        safe learner.
         """
         (action, probability), loss = read_ticket(cells, index), float(outcome[0])
         if not is_pending(cells, index, action, probability) or not 0.0 <= loss <= 1.0:
@@ -244,13 +289,17 @@ class LiveIndex:
         prior[0] = 1.0 / _INTERCEPT_PENALTY
         inverse = np.zeros((self.k, size, size))
         inverse[:, np.arange(size), np.arange(size)] = prior
-        return _Ridges(inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k))
+        return _Ridges(
+            inverse, np.zeros((self.k, size)), np.zeros((self.k, size)), np.zeros(self.k)
+        )
 
     def _standardise(self, features: Floats) -> None:
         """Write 1 and the standardised features, 0 if missing, into `scores`."""
         self.scores[0] = 1.0
         scores = (features - self.shift) * self.scale
-        self.scores[1:] = np.where(np.isfinite(scores), np.clip(scores, -_MAX_SCORE, _MAX_SCORE), 0.0)
+        self.scores[1:] = np.where(
+            np.isfinite(scores), np.clip(scores, -_MAX_SCORE, _MAX_SCORE), 0.0
+        )
 
 
 def _least_index(ridges: Any, scores: Floats, bonus: float) -> int:

@@ -1,13 +1,15 @@
 """Routed in live use: decide on a row, settle an answered row, train.
 
-A ticket records the decision: the stake (probability of the router), the choices of router and safe learner, and the
-capital. A session that is opened again takes the router's choices from the record and recomputes everything else, so
-that it needs the last training only, and no trained model is ever written to a file.
+A ticket records the decision: the stake (probability of the router), the choices of router and safe
+learner, and the capital. A session that is opened again takes the router's choices from the record
+and recomputes everything else, so that it needs the last training only, and no trained model is
+ever written to a file.
 
-Answers may come in any order. `Routed(delays="any")` reserves the stake of every row not yet answered: Theorem C3 with
-reserve holds for delays of every kind. `delays="independent"` is for delays that do not depend on the rows: row n + 1
-is settled as if it were played after n answers (Theorem C3'), and of several rounds with the same n only the first may
-play the router, so that answers may come in batches.
+Answers may come in any order. `Routed(delays="any")` reserves the stake of every row not yet
+answered: Theorem C3 with reserve holds for delays of every kind. `delays="independent"` is for
+delays that do not depend on the rows: row n + 1 is settled as if it were played after n answers
+(Theorem C3'), and of several rounds with the same n only the first may play the router, so that
+answers may come in batches.
 """
 
 from dataclasses import dataclass, fields
@@ -40,15 +42,16 @@ from tombola.rng import RngStreams, new_rng, uniform
 if TYPE_CHECKING:
     from tombola.policies.routed import Routed
 
-# Columns of a decision in the ticket table: the stake, which is the probability of playing the router; the action that
-# the router chose, -1 without a router; that of the safe learner; the capital of the guard before the round; the action
-# of the present router, which settles the row. The last one differs from `ROUTER` if models were trained while the row
-# was in flight. The features of the row follow.
+# Columns of a decision in the ticket table: the stake, which is the probability of playing the
+# router; the action that the router chose, -1 without a router; that of the safe learner; the
+# capital of the guard before the round; the action of the present router, which settles the row.
+# The last one differs from `ROUTER` if models were trained while the row was in flight. The
+# features of the row follow.
 STAKE, ROUTER, SAFE, CAPITAL_BEFORE, _SETTLED, DECISION_WIDTH = range(6)
 # Choice of the router, in a decision, while no model beats the best fixed action.
 _NO_ROUTER = -1
-# Leading numbers of a decision in a log: stake, choices of router and safe learner, capital. Further ones are the
-# choices of new models for the rows in flight.
+# Leading numbers of a decision in a log: stake, choices of router and safe learner, capital.
+# Further ones are the choices of new models for the rows in flight.
 _LOGGED = 4
 
 
@@ -98,15 +101,23 @@ class FeatureRows:
 
     @classmethod
     def for_learner(
-        cls, learner: Any, horizon: int, *, actions: int, budget_run: BudgetRun | None, features: int | None
+        cls,
+        learner: Any,
+        horizon: int,
+        *,
+        actions: int,
+        budget_run: BudgetRun | None,
+        features: int | None,
     ) -> Self:
         """Return the model for a learner and a number of features; none with a budget."""
         if budget_run is not None:
             raise ParameterError(
-                f"budget: expected none with {type(learner).__name__}, got one; leave it out, or play RoutedLP."
+                f"budget: expected none with {type(learner).__name__}, got one; leave it out, or "
+                "play RoutedLP."
             )
         make: Any = cls  # with the fields of the feedback model, which the mixin does not have
-        return make(actions, horizon, features=_validate.integer("Session", "features", features, least=1))  # type: ignore[no-any-return]
+        width = _validate.integer("Session", "features", features, least=1)
+        return make(actions, horizon, features=width)  # type: ignore[no-any-return]
 
     @property
     def n_features(self) -> int:
@@ -122,7 +133,8 @@ class FeatureRows:
         count = self.features
         if row.shape != (count,) or np.isinf(row).any():
             raise FeedbackError(
-                f"Session.act: features must be {plural(count, 'number')}, NaN for a missing one, got "
+                f"Session.act: features must be {plural(count, 'number')}, NaN for a missing "
+                "one, got "
                 f"{given!r}; write act(features), or give Session the number of features."
             )
         return row
@@ -137,13 +149,16 @@ class RoutedFeedback(FeatureRows, FullFeedback):
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         router = LiveRouter(learner, self, rng)
         # There is no fast path: models take longer than the checks of an outcome.
-        return LiveKernels(router.act, lambda *_: False, router.observe, router, router.repeat, router.decision)
+        return LiveKernels(
+            router.act, lambda *_: False, router.observe, router, router.repeat, router.decision
+        )
 
 
 class LiveRouter:
     """Play a `Routed` in a session; the methods are those of `LiveKernels`.
 
-    `cells` is the matrix of the ticket table. ParameterError if the safe learner does not see whole rows.
+    `cells` is the matrix of the ticket table. ParameterError if the safe learner does not see whole
+    rows.
     """
 
     mix, workspace = None, None
@@ -155,9 +170,11 @@ class LiveRouter:
         safe = make_feedback_model(routed.safe, model.horizon, actions=model.actions)
         if not isinstance(safe, FullFeedback):
             raise ParameterError(
-                f"Routed: expected a safe learner that sees whole rows, got {routed.safe!r}; write FollowTheLeader()."
+                f"Routed: expected a safe learner that sees whole rows, got {routed.safe!r}; "
+                "write FollowTheLeader()."
             )
-        # Compiled, because plain NumPy integers warn of the wrap-around by which the generator works.
+        # Compiled, because plain NumPy integers warn of the wrap-around by which the generator
+        # works.
         self.draw = compile_step(uniform, (self.guard_rng,))
         self.safe = safe.step_runner(routed.safe, RngStreams(seed).learner(routed.safe))
         self.account = Guard(routed.risk, routed.worst).new_state()
@@ -165,11 +182,15 @@ class LiveRouter:
         self.starts = routed.block_starts(model.horizon)
         self.answered: list[int] = []  # rounds in the order of their answers
         self.model: Fitted | None = None
-        self.block = self.trained = -1  # number of the block, of the present rows and of the fitted model
+        self.block = (
+            self.trained
+        ) = -1  # number of the block, of the present rows and of the fitted model
         self.safe_action, self.safe_after = 0, -1  # the safe learner acts once after n answers
         self.used = (-1, 0.0)  # the last n with a router in play, and its stake
         self.block_rounds: list[int] = []  # the first round of each block
-        self.choices: dict[int, list[float]] = {}  # new models' choices for rows in flight, by round
+        self.choices: dict[
+            int, list[float]
+        ] = {}  # new models' choices for rows in flight, by round
 
     @property
     def state(self) -> RouterState:
@@ -181,8 +202,8 @@ class LiveRouter:
     def act(self, cells: Floats, features: Floats) -> tuple[int, int, float]:
         """Choose the action of a row, write its ticket into `cells`; return round, action, probability.
 
-        The round is `TABLE_FULL` if the ticket table has no free row. Models are trained first if enough rows were
-        answered since the last training.
+        The round is `TABLE_FULL` if the ticket table has no free row. Models are trained first if
+        enough rows were answered since the last training.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
@@ -190,36 +211,53 @@ class LiveRouter:
         if self.trained != self.block:
             self._train(cells)
         choices = self._choices(cells) if new_block and not self.reserves else []
-        router = _NO_ROUTER if self.model is None else int(actions_of(self.model.predict(features[None]))[0])
+        router = (
+            _NO_ROUTER
+            if self.model is None
+            else int(actions_of(self.model.predict(features[None]))[0])
+        )
         return self._decide(cells, features, router, choices)
 
-    def repeat(self, cells: Floats, features: Floats, decision: list[float], *, force: bool) -> tuple[int, int, float]:
+    def repeat(
+        self, cells: Floats, features: Floats, decision: list[float], *, force: bool
+    ) -> tuple[int, int, float]:
         """Repeat a recorded decision: as `act`, with the router's choices of the record.
 
         No trained model is needed. A malformed record raises ValueError.
 
         decision: result of the method `decision`.
-        force: take stake, safe choice and capital from the record too, because an answer was amended since.
+        force: take stake, safe choice and capital from the record too, because an answer was
+            amended since.
         """
         if cells[0, ROUNDS] >= len(cells) - 1:
             return TABLE_FULL, 0, 0.0
         self._advance()
         choices = decision[_LOGGED:]
         in_flight = len(self._in_flight(cells)) if choices else 0
-        is_complete = len(decision) >= _LOGGED and len(choices) == in_flight and 0 <= decision[STAKE] <= 1
-        if not is_complete or not all(map(self._is_choice, (decision[ROUTER], decision[SAFE], *choices))):
+        is_complete = (
+            len(decision) >= _LOGGED and len(choices) == in_flight and 0 <= decision[STAKE] <= 1
+        )
+        if not is_complete or not all(
+            map(self._is_choice, (decision[ROUTER], decision[SAFE], *choices))
+        ):
             raise ValueError("malformed decision")
-        return self._decide(cells, features, int(decision[ROUTER]), choices, decision if force else None)
+        return self._decide(
+            cells, features, int(decision[ROUTER]), choices, decision if force else None
+        )
 
     def _is_choice(self, number: Any) -> bool:
-        return type(number) is float and number.is_integer() and _NO_ROUTER <= number < len(self.losses)
+        return (
+            type(number) is float
+            and number.is_integer()
+            and _NO_ROUTER <= number < len(self.losses)
+        )
 
     def decision(self, cells: Floats, round: int) -> list[float]:
         """Return the record of the decision in a round, from 1, for the event log.
 
-        In this order: stake, action of the router (-1 without one), action of the safe learner, capital of the guard
-        before the round. With `delays="independent"`, if a block begins in this round, the actions of the new router
-        for the rows without feedback follow.
+        In this order: stake, action of the router (-1 without one), action of the safe learner,
+        capital of the guard before the round. With `delays="independent"`, if a block begins in
+        this round, the actions of the new router for the rows without feedback follow.
         """
         logged: list[float] = cells[round, self.shown : self.shown + _LOGGED].tolist()
         return logged + self.choices.get(round, [])
@@ -230,7 +268,9 @@ class LiveRouter:
         if not is_pending(cells, index, *read_ticket(cells, index)) or not are_losses(self.losses):
             return False
         cells[index, OUTCOME_START : self.shown] = self.losses
-        stake, router, safe, _, settled = cells[index, self.shown : self.shown + DECISION_WIDTH].tolist()
+        stake, router, safe, _, settled = cells[
+            index, self.shown : self.shown + DECISION_WIDTH
+        ].tolist()
         played = self._difference(int(safe), int(router))
         release(self.account, stake, played)
         n = len(self.answered)
@@ -246,7 +286,9 @@ class LiveRouter:
     def _advance(self) -> bool:
         """Move to the block of the rows answered so far; return whether it is a new one."""
         before = self.block
-        while self.block + 1 < len(self.starts) and self.starts[self.block + 1] <= len(self.answered):
+        while self.block + 1 < len(self.starts) and self.starts[self.block + 1] <= len(
+            self.answered
+        ):
             self.block += 1
         return self.block > before
 
@@ -255,7 +297,9 @@ class LiveRouter:
         rows = cells[self.answered[: self.starts[self.block]]]
         losses = rows[:, OUTCOME_START : self.shown]
         features = np.ascontiguousarray(rows[:, self.shown + DECISION_WIDTH :])
-        fitted = fit_models(self.routed.models, features, np.ascontiguousarray(losses), seed=self.block)
+        fitted = fit_models(
+            self.routed.models, features, np.ascontiguousarray(losses), seed=self.block
+        )
         self.model, _ = choose(fitted, losses)
         self.trained = self.block
 
@@ -267,7 +311,10 @@ class LiveRouter:
         rounds = self._in_flight(cells)
         if self.model is None or not len(rounds):
             return [float(_NO_ROUTER)] * len(rounds)
-        return [float(one) for one in actions_of(self.model.predict(cells[rounds, self.shown + DECISION_WIDTH :]))]
+        return [
+            float(one)
+            for one in actions_of(self.model.predict(cells[rounds, self.shown + DECISION_WIDTH :]))
+        ]
 
     def _safe(self) -> int:
         """Return the choice of the safe learner now; it is drawn once per answer."""
@@ -277,11 +324,20 @@ class LiveRouter:
         return self.safe_action
 
     def _decide(
-        self, cells: Floats, features: Floats, router: int, choices: list[float], record: list[float] | None = None
+        self,
+        cells: Floats,
+        features: Floats,
+        router: int,
+        choices: list[float],
+        record: list[float] | None = None,
     ) -> tuple[int, int, float]:
         n, safe, capital = len(self.answered), self._safe(), float(self.account[CAPITAL])
         waits = self._waits(n)
-        stake = 0.0 if waits else stake_of(self.account, float(self.account[PENDING]) if self.reserves else 0.0)
+        stake = (
+            0.0
+            if waits
+            else stake_of(self.account, float(self.account[PENDING]) if self.reserves else 0.0)
+        )
         routed = self.draw(self.guard_rng) < stake
         if record is not None:
             stake, safe, capital = record[STAKE], int(record[SAFE]), record[CAPITAL_BEFORE]

@@ -1,8 +1,9 @@
 """Models of row-centred losses: randomised trees, and ridge regression.
 
-A model predicts loss - (mean of the row over actions): the difficulty of a row says nothing about the choice. `fit`
-returns a fitted model with `predict(features)` and `out_of_bag`, the predictions for the training rows by parts that
-did not see them; models are compared by these, never by predictions on rows they were trained on.
+A model predicts loss - (mean of the row over actions): the difficulty of a row says nothing about
+the choice. `fit` returns a fitted model with `predict(features)` and `out_of_bag`, the predictions
+for the training rows by parts that did not see them; models are compared by these, never by
+predictions on rows they were trained on.
 """
 
 from collections.abc import Sequence
@@ -17,10 +18,11 @@ from tombola._types import Floats, Integers, Rows
 from tombola.errors import ParameterError
 from tombola.policies.trees import FlatTrees, flatten_trees
 
-# Squared singular values below this share of the largest are dropped: the least penalty shrinks them to nothing.
+# Squared singular values below this share of the largest are dropped: the least penalty shrinks
+# them to nothing.
 _RELATIVE_RANK = 1e-10
-# Penalties of ridge to choose from, from 0.01 to 10,000 in half powers of ten, times the mean square of a standardised
-# feature.
+# Penalties of ridge to choose from, from 0.01 to 10,000 in half powers of ten, times the mean
+# square of a standardised feature.
 _PENALTIES = 10.0 ** np.arange(-2.0, 4.5, 0.5)
 
 # Forests of scikit-learn that can be flattened, if they are fitted with bootstrap.
@@ -58,7 +60,8 @@ class Model(Protocol):
 class Trees:
     """Model family: extremely randomised trees of scikit-learn, with bootstrap.
 
-    Geurts, Ernst and Wehenkel 2006. Fitted trees are flattened into arrays and walked by one compiled kernel.
+    Geurts, Ernst and Wehenkel 2006. Fitted trees are flattened into arrays and walked by one
+    compiled kernel.
 
     min_leaf: smallest number of rows in a leaf.
     max_features: share of the features that are tried at each split.
@@ -74,12 +77,17 @@ class Trees:
             from sklearn.ensemble import ExtraTreesRegressor
         except ImportError:
             raise ParameterError(
-                "Trees: expected scikit-learn, got none; install it with pip install 'tombola[context]'."
+                "Trees: expected scikit-learn, got none; install it with pip install "
+                "'tombola[context]'."
             ) from None
         forest = ExtraTreesRegressor(
-            self.trees, min_samples_leaf=self.min_leaf, max_features=self.max_features, bootstrap=True,
-            n_jobs=1, random_state=seed,
-        )  # fmt: skip
+            self.trees,
+            min_samples_leaf=self.min_leaf,
+            max_features=self.max_features,
+            bootstrap=True,
+            n_jobs=1,
+            random_state=seed,
+        )
         return _fit_forest(forest, features, centred)
 
 
@@ -138,10 +146,12 @@ class FittedRidge:
 class SklearnModel:
     """A regressor with the interface of scikit-learn as a model.
 
-    `Routed` and `RoutedLP` wrap such regressors themselves. Forests with bootstrap are flattened as those of `Trees`;
-    the out-of-bag predictions of others come from cross-validation. Missing features become medians.
+    `Routed` and `RoutedLP` wrap such regressors themselves. Forests with bootstrap are flattened as
+    those of `Trees`; the out-of-bag predictions of others come from cross-validation. Missing
+    features become medians.
 
-    regressor: any object with `fit(features, targets)` and `predict(features)`; it is copied, never fitted itself.
+    regressor: any object with `fit(features, targets)` and `predict(features)`; it is copied, never
+        fitted itself.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> x = np.arange(20.0)[:, None]
@@ -176,9 +186,16 @@ class SklearnModel:
         from sklearn.utils import get_tags
 
         copy = clone(self.regressor)
-        # Repeatable: a random state of its own stays, and threads could add numbers in another order.
+        # Repeatable: a random state of its own stays, and threads could add numbers in another
+        # order.
         unset = {name for name, value in copy.get_params().items() if value is None}
-        copy.set_params(**{name: value for name, value in (("random_state", seed), ("n_jobs", 1)) if name in unset})
+        copy.set_params(
+            **{
+                name: value
+                for name, value in (("random_state", seed), ("n_jobs", 1))
+                if name in unset
+            }
+        )
         return copy if get_tags(copy).target_tags.multi_output else MultiOutputRegressor(copy)
 
 
@@ -224,7 +241,9 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
     return design @ vectors / values, values, vectors.T
 
 
-def fit_models(models: Sequence[Model], features: Floats, losses: Floats, seed: int) -> list[Fitted]:
+def fit_models(
+    models: Sequence[Model], features: Floats, losses: Floats, seed: int
+) -> list[Fitted]:
     """Fit all models to losses minus their row means; return them, see `with_mean`."""
     centred = losses - losses.mean(axis=1, keepdims=True)
     return with_mean([model.fit(features, centred, seed) for model in models])
@@ -234,14 +253,17 @@ def with_mean(fitted: list[Fitted]) -> list[Fitted]:
     """Return the models; of several, also one that predicts the mean of their predictions."""
     if len(fitted) < 2:
         return fitted
-    return [*fitted, _FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0))]
+    return [
+        *fitted,
+        _FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0)),
+    ]
 
 
 def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
     """Return the model with the least mean out-of-bag loss, and that loss.
 
-    A model plays the action with its smallest out-of-bag prediction in each row. The model is None, and the loss that
-    of the best fixed action, if none beats it.
+    A model plays the action with its smallest out-of-bag prediction in each row. The model is None,
+    and the loss that of the best fixed action, if none beats it.
 
     losses: of the training rows, shape (rows, actions).
     """
@@ -260,7 +282,9 @@ def losses_of(losses: Floats, actions: Integers) -> Floats:
 
 def actions_of(predictions: Floats) -> Integers:
     """Return the action with the smallest prediction in each row; NaN never wins."""
-    return np.asarray(np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64)
+    return np.asarray(
+        np.where(np.isfinite(predictions), predictions, np.inf).argmin(axis=1), np.int64
+    )
 
 
 def _fit_forest(forest: Any, features: Floats, centred: Floats) -> FittedTrees:
@@ -309,9 +333,13 @@ def as_models(owner: str, models: Any) -> tuple[Model, ...]:
     """
     given = tuple(models)
     if not given or not all(hasattr(one, "fit") for one in given):
-        raise ParameterError(f"{owner}: expected models with fit and predict, got {given!r}; write (Trees(),).")
+        raise ParameterError(
+            f"{owner}: expected models with fit and predict, got {given!r}; write (Trees(),)."
+        )
     # `fit` of a regressor of scikit-learn has no seed, and the regressor itself predicts.
     return tuple(
-        SklearnModel(one) if hasattr(one, "predict") and "seed" not in signature(one.fit).parameters else one
+        SklearnModel(one)
+        if hasattr(one, "predict") and "seed" not in signature(one.fit).parameters
+        else one
         for one in given
     )

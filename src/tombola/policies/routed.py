@@ -2,10 +2,11 @@
 
 On average it is at most `risk` rows worse than the safe learner.
 
-At block starts (growth 1.5) models are fitted to the rows answered, and the one with the least out-of-bag loss becomes
-the router of the block, or no router if none beats the best fixed action. This is the template of the paper: train on
-the past at block starts, play in the block. In random order the loss of a block is the learning curve (Theorem C1).
-The guard decides with which probability the router is played (`tombola.policies.guard`).
+At block starts (growth 1.5) models are fitted to the rows answered, and the one with the least
+out-of-bag loss becomes the router of the block, or no router if none beats the best fixed action.
+This is the template of the paper: train on the past at block starts, play in the block. In random
+order the loss of a block is the learning curve (Theorem C1). The guard decides with which
+probability the router is played (`tombola.policies.guard`).
 """
 
 from collections.abc import Sequence
@@ -36,14 +37,25 @@ from tombola.policies.live import (
     RoutedFeedback,
     split_rng,
 )
-from tombola.policies.models import Model, Ridge, Trees, actions_of, as_models, choose, fit_models, losses_of
+from tombola.policies.models import (
+    Model,
+    Ridge,
+    Trees,
+    actions_of,
+    as_models,
+    choose,
+    fit_models,
+    losses_of,
+)
 from tombola.pool import Pool
 from tombola.rng import RngStreams, uniform
 
-# Rows with known losses before the first training; fewer are too few to compare models of the features.
+# Rows with known losses before the first training; fewer are too few to compare models of the
+# features.
 FIRST_BLOCK = 16
-# Models that compete in each block: trees with small and with large leaves, and a linear model. Large leaves pay where
-# the best action depends little on features, as in long lists of prompts, and take less time.
+# Models that compete in each block: trees with small and with large leaves, and a linear model.
+# Large leaves pay where the best action depends little on features, as in long lists of prompts,
+# and take less time.
 _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(80), Ridge())
 
 
@@ -51,17 +63,18 @@ _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(80), Ridge())
 class Routed(FeaturePolicy):
     """Choose the action of each row by its features, guarded by a safe learner.
 
-    The losses of all actions are seen after each row. Models are trained at the starts of growing blocks, and the best
-    one is the router; a `Guard` limits its cost against the safe learner.
+    The losses of all actions are seen after each row. Models are trained at the starts of growing
+    blocks, and the best one is the router; a `Guard` limits its cost against the safe learner.
 
     safe: the learner over fixed actions that the guarantee compares with.
-    models: of row-centred losses: those of this package, or regressors of scikit-learn such as `Lasso()`.
-    risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1), on average over
-        the guard's draws; with delay, also over orders.
+    models: of row-centred losses: those of this package, or regressors of scikit-learn such as
+        `Lasso()`.
+    risk: largest loss of routing above that of the safe learner, in rows (one row is a loss of 1),
+        on average over the guard's draws; with delay, also over orders.
     worst: the same limit on every single order, which matters with delay; None for no such limit.
     growth: the length of a block as a multiple of the one before.
-    delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about the mean over
-        orders, and more rows in flight can be routed (`tombola.policies.live`).
+    delays: in a session, "any" kind of delay, or "independent" of the rows: then `risk` is about
+        the mean over orders, and more rows in flight can be routed (`tombola.policies.live`).
 
     >>> import numpy as np
     >>> side = np.arange(400) % 2
@@ -84,20 +97,28 @@ class Routed(FeaturePolicy):
         _validate.real("Routed", "growth", self.growth, above=1)
         if self.delays not in ("any", "independent"):
             raise ParameterError(
-                f"Routed: expected delays='any' or delays='independent', got {self.delays!r}; write one of them."
+                f"Routed: expected delays='any' or delays='independent', got {self.delays!r}; "
+                "write one of them."
             )
         object.__setattr__(self, "models", as_models("Routed", self.models))
         Guard(self.risk, self.worst)
 
     def play(
-        self, pool: Pool, features: Any = None, *, order: str = "random", delay: DelayLike | RowDelays = 0, seed: Seed
+        self,
+        pool: Pool,
+        features: Any = None,
+        *,
+        order: str = "random",
+        delay: DelayLike | RowDelays = 0,
+        seed: Seed,
     ) -> "RoutedTrace":
         """Play the list once; return the trace of router, safe learner and guard.
 
         features: shape (rows, features); None for those of the pool.
         order: "random" (each row once, shuffled), "iid" (rows drawn with replacement) or "given".
-        delay: rounds until the losses of a row are seen. Delays that are not constant are played as in a session
-            with `delays="any"`: the stake of every row in flight is reserved, and `risk` holds on every order.
+        delay: rounds until the losses of a row are seen. Delays that are not constant are played as
+            in a session with `delays="any"`: the stake of every row in flight is reserved, and
+            `risk` holds on every order.
         """
         streams = RngStreams(seed)
         rows, losses, table = arrange("Routed", pool, features, order, streams)
@@ -129,7 +150,10 @@ class Routed(FeaturePolicy):
         model = RoutedFeedback(k, rounds, features=features.shape[1])
         router = LiveRouter(replace(self, delays="any"), model, streams.learner(self))
         shown = OUTCOME_START + k
-        cells, reserve = np.zeros((rounds + 1, shown + DECISION_WIDTH + features.shape[1])), np.zeros(rounds)
+        cells, reserve = (
+            np.zeros((rounds + 1, shown + DECISION_WIDTH + features.shape[1])),
+            np.zeros(rounds),
+        )
         for t, arrived in enumerate(rounds_due(delays, rounds)):
             for past in arrived:
                 router.observe(cells, past + 1, past + 1, tuple(losses[past]))
@@ -165,7 +189,10 @@ class Routed(FeaturePolicy):
         starts = self.block_starts(rounds)
         for number, start in enumerate(starts):
             end = starts[number + 1] if number + 1 < len(starts) else rounds
-            model, loss = choose(fit_models(self.models, features[:start], losses[:start], seed=number), losses[:start])
+            model, loss = choose(
+                fit_models(self.models, features[:start], losses[:start], seed=number),
+                losses[:start],
+            )
             blocks.append(Block(start, end, type(model).__name__ if model else None, loss))
             if model is None:
                 continue
@@ -181,7 +208,8 @@ class Block:
     """Hold one training, and the rows for which its router is in use.
 
     start, end: number of rows with known losses at this training and at the next one.
-    model: name of the best model; None if none beats the best fixed action, so that there is no router.
+    model: name of the best model; None if none beats the best fixed action, so that there is no
+        router.
     out_of_bag_loss: mean loss of the model on its training rows, by parts that did not see them.
     """
 
@@ -214,11 +242,13 @@ class PolicyTrace:
 class RoutedTrace(PolicyTrace):
     """Trace of one pass of `Routed` over a list: safe learner, router and guard.
 
-    The guard draws which of the two plays; the unguarded router is the router as if it played every round.
-    `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is the realised one.
+    The guard draws which of the two plays; the unguarded router is the router as if it played every
+    round. `expected_loss` is averaged over the guard's draws: the guarantee is about it. `loss` is
+    the realised one.
 
     order, losses, actions: as in `PolicyTrace`.
-    safe_actions, router_actions: choices of the safe learner and of the unguarded router in each round.
+    safe_actions, router_actions: choices of the safe learner and of the unguarded router in each
+        round.
     stakes: probability of playing the router in each round, and the accounts of the guard.
     routed: True in the rounds in which the router was played, shape (rounds,).
     blocks: the trainings; empty if the delay is not constant.
@@ -260,15 +290,16 @@ class RoutedTrace(PolicyTrace):
     def share_of_gap(self) -> float:
         """The part of the gap that `expected_loss` closes; 1 is perfect, 0 without a gap.
 
-        (F - expected_loss) / (F - B), where F is the total loss of the best fixed action and B that of the best action
-        of every row. Negative if the best fixed action is better than this play.
+        (F - expected_loss) / (F - B), where F is the total loss of the best fixed action and B that
+        of the best action of every row. Negative if the best fixed action is better than this play.
         """
         fixed, oracle = float(self.losses.sum(axis=0).min()), float(self.losses.min(axis=1).sum())
         return (fixed - self.expected_loss) / (fixed - oracle) if fixed > oracle else 0.0
 
     def __repr__(self) -> str:
         return (
-            f"RoutedTrace({len(self.losses)} rows, loss {self.expected_loss:.4g} on average over the guard's draws, "
+            f"RoutedTrace({len(self.losses)} rows, loss {self.expected_loss:.4g} on average over "
+            "the guard's draws, "
             f"safe learner {self.safe_loss:.4g})"
         )
 
@@ -279,19 +310,25 @@ def _fill_uniform(draws: Floats, rng: RngState) -> None:
         draws[t] = uniform(rng)
 
 
-def arrange(owner: str, pool: Pool, features: Any, order: str, streams: RngStreams) -> tuple[Order, Floats, Floats]:
+def arrange(
+    owner: str, pool: Pool, features: Any, order: str, streams: RngStreams
+) -> tuple[Order, Floats, Floats]:
     """Return the row of each round, and losses and features in that order.
 
-    ParameterError unless there are features of all rows. Parameters as in `Routed.play`; owner: for the message.
+    ParameterError unless there are features of all rows. Parameters as in `Routed.play`; owner: for
+    the message.
     """
     given, rows = pool.features if features is None else features, pool.rows
     if given is None:
-        raise ParameterError(f"{owner}: expected features, got none; write Pool(losses, features=...).")
+        raise ParameterError(
+            f"{owner}: expected features, got none; write Pool(losses, features=...)."
+        )
     table = np.asarray(given, np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
     if table.ndim != 2 or table.shape[0] != rows:
         raise ParameterError(
-            f"{owner}: expected features of {rows} rows, got shape {table.shape}; give one row of numbers for each row."
+            f"{owner}: expected features of {rows} rows, got shape {table.shape}; give one row "
+            "of numbers for each row."
         )
     arranged: Order = as_order_model(order).arrange(rows, streams.order())
     return arranged, np.asarray(pool.losses[arranged], np.float64), table[arranged]

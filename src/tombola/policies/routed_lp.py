@@ -1,18 +1,21 @@
 """RoutedLP: routing by features under a hard budget (Theorem C6).
 
-It solves one linear program over actions, null action and routers. A router is a trained model at a price of the
-resource: it plays the action (or null) with the least predicted loss + price x predicted cost.
+It solves one linear program over actions, null action and routers. A router is a trained model at a
+price of the resource: it plays the action (or null) with the least predicted loss + price x
+predicted cost.
 
-The program is solved again when the number of rows seen has grown by `growth`. It chooses a mix of columns whose mean
-cost is at most the rate, which is the budget left per row left. The columns are the k actions, the null action, and two
-routers of each model: one whose mean cost is just above the rate, and one just below it. Their prices are found by
-bisection. All columns are measured with true losses and costs; routers by their out-of-bag choices, never by rows they
-were trained on. An action is played only if its largest possible cost fits into the budget, so no router can overspend.
+The program is solved again when the number of rows seen has grown by `growth`. It chooses a mix of
+columns whose mean cost is at most the rate, which is the budget left per row left. The columns are
+the k actions, the null action, and two routers of each model: one whose mean cost is just above the
+rate, and one just below it. Their prices are found by bisection. All columns are measured with true
+losses and costs; routers by their out-of-bag choices, never by rows they were trained on. An action
+is played only if its largest possible cost fits into the budget, so no router can overspend.
 
-With a target, loss and cost exchange their roles: the cheapest mix of columns with a mean loss that still reaches it.
+With a target, loss and cost exchange their roles: the cheapest mix of columns with a mean loss that
+still reaches it.
 
-Theorem C6 is for models that are trained on one half of the rows and measured on the other. No bound is proved for
-out-of-bag measurement. The budget is never exceeded in either case.
+Theorem C6 is for models that are trained on one half of the rows and measured on the other. No
+bound is proved for out-of-bag measurement. The budget is never exceeded in either case.
 """
 
 import math
@@ -26,7 +29,12 @@ from tombola import _validate
 from tombola._types import Floats, Integers, RngState, Seed
 from tombola.bounds.budget import next_solve
 from tombola.budget.budget import Balance, Budget, BudgetRun, ResolvedBudget, n_resources
-from tombola.budget.optimum import UnreachableError, best_mix, best_mix_one_resource, target_as_budget
+from tombola.budget.optimum import (
+    UnreachableError,
+    best_mix,
+    best_mix_one_resource,
+    target_as_budget,
+)
 from tombola.budget.tracker import (
     BudgetTracker,
     balance_of,
@@ -43,7 +51,8 @@ from tombola.policies.routed import FIRST_BLOCK, PolicyTrace, arrange
 from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
 
-# Halvings of the price interval on a logarithmic scale; the two last prices differ by less than 1e-9 of the largest.
+# Halvings of the price interval on a logarithmic scale; the two last prices differ by less than
+# 1e-9 of the largest.
 _BISECTIONS = 40
 # Models are trained again when the rows seen have grown by this factor, as in `Routed`.
 _TRAINING_GROWTH = 1.5
@@ -67,8 +76,8 @@ class RoutedLP:
     One resource. Full rows with costs are seen after each play.
 
     models: of losses and costs: those of this package, or regressors of scikit-learn.
-    growth: the linear program that mixes actions and routers is solved again when the number of rows seen has grown by
-        this factor.
+    growth: the linear program that mixes actions and routers is solved again when the number of
+        rows seen has grown by this factor.
 
     >>> import numpy as np
     >>> easy = np.arange(600) % 2
@@ -89,43 +98,73 @@ class RoutedLP:
         object.__setattr__(self, "models", as_models("RoutedLP", self.models))
 
     def play(
-        self, pool: Pool, features: Any = None, budget: Budget | None = None, *, order: str = "random", seed: Seed
+        self,
+        pool: Pool,
+        features: Any = None,
+        budget: Budget | None = None,
+        *,
+        order: str = "random",
+        seed: Seed,
     ) -> "BudgetedRoutedTrace":
         """Play the whole list once within the budget; return actions, losses and costs.
 
-        With `Budget(..., target=...)` it plays at the least cost for this mean loss. Raises ParameterError without a
-        budget, and unless pool and budget have exactly one resource. Other parameters as in `Routed.play`.
+        With `Budget(..., target=...)` it plays at the least cost for this mean loss. Raises
+        ParameterError without a budget, and unless pool and budget have exactly one resource. Other
+        parameters as in `Routed.play`.
         """
-        if budget is None or pool.costs is None or n_resources(pool) != 1 or len(budget.per_resource) != 1:
-            raise ParameterError("RoutedLP: expected a pool with costs and one budget, got another; give one resource.")
+        if (
+            budget is None
+            or pool.costs is None
+            or n_resources(pool) != 1
+            or len(budget.per_resource) != 1
+        ):
+            raise ParameterError(
+                "RoutedLP: expected a pool with costs and one budget, got another; give one "
+                "resource."
+            )
         streams = RngStreams(seed)
         rows, losses, table = arrange("RoutedLP", pool, features, order, streams)
         resolved = budget.resolve(pool.k, 1, pool.costs, horizon=pool.rows)
         tracker, _ = new_tracker(BudgetRun(resolved, "fits", mixed=False), pool.rows)
         costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
         if resolved.added:  # a null action, with loss 1 and cost 0
-            losses, costs = np.column_stack([losses, np.ones(rows.size)]), np.column_stack([costs, np.zeros(rows.size)])
+            losses, costs = (
+                np.column_stack([losses, np.ones(rows.size)]),
+                np.column_stack([costs, np.zeros(rows.size)]),
+            )
         run = _Run(self, losses, costs, table, tracker, streams.learner(self))
         run.play(resolved)
-        return BudgetedRoutedTrace(rows, losses, run.actions, costs, balance_of(tracker, resolved.amounts))
+        return BudgetedRoutedTrace(
+            rows, losses, run.actions, costs, balance_of(tracker, resolved.amounts)
+        )
 
 
 def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
     """Return the action of each row: argmin of loss + price x cost over fitting ones."""
     k = predictions.shape[1] // 2
     total = predictions[:, :k] + price * predictions[:, k:]
-    return np.asarray(np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64)
+    return np.asarray(
+        np.where(np.isfinite(total) & (fits > 0), total, np.inf).argmin(axis=1), np.int64
+    )
 
 
-def _routers_at(model: Fitted, losses: Floats, costs: Floats, rates: "_Rates", fits: Floats) -> list[_Router]:
+def _routers_at(
+    model: Fitted, losses: Floats, costs: Floats, rates: "_Rates", fits: Floats
+) -> list[_Router]:
     """Return the routers at the two prices around the rate; one if cost is no limit.
 
-    They are measured by their out-of-bag choices on the training rows, with true `losses` and `costs`.
+    They are measured by their out-of-bag choices on the training rows, with true `losses` and
+    `costs`.
     """
 
     def measured(price: float) -> _Router:
         chosen = _route(model.out_of_bag, price, fits)
-        return _Router(model, price, float(losses_of(losses, chosen).mean()), float(losses_of(costs, chosen).mean()))
+        return _Router(
+            model,
+            price,
+            float(losses_of(losses, chosen).mean()),
+            float(losses_of(costs, chosen).mean()),
+        )
 
     free, scale = measured(0.0), float(costs.max())
     if scale == 0.0 or not rates.may_save(free):
@@ -152,7 +191,9 @@ class _Rates(NamedTuple):
         """Return the cheapest mix that reaches the target, or the best within the budget."""
         if self.loss < math.inf:
             try:
-                return best_mix(*target_as_budget(losses, costs[:, None], np.array([self.cost]), self.loss)[0])[0]
+                return best_mix(
+                    *target_as_budget(losses, costs[:, None], np.array([self.cost]), self.loss)[0]
+                )[0]
             except UnreachableError:
                 pass
         within = costs <= self.cost
@@ -166,7 +207,13 @@ class _Run:
     """One play: the table in the order of arrival, the models, and the actions played."""
 
     def __init__(
-        self, router: RoutedLP, losses: Floats, costs: Floats, features: Floats, tracker: BudgetTracker, rng: RngState
+        self,
+        router: RoutedLP,
+        losses: Floats,
+        costs: Floats,
+        features: Floats,
+        tracker: BudgetTracker,
+        rng: RngState,
     ) -> None:
         self.router, self.losses, self.costs, self.features = router, losses, costs, features
         self.tracker, self.rng = tracker, rng
@@ -179,7 +226,9 @@ class _Run:
             if seen >= trained:
                 # Losses and costs side by side, not centred, because null has a known loss.
                 targets = np.concatenate([self.losses[:seen], self.costs[:seen]], axis=1)
-                self.models = with_mean([one.fit(self.features[:seen], targets, seen) for one in self.router.models])
+                self.models = with_mean(
+                    [one.fit(self.features[:seen], targets, seen) for one in self.router.models]
+                )
                 trained = max(seen + 1, int(seen * _TRAINING_GROWTH))
             end = min(rounds, next_solve(seen, rounds, self.router.growth) if seen else 1)
             spent = float(self.tracker.spent[0] / self.tracker.unit_ticks[0])
@@ -189,7 +238,9 @@ class _Run:
             update_affordable(self.tracker)
             fits, usable = self.tracker.fits.copy(), self.tracker.fits.copy()
             if limits.added and limits.target < math.inf:
-                usable[limits.null] = 0.0  # an added null action has loss 1, and does not help to reach a target
+                usable[limits.null] = (
+                    0.0  # an added null action has loss 1, and does not help to reach a target
+                )
             columns, mix = self._columns(seen, end, _Rates(rate, enough), usable)
             scratch = (np.zeros(fits.size), np.zeros(fits.size), np.zeros(1))
             table = (columns, mix, self.costs[seen:end], self.actions[seen:end])
@@ -208,7 +259,11 @@ class _Run:
             return fixed, mix
         n = self.models[0].out_of_bag.shape[0] if self.models else 0
         losses, costs = self.losses[:n], self.costs[:n]
-        routers = [router for model in self.models for router in _routers_at(model, losses, costs, rates, fits)]
+        routers = [
+            router
+            for model in self.models
+            for router in _routers_at(model, losses, costs, rates, fits)
+        ]
         mean_losses = np.append(self.losses[:seen].mean(axis=0), [one.loss for one in routers])
         mean_costs = np.append(self.costs[:seen].mean(axis=0), [one.cost for one in routers])
         usable = np.flatnonzero(np.append(fits > 0, np.ones(len(routers), bool)))
@@ -216,15 +271,27 @@ class _Run:
         mix[usable] = rates.best_mix(mean_losses[usable], mean_costs[usable])
         for one, share in zip(routers, mix[k:], strict=True):
             # Only columns in the mix are predicted.
-            predictions = one.model.predict(self.features[seen:end]) if share > 0 else np.zeros((end - seen, 2 * k))
+            predictions = (
+                one.model.predict(self.features[seen:end])
+                if share > 0
+                else np.zeros((end - seen, 2 * k))
+            )
             actions.append(_route(predictions, one.price, fits)[:, None])
         return np.concatenate(actions, axis=1), mix
 
 
 def _play_columns(
-    tracker: Any, rng: RngState, fits: Floats, columns: Integers, mix: Floats, costs: Floats, actions: Integers,
-    one_hot: Floats, played: Floats, reserved: Floats,
-) -> int:  # fmt: skip
+    tracker: Any,
+    rng: RngState,
+    fits: Floats,
+    columns: Integers,
+    mix: Floats,
+    costs: Floats,
+    actions: Integers,
+    one_hot: Floats,
+    played: Floats,
+    reserved: Floats,
+) -> int:
     """Play rounds of one block until an action stops fitting; return their number.
 
     columns, mix: action of each column, rounds x columns, and its probability.
@@ -251,7 +318,8 @@ def _play_columns(
 class BudgetedRoutedTrace(PolicyTrace):
     """Trace of one pass of `RoutedLP` over a list under a budget.
 
-    order, losses, actions: as in `PolicyTrace`. With an added null action, the last column of `losses` is 1.
+    order, losses, actions: as in `PolicyTrace`. With an added null action, the last column of
+        `losses` is 1.
     costs: of all actions, like `losses`; 0 for an added null action.
     balance: the budget at the end.
     """
@@ -265,4 +333,7 @@ class BudgetedRoutedTrace(PolicyTrace):
         return float(losses_of(self.costs, self.actions).sum())
 
     def __repr__(self) -> str:
-        return f"BudgetedRoutedTrace({len(self.losses)} rows, loss {self.loss:.4g}, spent {self.spent:.4g})"
+        return (
+            f"BudgetedRoutedTrace({len(self.losses)} rows, loss {self.loss:.4g}, spent "
+            f"{self.spent:.4g})"
+        )

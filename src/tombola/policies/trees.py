@@ -1,7 +1,7 @@
 """Flat trees: a fitted forest as arrays, walked by one compiled kernel.
 
-scikit-learn takes about 3 ms for the prediction of one row; walking the same trees takes microseconds and gives the
-same bits, because leaf values are added in the same order.
+scikit-learn takes about 3 ms for the prediction of one row; walking the same trees takes
+microseconds and gives the same bits, because leaf values are added in the same order.
 """
 
 from typing import Any, NamedTuple
@@ -34,13 +34,16 @@ class FlatTrees(NamedTuple):
 
         Features are compared as float32, as scikit-learn does; none may be missing.
         """
-        total, count = self.sum_unseen(features, np.ones((self.roots.size, len(features)), np.bool_))
+        total, count = self.sum_unseen(
+            features, np.ones((self.roots.size, len(features)), np.bool_)
+        )
         return np.asarray(total / count[:, None])
 
     def sum_unseen(self, features: Any, unseen: Any) -> tuple[Floats, Floats]:
         """Return sum and number of the predictions by trees not trained on a row.
 
-        The sum has shape (rows, outputs), the number (rows,). Their quotient is the out-of-bag prediction.
+        The sum has shape (rows, outputs), the number (rows,). Their quotient is the out-of-bag
+        prediction.
 
         unseen: shape (trees, rows), True where the tree was not trained on the row.
         """
@@ -74,14 +77,23 @@ def flatten_trees(forest: Any) -> FlatTrees:
         inner = tree.children_left >= 0
         parts.append(
             (
-                np.where(inner, tree.children_left + start, _LEAF), np.where(inner, tree.children_right + start, _LEAF),
-                np.where(inner, tree.feature, 0), np.where(inner, tree.threshold, 0.0), tree.value[:, :, 0],
+                np.where(inner, tree.children_left + start, _LEAF),
+                np.where(inner, tree.children_right + start, _LEAF),
+                np.where(inner, tree.feature, 0),
+                np.where(inner, tree.threshold, 0.0),
+                tree.value[:, :, 0],
             )
-        )  # fmt: skip
+        )
         roots.append(start)
         start += tree.node_count
-    left, right, feature, threshold, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    left, right, feature, threshold, value = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
     return FlatTrees(
-        np.array(roots, np.int64), left.astype(np.int64), right.astype(np.int64), feature.astype(np.int64),
-        threshold.astype(np.float64), np.ascontiguousarray(value, np.float64),
-    )  # fmt: skip
+        np.array(roots, np.int64),
+        left.astype(np.int64),
+        right.astype(np.int64),
+        feature.astype(np.int64),
+        threshold.astype(np.float64),
+        np.ascontiguousarray(value, np.float64),
+    )

@@ -41,7 +41,8 @@ class _Answer(NamedTuple):
 class _SimulatedRace(NamedTuple):
     """Result of one simulated race, on one shuffle of the table.
 
-    rows: rows that needed a call or an answer on file. answers: the one for the list first, then those for groups.
+    rows: rows that needed a call or an answer on file. answers: the one for the list first, then
+        those for groups.
     """
 
     calls: int
@@ -91,7 +92,9 @@ class Plan:
     @property
     def decided(self) -> float:
         """The share, in [0, 1], of simulated races that answered the question."""
-        return float(np.mean([all(one.decided for one in found.answers) for found in self.outcomes]))
+        return float(
+            np.mean([all(one.decided for one in found.answers) for found in self.outcomes])
+        )
 
     @property
     def answers(self) -> list[tuple[tuple[str, ...], int]]:
@@ -110,12 +113,17 @@ class Plan:
     def by_group(self) -> "dict[str, Plan]":
         """A plan for each group by name; empty without groups.
 
-        Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the whole race.
+        Its `answers`, `decided` and `wrong` are about the group. Calls and costs are those of the
+        whole race.
         """
-        groups = () if self.strata is None else zip(self.strata.names, self.strata.sizes, strict=True)
+        groups = (
+            () if self.strata is None else zip(self.strata.names, self.strata.sizes, strict=True)
+        )
         found = {}
         for at, (name, size) in enumerate(groups, start=1):
-            outcomes = tuple(one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes)
+            outcomes = tuple(
+                one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes
+            )
             found[name] = replace(self, rows=size, strata=None, outcomes=outcomes)
         return found
 
@@ -123,9 +131,12 @@ class Plan:
         """Return the results over all simulated races as a dict of JSON data.
 
         calls, calls_low, calls_high: mean number of calls per race, and its 5 % and 95 % quantiles.
-        share, saved: mean number of calls divided by rows times candidates, in [0, 1]; and 1 - share.
-        decided, wrong: shares in [0, 1] of the races that answered the question, and of those with a wrong answer.
-        answers: list of {"candidates": names, "shuffles": number of races with this answer}, the most frequent first.
+        share, saved: mean number of calls divided by rows times candidates, in [0, 1]; and 1 -
+            share.
+        decided, wrong: shares in [0, 1] of the races that answered the question, and of those with
+            a wrong answer.
+        answers: list of {"candidates": names, "shuffles": number of races with this answer}, the
+            most frequent first.
         max_cost, cost: only with a cap on costs: the cap, and the mean cost per race.
         groups: only with groups: dict from the name of a group to its decided, wrong and answers.
         """
@@ -135,13 +146,24 @@ class Plan:
             more |= {"max_cost": self.settings.max_cost, "cost": self.cost}
         if self.strata is not None:
             groups = ((name, one.to_json()) for name, one in self.by_group.items())
-            more["groups"] = {name: {key: one[key] for key in ("decided", "wrong", "answers")} for name, one in groups}
+            more["groups"] = {
+                name: {key: one[key] for key in ("decided", "wrong", "answers")}
+                for name, one in groups
+            }
         return {
-            "level": self.settings.level, "calls": self.calls, "calls_low": low, "calls_high": high,
-            "share": self.share, "saved": 1.0 - self.share, "decided": self.decided, "wrong": self.wrong,
-            "answers": [{"candidates": list(names), "shuffles": count} for names, count in self.answers],
+            "level": self.settings.level,
+            "calls": self.calls,
+            "calls_low": low,
+            "calls_high": high,
+            "share": self.share,
+            "saved": 1.0 - self.share,
+            "decided": self.decided,
+            "wrong": self.wrong,
+            "answers": [
+                {"candidates": list(names), "shuffles": count} for names, count in self.answers
+            ],
             **more,
-        }  # fmt: skip
+        }
 
 
 def plan(
@@ -164,7 +186,8 @@ def plan(
 ) -> list[Plan]:
     """Simulate races on a finished table: one `Plan` per level, in their order.
 
-    All levels are simulated on the same shuffles of the rows. ParameterError if an option is invalid.
+    All levels are simulated on the same shuffles of the rows. ParameterError if an option is
+    invalid.
 
     pool      the table of losses; its costs are the costs of the calls
     levels    error probabilities to compare
@@ -173,7 +196,8 @@ def plan(
     max_call_cost   largest cost of a call; in a table without costs, the cost of every call
     shuffles  number of simulated races per level
     workers   number of threads; the results do not depend on it
-    known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k). None: no cell
+    known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k).
+              None: no cell
     history, strata   as in `Race`
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
@@ -183,17 +207,42 @@ def plan(
     """
     count = _validate.integer("plan", "shuffles", shuffles, least=1)
     asked = RaceSettings(
-        pool.actions, 0, within=within, top=top, baseline=baseline, question=question, candidate=candidate,
-        max_cost=max_cost, max_call_cost=max_call_cost,
-    )  # fmt: skip
-    groups = None if strata is None else strata if isinstance(strata, Strata) else Strata.of(strata, pool.rows)
-    side, workload = _side_of(pool, known, history), Workload.of_rounds(pool.rows * count * len(levels), pool.k)
+        pool.actions,
+        0,
+        within=within,
+        top=top,
+        baseline=baseline,
+        question=question,
+        candidate=candidate,
+        max_cost=max_cost,
+        max_call_cost=max_call_cost,
+    )
+    groups = (
+        None
+        if strata is None
+        else strata
+        if isinstance(strata, Strata)
+        else Strata.of(strata, pool.rows)
+    )
+    side, workload = (
+        _side_of(pool, known, history),
+        Workload.of_rounds(pool.rows * count * len(levels), pool.k),
+    )
     table = cast("Rows", np.ascontiguousarray(pool.losses))
-    job = _Job(table, _call_costs(pool, asked), None if side is None else np.isnan(side.known), groups, side, workload)
+    job = _Job(
+        table,
+        _call_costs(pool, asked),
+        None if side is None else np.isnan(side.known),
+        groups,
+        side,
+        workload,
+    )
     orders, plans = repetition_seeds(seed, count), []
     for settings in (replace(asked, level=level) for level in levels):
         pieces = [(settings, job, one) for one in orders]
-        outcomes = parallel_map(_simulate, pieces, workers=workers, label=f"races at level {settings.level:g}")
+        outcomes = parallel_map(
+            _simulate, pieces, workers=workers, label=f"races at level {settings.level:g}"
+        )
         plans.append(Plan(settings, pool.rows, tuple(outcomes), groups))
     return plans
 
@@ -219,12 +268,14 @@ def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
     if pool.costs is not None:
         if pool.costs.shape[2] > 1:
             raise ParameterError(
-                f"plan: max_cost must cap one resource, got a table with {pool.costs.shape[2]}; name one with costs."
+                f"plan: max_cost must cap one resource, got a table with {pool.costs.shape[2]}; "
+                "name one with costs."
             )
         return pool.costs[:, :, 0]
     if settings.max_call_cost is None:
         raise ParameterError(
-            f"plan: {option_text('max_cost')} must come with the costs of the calls, got a table without costs; add "
+            f"plan: {option_text('max_cost')} must come with the costs of the calls, got a table "
+            "without costs; add "
             f"{option_text('max_call_cost')}, the cost of every call."
         )
     return np.full(pool.losses.shape, settings.max_call_cost)
@@ -239,13 +290,15 @@ def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
         missing = [name for name in cells if name not in pool.actions]
         if missing:
             raise ParameterError(
-                f"plan: known must be among {', '.join(pool.actions[:6])}, got {missing[0]!r}; use a column name."
+                f"plan: known must be among {', '.join(pool.actions[:6])}, got {missing[0]!r}; "
+                "use a column name."
             )
         cells = np.broadcast_to([name in cells for name in pool.actions], pool.losses.shape)
     cells = np.asarray(cells, bool)
     if cells.shape != pool.losses.shape:
         raise ParameterError(
-            f"plan: known must have the shape of the table, {pool.losses.shape}, got {cells.shape}; mark each cell."
+            f"plan: known must have the shape of the table, {pool.losses.shape}, got "
+            f"{cells.shape}; mark each cell."
         )
     rows = [str(row) for row in range(pool.rows)]
     return SideInformation.of(pool.actions, rows, np.where(cells, pool.losses, np.nan), history)
@@ -268,7 +321,10 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
             # The row of the first call that is too expensive is not counted.
             counted = int(np.argwhere(called)[calls, 0])
             parts, used = _play_parts(settings, job, order[:counted]), used[:counted]
-    answers = tuple(_answer(settings, part.rule, job.table[part.members].sum(axis=0, dtype=float)) for part in parts)
+    answers = tuple(
+        _answer(settings, part.rule, job.table[part.members].sum(axis=0, dtype=float))
+        for part in parts
+    )
     return _SimulatedRace(calls, int(np.count_nonzero(used.any(axis=1))), cost, answers)
 
 
@@ -287,7 +343,9 @@ def _affordable(costs: Floats, settings: RaceSettings) -> int:
     before = np.concatenate([[0.0], np.cumsum(costs)[:-1]])[: costs.size]
     largest = np.concatenate([[0.0], np.maximum.accumulate(costs)[:-1]])[: costs.size]
     reserve = np.maximum(largest, settings.max_call_cost or 0.0)
-    refused = (before >= settings.max_cost) | (before + reserve > settings.max_cost * (1.0 + COST_ROUNDING))
+    refused = (before >= settings.max_cost) | (
+        before + reserve > settings.max_cost * (1.0 + COST_ROUNDING)
+    )
     return int(np.argmax(refused)) if refused.any() else int(costs.size)
 
 

@@ -2,13 +2,16 @@
 
 `calls()` returns the next evaluations to make, `record(ticket, loss=...)` takes their answers.
 
-late or out of order   rows count in shuffled order, up to the first row that an active candidate has not answered
+late or out of order   rows count in shuffled order, up to the first row that an active candidate
+                       has not answered
 the same answer twice  ignored; `record` returns False
 a different answer     FeedbackError; the first answer stands
-no answer              the race waits, and `pending` lists the call. A row is never skipped: a candidate that fails to
-                       answer exactly where it would be wrong would look better than it is
+no answer              the race waits, and `pending` lists the call. A row is never skipped: a
+                       candidate that fails to answer exactly where it would be wrong would look
+                       better than it is
 failed                 counts as loss 1, or ends the race (on_failure="stop")
-known                  an answer on file is never asked; it counts when its row comes up, in shuffled order
+known                  an answer on file is never asked; it counts when its row comes up, in
+                       shuffled order
 """
 
 import math
@@ -39,26 +42,29 @@ if TYPE_CHECKING:
 
 # Loss of a failed call, with on_failure="worst": failing must never pay.
 _WORST_LOSS = 1.0
-# Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles 0.1 are more. It is
-# far above the rounding error of a sum of doubles, and far below the cost of a call.
+# Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles
+# 0.1 are more. It is far above the rounding error of a sum of doubles, and far below the cost of a
+# call.
 COST_ROUNDING = 1e-12
 
 
 class Race(ProcessBound, Answers):
     """Race candidates on a list of rows, with few calls.
 
-    The race asks for evaluations by `calls`, and takes the answers by `record`. It shuffles the rows, and drops
-    candidates as soon as the evidence suffices. The best candidate is ever dropped with probability at most `level`.
-    When `max_calls` or `max_cost` is reached, no more calls are issued, and `answer` lists the remaining candidates.
+    The race asks for evaluations by `calls`, and takes the answers by `record`. It shuffles the
+    rows, and drops candidates as soon as the evidence suffices. The best candidate is ever dropped
+    with probability at most `level`. When `max_calls` or `max_cost` is reached, no more calls are
+    issued, and `answer` lists the remaining candidates.
 
     rows        names of the rows, or their number
-    known       answers on file, for any set of cells that was fixed before the race: a table (rows, k) with NaN where
-                unknown, a data frame, or a mapping from candidates to answers, in the unit of `kind` and `range`. They
-                cost no call. None: nothing is known
-    history     a table (rows, h) of numbers known of every row, such as losses of candidates that do not take part.
-                Predictions from it make the evidence sharper. None: no history
-    strata      the group of every row. The question is then asked for each group, too, and `by_group` has the answers:
-                any of them, or the one for the whole list, is wrong with probability at most `level`. None: no groups
+    known       answers on file, for any set of cells that was fixed before the race: a table (rows,
+                k) with NaN where unknown, a data frame, or a mapping from candidates to answers, in
+                the unit of `kind` and `range`. They cost no call. None: nothing is known
+    history     a table (rows, h) of numbers known of every row, such as losses of candidates that
+                do not take part. Predictions from it make the evidence sharper. None: no history
+    strata      the group of every row. The question is then asked for each group, too, and
+                `by_group` has the answers: any of them, or the one for the whole list, is wrong
+                with probability at most `level`. None: no groups
     options     level, question and limits: see `RaceSettings`
 
     Attributes, beside `settings`, `candidates`, `rows` and `strata`, about the whole list:
@@ -103,7 +109,9 @@ class Race(ProcessBound, Answers):
         check_frame_kind("Race", known, options)
         settings, names = RaceSettings(tuple(candidates), **options), _row_names(rows)
         side = SideInformation.of(settings.candidates, names, known, history, settings.units)
-        self._begin(settings, names, side, None if strata is None else Strata.of(strata, len(names)))
+        self._begin(
+            settings, names, side, None if strata is None else Strata.of(strata, len(names))
+        )
 
     @classmethod
     def restore(
@@ -116,8 +124,8 @@ class Race(ProcessBound, Answers):
     ) -> "Race":
         """Return a race with these settings, seed included, after applying the events.
 
-        `rows` are names or a number, `side` answers on file and history, `strata` groups of the rows. FeedbackError if
-        the events belong to another race.
+        `rows` are names or a number, `side` answers on file and history, `strata` groups of the
+        rows. FeedbackError if the events belong to another race.
         """
         race, names = cls.__new__(cls), _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
@@ -126,7 +134,11 @@ class Race(ProcessBound, Answers):
         return race
 
     def _begin(
-        self, settings: RaceSettings, rows: tuple[str, ...], side: SideInformation, strata: Strata | None
+        self,
+        settings: RaceSettings,
+        rows: tuple[str, ...],
+        side: SideInformation,
+        strata: Strata | None,
     ) -> None:
         self._bind_to_process()
         self.settings = settings = settings.with_seed()
@@ -140,12 +152,13 @@ class Race(ProcessBound, Answers):
         # Losses by row of the list and candidate, on file or recorded; NaN without an answer.
         self._losses, self._is_known = side.known.copy(), ~np.isnan(side.known)
         self.calls_on_file = int(self._is_known.sum())
-        # Position in the shuffled order of the first row that is not counted, and the number of rows counted: rows
-        # whose group and list are both decided are skipped.
+        # Position in the shuffled order of the first row that is not counted, and the number of
+        # rows counted: rows whose group and list are both decided are skipped.
         self._cursor, self.rows_counted = 0, 0
         # Wealth of the active candidates after each row counted: one number per answer used.
         self._wealth_rows: list[tuple[list[int], Floats]] = []
-        # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled table, row by row.
+        # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled
+        # table, row by row.
         self._answers: dict[int, Event] = {}
         self._pending: dict[int, Call] = {}
         self._next_ticket = 1
@@ -158,8 +171,9 @@ class Race(ProcessBound, Answers):
     def calls(self, count: int | None = None) -> list[Call]:
         """Issue the next calls and return them; an empty list if there is none now.
 
-        There is none if the race is done, a limit is reached, or all calls that it needs wait for answers. `count` is
-        their largest number; None: all that the next row needs. Calls beyond that row run ahead, and may be wasted.
+        There is none if the race is done, a limit is reached, or all calls that it needs wait for
+        answers. `count` is their largest number; None: all that the next row needs. Calls beyond
+        that row run ahead, and may be wasted.
         """
         if count is not None:
             _validate.integer("Race.calls", "count", count, least=1)
@@ -172,10 +186,18 @@ class Race(ProcessBound, Answers):
                 issued.append(self._issue(ticket))
         return issued
 
-    def record(self, ticket: Call | int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
+    def record(
+        self,
+        ticket: Call | int,
+        *,
+        loss: float | None = None,
+        cost: float = 0.0,
+        failed: bool = False,
+    ) -> bool:
         """Record the answer of a call; return False if the same was recorded before.
 
-        ConflictError if another one was; FeedbackError if the answer is malformed or the call was not issued.
+        ConflictError if another one was; FeedbackError if the answer is malformed or the call was
+        not issued.
 
         ticket: the call, or its number.
         loss: in [0, 1], lower is better, also with kind="scores"; None if the call failed.
@@ -195,8 +217,9 @@ class Race(ProcessBound, Answers):
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
         """Raise the limits of a race, which then goes on; None keeps a limit.
 
-        ParameterError if a new limit is lower than the present one, or if there is no present one. The evidence holds
-        at all times simultaneously, so a race may go on after a look at its answers.
+        ParameterError if a new limit is lower than the present one, or if there is no present one.
+        The evidence holds at all times simultaneously, so a race may go on after a look at its
+        answers.
 
         >>> race = Race(["a", "b"], rows=9, max_calls=2, seed=1)
         >>> len(race.calls(4)), len(race.calls(4))
@@ -211,12 +234,14 @@ class Race(ProcessBound, Answers):
     def apply(self, event: Event) -> None:
         """Apply an event of a log: issue its call if necessary, record its answer.
 
-        FeedbackError if the ticket is not one of this race, or its answer is on file; else as `record`.
+        FeedbackError if the ticket is not one of this race, or its answer is on file; else as
+        `record`.
         """
         ticket = self._check_ticket(event.ticket)
         if self._is_on_file(ticket):
             raise FeedbackError(
-                f"Race: expected events of unknown cells, got one of ticket {ticket}, whose answer is on file; "
+                f"Race: expected events of unknown cells, got one of ticket {ticket}, whose "
+                "answer is on file; "
                 "use the log of this race."
             )
         with self._locked():
@@ -244,7 +269,11 @@ class Race(ProcessBound, Answers):
     @property
     def done(self) -> bool:
         """Whether the race is answered, out of rows, or ended by a limit or failure."""
-        return self._decided or self.failed_call is not None or (self.limit_reached and not self.pending)
+        return (
+            self._decided
+            or self.failed_call is not None
+            or (self.limit_reached and not self.pending)
+        )
 
     @property
     def _decided(self) -> bool:
@@ -255,8 +284,8 @@ class Race(ProcessBound, Answers):
     def limit_reached(self) -> bool:
         """Whether `max_calls` or `max_cost` forbids another call now.
 
-        With `max_cost`, every issued call without an answer reserves the largest cost of a call, also if its candidate
-        was dropped: it may be under way, and will cost something.
+        With `max_cost`, every issued call without an answer reserves the largest cost of a call,
+        also if its candidate was dropped: it may be under way, and will cost something.
         """
         limits = self.settings
         if limits.max_calls is not None and self.calls_made >= limits.max_calls:
@@ -266,20 +295,30 @@ class Race(ProcessBound, Answers):
         if self.cost >= limits.max_cost:
             return True
         if limits.max_call_cost is None and self.failures == len(self._answers):
-            # No cost is known (a failed call need not report one), so nothing can be reserved: one call at a time.
+            # No cost is known (a failed call need not report one), so nothing can be reserved: one
+            # call at a time.
             return bool(self._pending)
         reserve = max(limits.max_call_cost or 0.0, self._largest_cost)
-        return self.cost + (len(self._pending) + 1) * reserve > limits.max_cost * (1.0 + COST_ROUNDING)
+        return self.cost + (len(self._pending) + 1) * reserve > limits.max_cost * (
+            1.0 + COST_ROUNDING
+        )
 
     @property
     def dropped(self) -> list[Dropped]:
         """The dropped candidates, in the order in which they were dropped."""
         state = self.rule.state
-        gone = sorted((int(state.drop_row[a]), a) for a in range(len(self.candidates)) if state.active[a] == 0.0)
+        gone = sorted(
+            (int(state.drop_row[a]), a)
+            for a in range(len(self.candidates))
+            if state.active[a] == 0.0
+        )
         # `Ranks` drops against the whole field, encoded as -1.
         opponents = [*self.candidates, ""]
         against = [opponents[int(a)] for a in state.dropped_against]
-        return [Dropped(self.candidates[a], row, against[a], float(state.wealth_at_drop[a])) for row, a in gone]
+        return [
+            Dropped(self.candidates[a], row, against[a], float(state.wealth_at_drop[a]))
+            for row, a in gone
+        ]
 
     @property
     def calls_made(self) -> int:
@@ -311,7 +350,8 @@ class Race(ProcessBound, Answers):
     def answers(self) -> Floats:
         """Losses of all answers, on file and recorded, shape (rows, k); NaN without one.
 
-        Rows are in the order of the list, columns in that of the candidates. A failed call has loss 1.
+        Rows are in the order of the list, columns in that of the candidates. A failed call has loss
+        1.
         """
         with self._locked():
             return self._losses.copy()
@@ -320,8 +360,8 @@ class Race(ProcessBound, Answers):
     def wealth(self) -> Floats:
         """Wealth of the bet against each candidate by counted row, shape (rows, k).
 
-        The larger, the stronger the evidence that the candidate is not an answer; NaN once it is dropped. It stays 1
-        with question="ranks", which bets on pairs.
+        The larger, the stronger the evidence that the candidate is not an answer; NaN once it is
+        dropped. It stays 1 with question="ranks", which bets on pairs.
         """
         history = np.full((len(self._wealth_rows), len(self.candidates)), math.nan)
         for row, (active, values) in enumerate(self._wealth_rows):
@@ -346,8 +386,8 @@ class Race(ProcessBound, Answers):
     def proved(self) -> bool | None:
         """True if the question is answered, False if it is refuted, None if open.
 
-        Only a race against a baseline can be refuted: a candidate is proved not to pass. With groups: True if all
-        answers are proved, False if one is refuted.
+        Only a race against a baseline can be refuted: a candidate is proved not to pass. With
+        groups: True if all answers are proved, False if one is refuted.
         """
         if self.failed_call is not None:
             return None
@@ -379,7 +419,9 @@ class Race(ProcessBound, Answers):
         needed: list[set[int]] = [set(), set(), set()]
         for part in self._parts:
             forecast = rows_remaining(part.rule) or [part.rule.rows] * 3
-            ahead = [at for at in range(self._cursor, len(self._order)) if part in self._parts_at(at)]
+            ahead = [
+                at for at in range(self._cursor, len(self._order)) if part in self._parts_at(at)
+            ]
             for rows, count in zip(needed, forecast, strict=True):
                 rows.update(ahead[:count])
         return Forecast(*map(len, needed))
@@ -398,8 +440,9 @@ class Race(ProcessBound, Answers):
     ) -> "Figure":
         """Draw the "wealth" of the bets over rows, or the "survivors" over calls, as a figure.
 
-        Large wealth is evidence against a candidate. The figure displays in notebooks, and `figure.save("x.pdf")`
-        writes it. `ax`: axes to draw on; None: a new figure. `size` is in inches. ParameterError before the first row.
+        Large wealth is evidence against a candidate. The figure displays in notebooks, and
+        `figure.save("x.pdf")` writes it. `ax`: axes to draw on; None: a new figure. `size` is in
+        inches. ParameterError before the first row.
         """
         # The report is built on races.
         from tombola.racing.report import plot_race
@@ -407,7 +450,13 @@ class Race(ProcessBound, Answers):
         return plot_race(self, curve, ax, size)
 
     def __repr__(self) -> str:
-        state = f"answer {', '.join(self.answer)}" if self.proved else "finished" if self.done else "in progress"
+        state = (
+            f"answer {', '.join(self.answer)}"
+            if self.proved
+            else "finished"
+            if self.done
+            else "in progress"
+        )
         return short_repr(
             f"Race({len(self.active)} of {len(self.candidates)} candidates, "
             f"{self.rule.rows_seen} of {len(self.rows)} rows, {self.settings.kind}, {state})"
@@ -432,7 +481,9 @@ class Race(ProcessBound, Answers):
         """Yield the tickets to issue next, without those of dropped candidates."""
         while self._next_ticket <= self._n_cells and not (self._decided or self.failed_call):
             ticket = self._next_ticket
-            if self._is_useful(ticket) and not (self._is_issued(ticket) or self._is_on_file(ticket)):
+            if self._is_useful(ticket) and not (
+                self._is_issued(ticket) or self._is_on_file(ticket)
+            ):
                 yield self._next_ticket
             else:
                 self._next_ticket += 1
@@ -464,12 +515,14 @@ class Race(ProcessBound, Answers):
     def _check_answer(self, ticket: int, loss: Any, cost: float, *, failed: bool) -> Event:
         if not self._is_issued(ticket):
             raise FeedbackError(
-                f"Race.record: expected a ticket that has been issued, got {ticket}; request it with calls()."
+                f"Race.record: expected a ticket that has been issued, got {ticket}; request it "
+                "with calls()."
             )
         is_loss = isinstance(loss, Real) and 0.0 <= float(loss) <= 1.0
         if not (loss is None if failed else is_loss):
             raise FeedbackError(
-                f"Race.record: expected either a loss in [0, 1] or failed=True for ticket {ticket}, got loss={loss!r} "
+                "Race.record: expected either a loss in [0, 1] or failed=True for ticket "
+                f"{ticket}, got loss={loss!r} "
                 f"and failed={failed}; rescale the loss, and pass 1 - score if higher is better."
             )
         spent = _validate.real("Race.record", "cost", cost, least=0)
@@ -513,13 +566,20 @@ class Race(ProcessBound, Answers):
         """Update the tickets that the next row still needs."""
         self._awaited: set[int] = set()
         if self._cursor < len(self._order):
-            first, losses = self._cursor * len(self.candidates) + 1, self._losses[self._order[self._cursor]]
+            first, losses = (
+                self._cursor * len(self.candidates) + 1,
+                self._losses[self._order[self._cursor]],
+            )
             self._awaited = {first + a for a in self._needed(self._cursor) if math.isnan(losses[a])}
 
 
 def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:
     """Return the names of the rows; a number n stands for the names 0 to n - 1."""
-    names: Any = rows if hasattr(rows, "__len__") else range(_validate.integer("Race", "rows", rows, least=1))
+    names: Any = (
+        rows
+        if hasattr(rows, "__len__")
+        else range(_validate.integer("Race", "rows", rows, least=1))
+    )
     return distinct_names("rows", names)
 
 
@@ -528,7 +588,9 @@ def is_same_answer(before: Event, event: Event) -> bool:
     if before.loss is None or event.loss is None:
         return before == event
     same_kind = before._replace(loss=0.0, cost=0.0) == event._replace(loss=0.0, cost=0.0)
-    return same_kind and _validate.same_numbers((before.loss, before.cost), (event.loss, event.cost))
+    return same_kind and _validate.same_numbers(
+        (before.loss, before.cost), (event.loss, event.cost)
+    )
 
 
 def conflicting_answer(before: Event, event: Event, units: Units) -> ConflictError:
@@ -536,7 +598,8 @@ def conflicting_answer(before: Event, event: Event, units: Units) -> ConflictErr
     has_costs = bool(before.cost or event.cost)
     first, second = (_answer_text(one, units, has_costs=has_costs) for one in (before, event))
     return ConflictError(
-        f"Race.record: ticket {event.ticket} has been answered with {first}, got {second} now; the first answer stands."
+        f"Race.record: ticket {event.ticket} has been answered with {first}, got {second} now; "
+        "the first answer stands."
     )
 
 

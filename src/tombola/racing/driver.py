@@ -1,7 +1,7 @@
 """Drivers: run a race to its end, many calls at a time.
 
-The driver holds the only `Race` of a run. Every answer is first applied to it and then appended to the event log, so a
-log on disk is written once per answer and read once per run.
+The driver holds the only `Race` of a run. Every answer is first applied to it and then appended to
+the event log, so a log on disk is written once per answer and read once per run.
 """
 
 import asyncio
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from tombola.persistence.race_file import RaceFile
     from tombola.racing.subprocess_evaluator import CallCounts, SubprocessEvaluator
 
-# Function of a candidate and a row, plain or async. It returns a loss (with kind="scores" a score), or a pair of that
-# and a cost.
+# Function of a candidate and a row, plain or async. It returns a loss (with kind="scores" a score),
+# or a pair of that and a cost.
 _Evaluate: TypeAlias = Callable[[Any, Any], Any]
 # Function that receives one line of text, such as `print`.
 Log: TypeAlias = Callable[[str], None]
@@ -52,7 +52,9 @@ class Interrupted(KeyboardInterrupt):
     """Raised by `race` on Ctrl-C; `race(..., log=error.log)` continues the race."""
 
     def __init__(self, race: Race, log: EventSink) -> None:
-        super().__init__(f"stopped after {plural(race.calls_made, 'call')}; pass error.log as log to continue")
+        super().__init__(
+            f"stopped after {plural(race.calls_made, 'call')}; pass error.log as log to continue"
+        )
         self.race, self.log = race, log
 
 
@@ -73,22 +75,24 @@ def race(
     """Find the best candidate on the rows with few calls of `evaluate`.
 
     candidates   the objects passed to `evaluate`, or a mapping from names to them
-    rows         the objects passed to `evaluate` as rows: a list, or a data frame or series, whose index names the rows
-    evaluate     evaluate(candidate, row), plain or async; returns a number in `range`, or (number, cost). `kind` states
-                 whether lower or higher is better. Left out, the name of the function states it: loss and error_rate
-                 are losses, score and accuracy are scores. ParameterError for other names. If it raises, the call has
-                 failed
+    rows         the objects passed to `evaluate` as rows: a list, or a data frame or series, whose
+                 index names the rows
+    evaluate     evaluate(candidate, row), plain or async; returns a number in `range`, or (number,
+                 cost). `kind` states whether lower or higher is better. Left out, the name of the
+                 function states it: loss and error_rate are losses, score and accuracy are scores.
+                 ParameterError for other names. If it raises, the call has failed
     workers      calls in flight at a time
-    log          event log, or the path of a race file, which also survives a kill of the process. Calls that it has
-                 answers to are not made again. None: in memory
+    log          event log, or the path of a race file, which also survives a kill of the process.
+                 Calls that it has answers to are not made again. None: in memory
     progress     show a progress line on a terminal or in a notebook
-    known, history, strata   answers on file, other numbers known of every row, and groups of rows, as in `Race`
+    known, history, strata   answers on file, other numbers known of every row, and groups of rows,
+                             as in `Race`
     options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
 
     Returns the finished `Race`. Ctrl-C raises `Interrupted`, which has the race so far and its log.
 
-    Where an event loop runs (notebooks, async functions), write `await race(...)` with an async `evaluate`: its calls
-    then run on that loop, which its clients and connections belong to.
+    Where an event loop runs (notebooks, async functions), write `await race(...)` with an async
+    `evaluate`: its calls then run on that loop, which its clients and connections belong to.
 
     >>> table = {"low": 0.2, "high": 0.7}
     >>> finished = race(table, range(500), lambda p, row: float(hash((p, row)) % 10 < 10 * p), kind="losses", seed=1)
@@ -100,7 +104,11 @@ def race(
 
     _validate.not_text("race", "candidates", candidates)
     _validate.not_text("race", "rows", rows)
-    pairs = candidates.items() if isinstance(candidates, Mapping) else ((one, one) for one in candidates)
+    pairs = (
+        candidates.items()
+        if isinstance(candidates, Mapping)
+        else ((one, one) for one in candidates)
+    )
     by_name = {str(name): one for name, one in pairs}
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
@@ -117,13 +125,17 @@ def race(
         return evaluate(by_name[call.candidate], row_at(call.row_index))
 
     count = _validate.integer("race", "workers", workers, least=1)
-    if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(getattr(evaluate, "__call__", None)):  # noqa: B004
+    if inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(
+        getattr(evaluate, "__call__", None)  # noqa: B004
+    ):
         if _loop_is_running():
             # A thread with a loop of its own would break clients that belong to the running one.
             return cast("Race", driver.drive(ask, count))
         return _run_to_end(driver, driver.drive(ask, count))
     with ThreadPoolExecutor(count) as pool:
-        work = driver.drive(lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count)
+        work = driver.drive(
+            lambda call: asyncio.get_running_loop().run_in_executor(pool, ask, call), count
+        )
         return _run_to_end(driver, work)
 
 
@@ -138,8 +150,9 @@ def run_race_file(
 ) -> Race:
     """Run the commands of a race file to the end of the race, and return the race.
 
-    SessionError if another process runs the same file, or if the whole first row fails. OutOfRangeError if a command
-    prints a number outside of the range; that call stays without an answer.
+    SessionError if another process runs the same file, or if the whole first row fails.
+    OutOfRangeError if a command prints a number outside of the range; that call stays without an
+    answer.
 
     workers      number of commands that run at a time
     max_seconds  time limit of this run; the file then holds an unfinished race. None: no limit
@@ -173,12 +186,15 @@ def _direction(evaluate: _Evaluate, kind: Kind | None) -> Kind:
     stated, _ = direction_of([name])
     if kind is None and stated is None:
         raise ParameterError(
-            f"race: expected losses (lower is better) or scores (higher is better), got a function called {name}, "
-            'which can be either; write kind="scores" if higher is better, kind="losses" if lower is.'
+            "race: expected losses (lower is better) or scores (higher is better), got a "
+            f"function called {name}, "
+            'which can be either; write kind="scores" if higher is better, kind="losses" if '
+            "lower is."
         )
     if kind is not None and stated not in (None, kind):
         warnings.warn(
-            f"race: the name of the function {name} states {stated}, but kind={kind!r} was given; it is used.",
+            f"race: the name of the function {name} states {stated}, but kind={kind!r} was "
+            "given; it is used.",
             TombolaWarning,
             stacklevel=3,
         )
@@ -196,13 +212,15 @@ def _loop_is_running() -> bool:
 def _rows_by_position(rows: Any) -> tuple[list[str], Callable[[int], Any]]:
     """Return the names of the rows, and a function from positions to rows.
 
-    The index of a frame names its rows, and so does an index of texts of a series; else texts name themselves, and all
-    others are numbered.
+    The index of a frame names its rows, and so does an index of texts of a series; else texts name
+    themselves, and all others are numbered.
     """
     index, numbers = frame_index(rows), list(map(str, range(len(rows))))
     if is_frame(rows) and not hasattr(rows, "iloc"):
         # Rows of polars are dicts: its `row` with names.
-        return numbers if index is None else list(map(str, index)), lambda at: rows.row(at, named=True)
+        return numbers if index is None else list(map(str, index)), lambda at: rows.row(
+            at, named=True
+        )
     # pandas is indexed by label; `iloc` indexes it by position.
     pick = getattr(rows, "iloc", rows).__getitem__
     # Numbers of a series are what a filter or a shuffle left of the numbering; texts are names.
@@ -230,11 +248,13 @@ _MAX_BASELINE_FAILURES = 3
 class _Driver:
     """Make the calls of a race, a limited number at a time, and log answers.
 
-    While every answer is a failure, answers are held back: the set-up is probably broken, and after a repair the race
-    should start anew. `drive` raises SessionError if the whole first row fails.
+    While every answer is a failure, answers are held back: the set-up is probably broken, and after
+    a repair the race should start anew. `drive` raises SessionError if the whole first row fails.
     """
 
-    def __init__(self, race: Race, log: EventSink, progress: "_Progress", units: Units = UNIT_LOSSES) -> None:
+    def __init__(
+        self, race: Race, log: EventSink, progress: "_Progress", units: Units = UNIT_LOSSES
+    ) -> None:
         self.race, self.log, self.progress, self._units = race, log, progress, units
         self._unanswered = deque(race.pending)
         self._held: list[Event] = []
@@ -243,7 +263,8 @@ class _Driver:
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> Race:
         """Make calls until the race is over, `workers` at a time; return the race.
 
-        `ask` returns a value, or value and cost. An exception is a failed call; only OutOfRangeError is raised.
+        `ask` returns a value, or value and cost. An exception is a failed call; only
+        OutOfRangeError is raised.
         """
         tasks: dict[asyncio.Future[Any], Call] = {}
         try:
@@ -254,7 +275,8 @@ class _Driver:
                         self._take(tasks.pop(task), task)
                     self.progress.update(self.race)
             self._flush()
-            # Calls in flight are stopped. They may have cost something, so they count, here and when the log is read.
+            # Calls in flight are stopped. They may have cost something, so they count, here and
+            # when the log is read.
             for call in tasks.values():
                 self.log.append(Event("call", call.ticket))
             return self.race
@@ -265,7 +287,9 @@ class _Driver:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _fill(self, tasks: dict[Any, Call], ask: Callable[[Call], Awaitable[Any]], workers: int) -> bool:
+    def _fill(
+        self, tasks: dict[Any, Call], ask: Callable[[Call], Awaitable[Any]], workers: int
+    ) -> bool:
         """Start calls until all workers are busy; return whether any is in flight."""
         while len(tasks) < workers and not self.race.done:
             calls = [self._unanswered.popleft()] if self._unanswered else self.race.calls(1)
@@ -278,7 +302,11 @@ class _Driver:
         error = task.exception()
         if error is None:
             default_cost = self.race.settings.default_cost
-            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), self._units, default_cost))
+            answer = Event(
+                "answer",
+                call.ticket,
+                *loss_and_cost(call, task.result(), self._units, default_cost),
+            )
         elif isinstance(error, Exception) and not isinstance(error, OutOfRangeError):
             answer = Event("answer", call.ticket, failed=True)
         else:
@@ -289,11 +317,16 @@ class _Driver:
         self._held.append(self.race.recorded(call.ticket))
         if self.race.failures < self.race.calls_answered:
             self._flush()
-        # Failures of the baseline alone are counted by `_check_baseline`, in any order the calls end.
-        elif error is not None and self.race.failures >= max(len(self.race.candidates), self._baseline_failures + 1):
+        # Failures of the baseline alone are counted by `_check_baseline`, in any order the calls
+        # end.
+        elif error is not None and self.race.failures >= max(
+            len(self.race.candidates), self._baseline_failures + 1
+        ):
             raise SessionError(
-                f"race: expected a loss, but the first {plural(self.race.failures, 'call')} all failed, the last, "
-                f"{call.candidate} on row {call.row}, with {_reason(error)}; run it by hand to see why."
+                f"race: expected a loss, but the first {plural(self.race.failures, 'call')} all "
+                "failed, the last, "
+                f"{call.candidate} on row {call.row}, with {_reason(error)}; run it by hand to "
+                "see why."
             ) from error
 
     def _check_baseline(self, call: Call, error: BaseException | None) -> None:
@@ -302,8 +335,10 @@ class _Driver:
         self._baseline_failures = -1 if answers else self._baseline_failures + 1
         if error is not None and self._baseline_failures == _MAX_BASELINE_FAILURES:
             raise SessionError(
-                f"race: expected a baseline that answers, but the first {_MAX_BASELINE_FAILURES} calls of "
-                f"{call.candidate} all failed, the last with {_reason(error)}; run it by hand, then start anew."
+                f"race: expected a baseline that answers, but the first {_MAX_BASELINE_FAILURES} "
+                "calls of "
+                f"{call.candidate} all failed, the last with {_reason(error)}; run it by hand, "
+                "then start anew."
             ) from error
 
     def _flush(self) -> None:
@@ -353,7 +388,8 @@ def progress_line(race: Race) -> str:
     if more and ends:
         estimate = f", about {plural(more, 'row')} to go (90 % range {ends[0]:,} to {ends[1]:,})"
     return (
-        f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the race{leading}, "
+        f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the "
+        f"race{leading}, "
         f"{calls_text(race)}{estimate}"
     )
 
@@ -370,7 +406,8 @@ def run_lock(path: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise SessionError(
-                f"race run: {path} is being run by another process; wait for it, or use another file."
+                f"race run: {path} is being run by another process; wait for it, or use another "
+                "file."
             ) from None
         try:
             yield
@@ -388,18 +425,27 @@ def loss_and_cost(
 ) -> tuple[float, float]:
     """Return (loss in [0, 1], cost) from the result of an evaluation of a call.
 
-    FeedbackError unless it is a number in the range of `units`, or a tuple of that and a cost. `call` is for the
-    error message. `default_cost` is the cost of a result without one; None rejects such a result.
+    FeedbackError unless it is a number in the range of `units`, or a tuple of that and a cost.
+    `call` is for the error message. `default_cost` is the cost of a result without one; None
+    rejects such a result.
     """
     if default_cost is None and not isinstance(result, tuple):
         raise FeedbackError(
-            f"race: expected a cost with each answer, because of max_cost, got none for {call.candidate} on row "
-            f"{call.row}; report it after the {units.quantity}, or state the largest one as max_call_cost."
+            "race: expected a cost with each answer, because of max_cost, got none for "
+            f"{call.candidate} on row "
+            f"{call.row}; report it after the {units.quantity}, or state the largest one as "
+            "max_call_cost."
         )
     parts = result if isinstance(result, tuple) else (result, default_cost)
-    if len(parts) != 2 or not all(isinstance(part, Real) for part in parts) or not units.low <= parts[0] <= units.high:
+    if (
+        len(parts) != 2
+        or not all(isinstance(part, Real) for part in parts)
+        or not units.low <= parts[0] <= units.high
+    ):
         raise FeedbackError(
-            f"race: evaluate must return a {units.quantity} from {units.low:g} to {units.high:g}, or that and a cost, "
-            f"got {result!r} for {call.candidate} on row {call.row}; return such a number, or give the true range."
+            f"race: evaluate must return a {units.quantity} from {units.low:g} to "
+            f"{units.high:g}, or that and a cost, "
+            f"got {result!r} for {call.candidate} on row {call.row}; return such a number, or "
+            "give the true range."
         )
     return units.loss(float(parts[0])), float(parts[1])

@@ -1,8 +1,8 @@
 """Events of a race: calls, answers, and the interface of an event log.
 
-A race is a function of its settings, its rows and its events in order, so `Race.restore` rebuilds it from them. A
-ticket encodes the candidate and the position in the shuffled list. An answer implies that its call was issued, so a
-log of answers is enough where one process makes all calls.
+A race is a function of its settings, its rows and its events in order, so `Race.restore` rebuilds
+it from them. A ticket encodes the candidate and the position in the shuffled list. An answer
+implies that its call was issued, so a log of answers is enough where one process makes all calls.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, Protocol
 class Call(NamedTuple):
     """One evaluation to make: `candidate` on `row`, by name.
 
-    `ticket` counts from 1, and is passed to `Race.record`; `row_index` is the position in the list as given, from 0.
+    `ticket` counts from 1, and is passed to `Race.record`; `row_index` is the position in the list
+    as given, from 0.
     """
 
     ticket: int
@@ -37,7 +38,8 @@ class Event(NamedTuple):
 class EventSink(Protocol):
     """Protocol of an append-only event log of a race, as `MemoryLog` and `RaceFile`.
 
-    `race` replays the log when it starts, and appends every answer. A log need not inherit from this class.
+    `race` replays the log when it starts, and appends every answer. A log need not inherit from
+    this class.
     """
 
     def append(self, event: Event) -> None:
@@ -65,7 +67,8 @@ class MemoryLog:
 class Dropped(NamedTuple):
     """A candidate that was dropped from a race, with row and reason.
 
-    row: number of rows counted when it was dropped. against: the opponent that it lost to; "" with question="ranks".
+    row: number of rows counted when it was dropped. against: the opponent that it lost to; "" with
+        question="ranks".
     wealth: of the bet that dropped it; infinite if no outcome of the rows left could have saved it.
     """
 

@@ -20,8 +20,8 @@ from tombola.racing.rules.within import Within
 from tombola.readers.names import Kind
 from tombola.readers.units import Units
 
-# Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are enough to make
-# the shuffle unpredictable.
+# Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are
+# enough to make the shuffle unpredictable.
 _SEED_BITS = 32
 
 
@@ -56,27 +56,32 @@ class RaceSettings:
     candidates      their names, at least two, all different
     seed            seed of the shuffle; None: drawn when the race starts, and stored with it
     level           probability that the answer may be wrong
-    within          tolerance in the unit of `range`: ask for a candidate that is at most this much worse than the best
+    within          tolerance in the unit of `range`: ask for a candidate that is at most this much
+                    worse than the best
     top             ask for the best `top` candidates
-    baseline        ask whether the others are better than this candidate, or, with `within`, not worse by more;
-                    None: no baseline
-    population      None: the answer is about this list; math.inf: about rows like these (i.i.d. draws)
+    baseline        ask whether the others are better than this candidate, or, with `within`, not
+                    worse by more; None: no baseline
+    population      None: the answer is about this list; math.inf: about rows like these (i.i.d.
+                    draws)
     max_calls       largest number of calls to issue; None: no limit
-    max_cost        cap on the total cost, in the unit of the recorded costs; None: no cap. A call is
-                    issued only if the cost so far, plus a reserve for it and for every call without an answer, is at
-                    most `max_cost`. The reserve is `max_call_cost`.
-    max_call_cost   upper bound on the cost of one call. Without it the reserve is the largest cost recorded so far,
-                    and the first call is issued alone, because no cost is known yet. Then the cap holds as long as no
-                    call in flight costs more than every call before it.
+    max_cost        cap on the total cost, in the unit of the recorded costs; None: no cap. A call
+                    is issued only if the cost so far, plus a reserve for it and for every call
+                    without an answer, is at most `max_cost`. The reserve is `max_call_cost`.
+    max_call_cost   upper bound on the cost of one call. Without it the reserve is the largest cost
+                    recorded so far, and the first call is issued alone, because no cost is known
+                    yet. Then the cap holds as long as no call in flight costs more than every call
+                    before it.
     on_failure      "worst": a failed call counts as loss 1; "stop": it ends the race
-    question        "best", or "ranks": the order of all candidates, or of the first `top` if top > 1
+    question        "best", or "ranks": the order of all candidates, or of the first `top` if top >
+                    1
     candidate       with question="ranks": ask only for the rank of this candidate; None: of all
-    blocks          with question="ranks": prove only the order between groups of candidates with similar losses, which
-                    takes fewer calls if the groups are far apart
-    kind            "losses" (lower is better) or "scores" (higher is better): the values that `race` gets from
-                    `evaluate` and from answers on file, and the numbers in texts. Left out, `race` takes it from the
-                    name of `evaluate`
-    range           the smallest and the largest possible value; they become losses 0 and 1, or 1 and 0
+    blocks          with question="ranks": prove only the order between groups of candidates with
+                    similar losses, which takes fewer calls if the groups are far apart
+    kind            "losses" (lower is better) or "scores" (higher is better): the values that
+                    `race` gets from `evaluate` and from answers on file, and the numbers in texts.
+                    Left out, `race` takes it from the name of `evaluate`
+    range           the smallest and the largest possible value; they become losses 0 and 1, or 1
+                    and 0
     unit            the word for the values in texts, such as seconds; default: loss or score
     """
 
@@ -104,14 +109,21 @@ class RaceSettings:
         plain: dict[str, float] = {
             "level": _validate.real("Race", "level", self.level, above=0, below=1),
             "within": _validate.real(
-                "Race", "within", self.within, least=0, below=self.units.gap(1.0), example=self.units.gap(0.05)
+                "Race",
+                "within",
+                self.within,
+                least=0,
+                below=self.units.gap(1.0),
+                example=self.units.gap(0.05),
             ),
             "top": _validate.integer("Race", "top", self.top, least=1),
         }
         if self.seed is not None:
             plain["seed"] = _validate.integer("Race", "seed", self.seed, least=0)
         if self.max_calls is not None:
-            if not (calls := _validate.real("Race", "max_calls", self.max_calls, least=0)).is_integer():
+            if not (
+                calls := _validate.real("Race", "max_calls", self.max_calls, least=0)
+            ).is_integer():
                 _reject("max_calls", "a whole number", self.max_calls, f"max_calls={int(calls)}")
             plain["max_calls"] = int(calls)
         for name in ("max_cost", "max_call_cost"):
@@ -148,14 +160,25 @@ class RaceSettings:
 
     def _check_choices(self) -> None:
         choices: dict[str, tuple[Any, ...]] = {
-            "kind": ("losses", "scores"), "on_failure": ("worst", "stop"), "question": ("best", "ranks"),
-            "blocks": (False, True), "population": (None, math.inf),
-            "baseline": (None, *self.candidates), "candidate": (None, *self.candidates),
-        }  # fmt: skip
+            "kind": ("losses", "scores"),
+            "on_failure": ("worst", "stop"),
+            "question": ("best", "ranks"),
+            "blocks": (False, True),
+            "population": (None, math.inf),
+            "baseline": (None, *self.candidates),
+            "candidate": (None, *self.candidates),
+        }
         for name, allowed in choices.items():
             # 1 == True, but it is no choice of `blocks`.
-            if (value := getattr(self, name)) not in allowed or (name == "blocks" and not isinstance(value, bool)):
-                _reject(name, f"one of {', '.join(map(repr, allowed))}", value, f"{name}={allowed[-1]!r}")
+            if (value := getattr(self, name)) not in allowed or (
+                name == "blocks" and not isinstance(value, bool)
+            ):
+                _reject(
+                    name,
+                    f"one of {', '.join(map(repr, allowed))}",
+                    value,
+                    f"{name}={allowed[-1]!r}",
+                )
         if not isinstance(self.unit, str):
             _reject("unit", "a word", self.unit, "unit='seconds'")
 
@@ -165,16 +188,43 @@ class RaceSettings:
         # (option, whether it does not fit the others, the condition on it, the fix)
         for name, wrong, expected, remedy in (
             ("candidates", k == 1, "at least two names", "a second name beside it"),
-            ("top", 1 < self.top >= k, f"less than the number of candidates, {k}", f"top={max(k - 1, 1)}"),
-            ("top", self.top > 1 and has_margin, "used without within and baseline", f"Race(..., top={self.top})"),
-            ("question", ranks and has_margin, "'best' with within or baseline", "Race(..., question='ranks') alone"),
-            ("candidate", self.candidate is not None and not (ranks and self.top == 1),
-             "used with question='ranks' and without top", "question='ranks' beside it"),
-            ("blocks", self.blocks and not (ranks and self.candidate is None),
-             "used with question='ranks' and without candidate", "blocks=False"),
-            ("max_call_cost", self.max_call_cost is not None and self.max_cost is None,
-             "given together with max_cost", "for example max_cost=25 beside it"),
-        ):  # fmt: skip
+            (
+                "top",
+                1 < self.top >= k,
+                f"less than the number of candidates, {k}",
+                f"top={max(k - 1, 1)}",
+            ),
+            (
+                "top",
+                self.top > 1 and has_margin,
+                "used without within and baseline",
+                f"Race(..., top={self.top})",
+            ),
+            (
+                "question",
+                ranks and has_margin,
+                "'best' with within or baseline",
+                "Race(..., question='ranks') alone",
+            ),
+            (
+                "candidate",
+                self.candidate is not None and not (ranks and self.top == 1),
+                "used with question='ranks' and without top",
+                "question='ranks' beside it",
+            ),
+            (
+                "blocks",
+                self.blocks and not (ranks and self.candidate is None),
+                "used with question='ranks' and without candidate",
+                "blocks=False",
+            ),
+            (
+                "max_call_cost",
+                self.max_call_cost is not None and self.max_cost is None,
+                "given together with max_cost",
+                "for example max_cost=25 beside it",
+            ),
+        ):
             if wrong:
                 _reject(name, expected, getattr(self, name), remedy)
 
@@ -182,7 +232,9 @@ class RaceSettings:
         """Return these settings if they have a seed, else a copy with a random seed."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
-    def with_limits(self, max_calls: int | None = None, max_cost: float | None = None) -> "RaceSettings":
+    def with_limits(
+        self, max_calls: int | None = None, max_cost: float | None = None
+    ) -> "RaceSettings":
         """Return a copy of the settings with higher limits; parameters and errors as of `Race.raise_limits`."""
         given: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
         limits = {name: new for name, new in given.items() if new is not None}
@@ -190,7 +242,12 @@ class RaceSettings:
             before = getattr(self, name)
             if before is None or new < before:
                 shown = "no limit" if before is None else f"{before:g}"
-                _reject(name, f"at least the present limit, which is {shown}", new, "a larger number, or leave it out")
+                _reject(
+                    name,
+                    f"at least the present limit, which is {shown}",
+                    new,
+                    "a larger number, or leave it out",
+                )
         return replace(self, **limits)
 
     def rule(self, rows: int) -> Elimination:
@@ -211,7 +268,12 @@ class RaceSettings:
     def to_json(self) -> dict[str, Any]:
         """Return the fields by name as JSON data; an infinite population is "inf"."""
         infinite = {"population": "inf"} if self.population == math.inf else {}
-        return {**asdict(self), "candidates": list(self.candidates), "range": list(self.range), **infinite}
+        return {
+            **asdict(self),
+            "candidates": list(self.candidates),
+            "range": list(self.range),
+            **infinite,
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
@@ -227,11 +289,15 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def accepts_race_options(function: _Function) -> _Function:
     """Decorator: show the race options in the signature of a function, not **options."""
     known = signature(RaceSettings).parameters
-    options = [known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__]
+    options = [
+        known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__
+    ]
     if "evaluate" in signature(function).parameters:
         # Its name states the direction by default.
         options = [one.replace(default=None) if one.name == "kind" else one for one in options]
-    own = [one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    own = [
+        one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD
+    ]
     function.__signature__ = signature(function).replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     return function
 
@@ -244,7 +310,9 @@ def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
     _validate.not_text("race", what, names)
     words = tuple(str(name) for name in names)
     if not words or not all(word.strip() for word in words):
-        _reject(what, "at least one name, and none empty", "none or an empty one", "a name for each")
+        _reject(
+            what, "at least one name, and none empty", "none or an empty one", "a name for each"
+        )
     name, times = Counter(words).most_common(1)[0]
     if times > 1:
         _reject(what, "different names", f"{name!r} {times} times", "another name for one of them")

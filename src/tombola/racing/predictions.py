@@ -1,7 +1,8 @@
 """Predictions of losses from history, for races (docs/theory/race.md, section 9).
 
-The predictions are refitted at growing intervals from counted rows. Between two fits they are one fixed function of the
-row. `InformedRule` keeps the sums over the rows left, which adjusted losses need.
+The predictions are refitted at growing intervals from counted rows. Between two fits they are one
+fixed function of the row. `InformedRule` keeps the sums over the rows left, which adjusted losses
+need.
 """
 
 import math
@@ -59,13 +60,15 @@ class _RowSums(NamedTuple):
 class InformedRule:
     """Run an elimination rule with answers on file and history.
 
-    `side` has these tables. Feed rows by `update`, or a whole table by `play`; `rule` is reset, and then changed in
-    place. With history, it also bets on adjusted losses: the loss minus its prediction from history, plus the mean
-    prediction of the rows left. After a fit to n rows, `schedule(n)` is the number of rows at which predictions are
-    fitted again.
+    `side` has these tables. Feed rows by `update`, or a whole table by `play`; `rule` is reset, and
+    then changed in place. With history, it also bets on adjusted losses: the loss minus its
+    prediction from history, plus the mean prediction of the rows left. After a fit to n rows,
+    `schedule(n)` is the number of rows at which predictions are fitted again.
     """
 
-    def __init__(self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit) -> None:
+    def __init__(
+        self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit
+    ) -> None:
         self.rule, self._side, self._schedule = rule, side, schedule
         self.fit: Fit | None = None
         # Whether a column has an unknown answer.
@@ -91,9 +94,14 @@ class InformedRule:
             state = self.rule.state
             if not self._initial_low.size:
                 arguments = (
-                    self.sums.predicted, self.sums.unknown, self.sums.left, state.active, self.fit.targets,
-                    self.fit.fits, state.residual_low,
-                )  # fmt: skip
+                    self.sums.predicted,
+                    self.sums.unknown,
+                    self.sums.left,
+                    state.active,
+                    self.fit.targets,
+                    self.fit.fits,
+                    state.residual_low,
+                )
                 with expected_rounds(self.rule.rows * self.rule.candidates, self.rule.candidates):
                     self._kernel("bound", _bound_residuals, arguments)(*arguments)
                 self._initial_low = state.residual_low.copy()
@@ -130,8 +138,16 @@ class InformedRule:
         rows.flags.writeable = False
         while self.rule.rows_seen < order.size and not self.rule.done:
             seen = self.rule.rows_seen
-            arguments = (self.rule.memory, self.sums, rows, order[seen : self._next_fit], self._losses)
-            calls += int(self._kernel(rows.dtype, _play_rows, arguments, **self.rule.kernels)(*arguments))
+            arguments = (
+                self.rule.memory,
+                self.sums,
+                rows,
+                order[seen : self._next_fit],
+                self._losses,
+            )
+            calls += int(
+                self._kernel(rows.dtype, _play_rows, arguments, **self.rule.kernels)(*arguments)
+            )
             counted = order[seen : self.rule.rows_seen]
             self.count(counted, rows[counted], self.rule.rows_seen)
         return calls
@@ -139,7 +155,8 @@ class InformedRule:
     def count(self, rows: Any, losses: Rows, n: int) -> None:
         """Store rows that `rule` has processed; refit the predictions when due.
 
-        rows, losses: indices in the side tables, and losses of shape (rows, k). n: all rows processed so far.
+        rows, losses: indices in the side tables, and losses of shape (rows, k). n: all rows
+            processed so far.
         """
         if self.fit is None:
             return
@@ -149,14 +166,22 @@ class InformedRule:
             self._next_fit = self._schedule(n)
             state = self.rule.state
             arguments = (
-                self.fit, self.sums, n, state.active, state.total_loss, state.opponent, state.residual_low,
+                self.fit,
+                self.sums,
+                n,
+                state.active,
+                state.total_loss,
+                state.opponent,
+                state.residual_low,
                 state.residual_variance,
-            )  # fmt: skip
+            )
             with expected_rounds(self.rule.rows * FIT_ROUNDS, len(state.wealth)):
                 self._kernel("fit", _refit, arguments)(*arguments)
             state.fitted_rows[0] = n
 
-    def _kernel(self, key: Any, function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel) -> Kernel:
+    def _kernel(
+        self, key: Any, function: Kernel, arguments: tuple[Any, ...], **kernels: Kernel
+    ) -> Kernel:
         if key not in self._kernels:
             self._kernels[key] = compile_loop(function, arguments, **kernels)
         return self._kernels[key]
@@ -169,11 +194,15 @@ def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
     if fit is not None:
         predicted = np.where(is_known, known, initial_prediction(fit)[:, None])
     return _RowSums(
-        known=known, unknown=np.asfortranarray(~is_known, float), predicted=np.asfortranarray(predicted),
+        known=known,
+        unknown=np.asfortranarray(~is_known, float),
+        predicted=np.asfortranarray(predicted),
         left=np.ones(len(known)),
-        known_left=known.sum(axis=0), n_known_left=is_known.sum(axis=0).astype(float),
-        predicted_left=predicted.sum(axis=0), predicted_seen=np.zeros(known.shape[1]),
-    )  # fmt: skip
+        known_left=known.sum(axis=0),
+        n_known_left=is_known.sum(axis=0).astype(float),
+        predicted_left=predicted.sum(axis=0),
+        predicted_seen=np.zeros(known.shape[1]),
+    )
 
 
 def _settle(memory: Floats) -> None:
@@ -230,7 +259,8 @@ def _adjust_row(sums: Any, state: Any, offset: Any, row: int) -> None:
     left = state.rows - state.rows_seen[0]
     for a in range(offset.size):
         predicted = sums.predicted[row, a]
-        # The mean over exactly the rows left, this one included: any other makes the adjusted loss biased.
+        # The mean over exactly the rows left, this one included: any other makes the adjusted loss
+        # biased.
         state.predicted_mean[a] = sums.predicted_left[a] / left
         offset[a] = state.predicted_mean[a] - predicted
         state.predicted_seen[a] = sums.predicted_seen[a]
@@ -239,9 +269,15 @@ def _adjust_row(sums: Any, state: Any, offset: Any, row: int) -> None:
 
 
 def _refit(
-    fit: Fit, sums: _RowSums, n: int, active: Any, total_loss: Any, opponent: Any, residual_low: Any,
+    fit: Fit,
+    sums: _RowSums,
+    n: int,
+    active: Any,
+    total_loss: Any,
+    opponent: Any,
+    residual_low: Any,
     residual_variance: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Fit the predictions of the active candidates to the n counted rows."""
     count = 0
     for a in range(active.size):
@@ -256,12 +292,29 @@ def _refit(
         fit.ceilings[c] = 1.0
         if o >= 0 and active[o] > 0.0 and sums.n_known_left[o] >= sums.left.size - n:
             total = total_loss[int(fit.fitted[c])]
-            fit.ceilings[c] = _best_ceiling(fit, sums.left, total, total_loss[o] + sums.known_left[o], n, c)
-    _set_predictions(sums.predicted, sums.unknown, fit.fitted, fit.mean_fits, fit.fits, fit.ceilings, count)
-    _sum_predictions(sums.predicted, sums.left, fit.order, sums.predicted_left, sums.predicted_seen, n)
-    _bound_residuals(sums.predicted, sums.unknown, sums.left, active, fit.targets, fit.fits, residual_low)
+            fit.ceilings[c] = _best_ceiling(
+                fit, sums.left, total, total_loss[o] + sums.known_left[o], n, c
+            )
+    _set_predictions(
+        sums.predicted, sums.unknown, fit.fitted, fit.mean_fits, fit.fits, fit.ceilings, count
+    )
+    _sum_predictions(
+        sums.predicted, sums.left, fit.order, sums.predicted_left, sums.predicted_seen, n
+    )
+    _bound_residuals(
+        sums.predicted, sums.unknown, sums.left, active, fit.targets, fit.fits, residual_low
+    )
     _gather_errors(
-        sums.unknown, fit.order, fit.losses, fit.fitted, fit.mean_errors, fit.errors, fit.ceilings, fit.fits, n, count
+        sums.unknown,
+        fit.order,
+        fit.losses,
+        fit.fitted,
+        fit.mean_errors,
+        fit.errors,
+        fit.ceilings,
+        fit.fits,
+        n,
+        count,
     )
     _estimate_variances(fit.fits, active, residual_variance, n)
 
@@ -269,9 +322,9 @@ def _refit(
 def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int, c: int) -> float:
     """Return the ceiling of the predictions of candidate c against a known opponent.
 
-    The largest prediction bounds the bets there: a low ceiling allows large bets, a high one leaves less variance. The
-    choice has the largest expected growth of the wealth. `total` is the loss on the n counted rows, `known_total` that
-    of the opponent on the list.
+    The largest prediction bounds the bets there: a low ceiling allows large bets, a high one leaves
+    less variance. The choice has the largest expected growth of the wealth. `total` is the loss on
+    the n counted rows, `known_total` that of the opponent on the list.
     """
     rows, a, largest, best, ceiling = left.size, int(fit.fitted[c]), 0.0, -math.inf, 1.0
     step = 1 + rows // _COMPARED_ROWS
@@ -279,7 +332,13 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
         largest = max(largest, left[row] * (fit.mean_fits[row, 0] + fit.fits[row, c]))
     gain = rows / (rows - n)
     for j in range(len(_CEILINGS)):
-        limit, mean, square, predicted, compared = _CEILINGS[j] * min(largest, 1.0), 0.0, 0.0, 0.0, 0.0
+        limit, mean, square, predicted, compared = (
+            _CEILINGS[j] * min(largest, 1.0),
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        )
         for i in range(n):
             loss = fit.losses[i, a]
             error = loss - min(max(loss - fit.mean_errors[i, 0] - fit.errors[i, c], 0.0), limit)
@@ -289,7 +348,9 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
             predicted += left[row] * min(max(fit.mean_fits[row, 0] + fit.fits[row, c], 0.0), limit)
             compared += left[row]
         variance = max(square - mean * mean, MIN_VARIANCE)
-        edge = gain * shrunk_edge(gain * (total - n * known_total / rows), gain * n + PRIOR_ROWS, variance)
+        edge = gain * shrunk_edge(
+            gain * (total - n * known_total / rows), gain * n + PRIOR_ROWS, variance
+        )
         reach = limit - predicted / max(compared, 1.0) + (known_total - total) / (rows - n)
         growth = largest_growth(edge, variance, reach)
         if growth > best:
@@ -312,7 +373,9 @@ def _set_predictions(
 
 
 @no_inline
-def _sum_predictions(predicted: Any, left: Any, order: Any, predicted_left: Any, predicted_seen: Any, n: int) -> None:
+def _sum_predictions(
+    predicted: Any, left: Any, order: Any, predicted_left: Any, predicted_seen: Any, n: int
+) -> None:
     """Sum the present predictions over the rows left, and over the n counted ones."""
     for a in range(predicted_left.size):
         column, total = predicted[:, a], 0.0
@@ -327,8 +390,9 @@ def _bound_residuals(
 ) -> None:
     """Write the smallest possible d - g over the rows left, for all pairs.
 
-    d is the difference of the losses of two active candidates, g the predicted one. A minimum over the rows left now
-    also bounds the rows left later; the means are always fresh. Values of dropped opponents are not used.
+    d is the difference of the losses of two active candidates, g the predicted one. A minimum over
+    the rows left now also bounds the rows left later; the means are always fresh. Values of dropped
+    opponents are not used.
     """
     k, rows = active.size, left.size
     for a in range(k):
@@ -350,7 +414,12 @@ def _smallest_difference(one: Any, two: Any) -> float:
     n = one.size
     a, b, c, d = math.inf, math.inf, math.inf, math.inf
     for i in range(0, n - 3, 4):
-        p, q, r, s = one[i] - two[i], one[i + 1] - two[i + 1], one[i + 2] - two[i + 2], one[i + 3] - two[i + 3]
+        p, q, r, s = (
+            one[i] - two[i],
+            one[i + 1] - two[i + 1],
+            one[i + 2] - two[i + 2],
+            one[i + 3] - two[i + 3],
+        )
         a = p if p < a else a
         b = q if q < b else b
         c = r if r < c else c
@@ -362,9 +431,17 @@ def _smallest_difference(one: Any, two: Any) -> float:
 
 @no_inline
 def _gather_errors(
-    unknown: Any, order: Any, losses: Any, fitted: Any, mean_errors: Any, errors: Any, ceilings: Any, gathered: Any,
-    n: int, count: int,
-) -> None:  # fmt: skip
+    unknown: Any,
+    order: Any,
+    losses: Any,
+    fitted: Any,
+    mean_errors: Any,
+    errors: Any,
+    ceilings: Any,
+    gathered: Any,
+    n: int,
+    count: int,
+) -> None:
     """Write leave-one-out errors on n rows to `gathered`; 0 for answers on file."""
     for c in range(count):
         a = int(fitted[c])
@@ -383,7 +460,9 @@ def _estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int
             for o in range(b):
                 if active[o] > 0.0:
                     both = residual_variance[b, b] + residual_variance[o, o]
-                    residual_variance[b, o] = max(both - 2.0 * dot(errors[:, b], errors[:, o], n) / n, 0.0)
+                    residual_variance[b, o] = max(
+                        both - 2.0 * dot(errors[:, b], errors[:, o], n) / n, 0.0
+                    )
                     residual_variance[o, b] = residual_variance[b, o]
 
 
@@ -392,5 +471,6 @@ def _check_history(rule: Elimination) -> None:
     if rule.population == math.inf or not rule.supports_predictions:
         reason = "population=math.inf" if rule.population == math.inf else "this question"
         raise ParameterError(
-            f"Race: history must come with a question about this list that uses it, got {reason}; leave history out."
+            "Race: history must come with a question about this list that uses it, got "
+            f"{reason}; leave history out."
         )

@@ -36,12 +36,16 @@ _MAX_TABLE_ROWS = 12
 _MIN_CHART_ROWS = 3
 # Rank sets in the picture before the rest is folded away.
 _MAX_RANK_BARS = 60
-# Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no evidence.
+# Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no
+# evidence.
 _MIN_PLOTTED_WEALTH = 1e-4
-# PAR10, penalised average run time: a call without a solution counts ten times the time limit, as is usual for solvers.
+# PAR10, penalised average run time: a call without a solution counts ten times the time limit, as
+# is usual for solvers.
 _PENALTY_FACTOR = 10.0
 # Sentence below the table of means of a race with answers on file, on the page and on the terminal.
-MEANS_NOTE = "Means are over all answers, on file and recorded; the verdict counts rows in random order."
+MEANS_NOTE = (
+    "Means are over all answers, on file and recorded; the verdict counts rows in random order."
+)
 
 
 class _Standing(NamedTuple):
@@ -64,8 +68,8 @@ class _Standing(NamedTuple):
 class RaceReport:
     """Data of the report of a race: standings, curves and origin of the answers.
 
-    standings         the candidates: active ones first, by mean loss, then dropped ones, the last drop first; with
-                      question="ranks" they are sorted by rank set
+    standings         the candidates: active ones first, by mean loss, then dropped ones, the last
+                      drop first; with question="ranks" they are sorted by rank set
     name              name of the race file; "" for a race in memory
     evaluator_config  how the calls were made (`SubprocessEvaluator.to_json`); None if unknown
     earlier_limits    (max_calls, max_cost) before each time they were raised, oldest first
@@ -99,18 +103,25 @@ class RaceReport:
     def cost_saved(self) -> float | None:
         """Calls saved times the mean cost of a call; None without costs or answers."""
         race = self.race
-        return race.cost / race.calls_answered * race.calls_saved if race.cost and race.calls_answered else None
+        return (
+            race.cost / race.calls_answered * race.calls_saved
+            if race.cost and race.calls_answered
+            else None
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a dict of JSON data.
 
-        proved: True, False (refuted) or None (open). quantity: "loss", "score" or the unit. answer: list of names.
-        candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active; against and wealth,
-            opponent and wealth of the bet that dropped it, "certain" if infinite; ranks, [first, last]; drop_row. None
-            if unknown.
+        proved: True, False (refuted) or None (open). quantity: "loss", "score" or the unit. answer:
+            list of names.
+        candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active;
+            against and wealth, opponent and wealth of the bet that dropped it, "certain" if
+            infinite; ranks, [first, last]; drop_row. None if unknown.
         calls_on_file: only with answers on file. cost_saved_estimate: None if unknown.
-        groups: only with groups: by name, proved, answer, rows, rows_counted, and means by candidate.
-        settings, evaluator: `RaceSettings.to_json` and `evaluator_config`. hash_of_rows: SHA-256 of the row names.
+        groups: only with groups: by name, proved, answer, rows, rows_counted, and means by
+            candidate.
+        settings, evaluator: `RaceSettings.to_json` and `evaluator_config`. hash_of_rows: SHA-256 of
+            the row names.
         """
         race = self.race
         return {
@@ -130,7 +141,9 @@ class RaceReport:
             "cost": race.cost,
             "cost_saved_estimate": self.cost_saved,
             "settings": race.settings.to_json(),
-            "earlier_limits": [{"max_calls": calls, "max_cost": cost} for calls, cost in self.earlier_limits],
+            "earlier_limits": [
+                {"max_calls": calls, "max_cost": cost} for calls, cost in self.earlier_limits
+            ],
             "hash_of_rows": self.hash_of_rows,
             "evaluator": self.evaluator_config,
             "tombola": __version__,
@@ -140,12 +153,21 @@ class RaceReport:
         """Return a dict of texts per group: name, rows, answer, leader and its mean."""
         units, cells = self.race.settings.units, []
         for name, result in self.race.by_group.items():
-            means = {one: mean for one, (mean, n) in _means(self.race, name).items() if n and one in result.active}
+            means = {
+                one: mean
+                for one, (mean, n) in _means(self.race, name).items()
+                if n and one in result.active
+            }
             leader = min(means, key=means.__getitem__, default=None)
             cells.append(
-                {"name": name, "rows": f"{result.rows_counted:,} of {result.rule.rows:,}", "answer": result.text,
-                 "leader": leader or "–", "mean": "–" if leader is None else f"{units.number(means[leader]):.4g}"}
-            )  # fmt: skip
+                {
+                    "name": name,
+                    "rows": f"{result.rows_counted:,} of {result.rule.rows:,}",
+                    "answer": result.text,
+                    "leader": leader or "–",
+                    "mean": "–" if leader is None else f"{units.number(means[leader]):.4g}",
+                }
+            )
         return cells
 
     def to_html(self) -> str:
@@ -183,24 +205,34 @@ def race_html(race: Race) -> str:
     """Return an HTML fragment about a race for notebooks: verdict and standings."""
     report = RaceReport.from_race(race)
     lines = (_table_row(one, race) for one in report.standings)
-    rows = [tuple(str(line[key]) for key in ("name", "mean_loss", "rows", "state")) for line in lines]
+    rows = [
+        tuple(str(line[key]) for key in ("name", "mean_loss", "rows", "state")) for line in lines
+    ]
     table = HtmlTable(("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), rows)
     return html_block(_title(race), _cards(report), [table], [f"{race.verdict}."])
 
 
-def plot_race(race: Race, curve: str, axes: "Axes | None", size: tuple[float, float] | None) -> "Figure":
+def plot_race(
+    race: Race, curve: str, axes: "Axes | None", size: tuple[float, float] | None
+) -> "Figure":
     """Draw the "wealth" or the "survivors" of a race; see `Race.plot`."""
     charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
     if curve not in charts:
-        raise ParameterError(f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them.")
+        raise ParameterError(
+            f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them."
+        )
     if not race.rows_counted:
-        raise ParameterError("plot: expected a race with at least one row counted, got none; plot it later.")
+        raise ParameterError(
+            "plot: expected a race with at least one row counted, got none; plot it later."
+        )
     return draw_chart(charts[curve](RaceReport.from_race(race)), axes=axes, size=size)
 
 
 def _standings(race: Race) -> tuple[_Standing, ...]:
     means, sets = _means(race), race.rank_sets
-    active = [_Standing(name, *means[name], active=True, ranks=sets.get(name)) for name in race.active]
+    active = [
+        _Standing(name, *means[name], active=True, ranks=sets.get(name)) for name in race.active
+    ]
     dropped = [
         _Standing(name, *means[name], False, against, wealth, sets.get(name), row)  # noqa: FBT003 - not active
         for name, row, against, wealth in race.dropped
@@ -211,7 +243,9 @@ def _standings(race: Race) -> tuple[_Standing, ...]:
         return (*active, *reversed(dropped))
     # Candidates without a rank set, with settings.candidate, come last.
     unranked = (len(race.candidates) + 1,) * 2
-    ranked = sorted([*active, *dropped], key=lambda one: (*(one.ranks or unranked), not one.rows, one.mean_loss))
+    ranked = sorted(
+        [*active, *dropped], key=lambda one: (*(one.ranks or unranked), not one.rows, one.mean_loss)
+    )
     # A settled rank rests on many pairs, so there is no single wealth to show.
     return tuple(one._replace(wealth=math.nan) for one in ranked)
 
@@ -219,18 +253,27 @@ def _standings(race: Race) -> tuple[_Standing, ...]:
 def _means(race: Race, group: str | None = None) -> dict[str, tuple[float, int]]:
     """Return mean loss and number of its rows by candidate, on the list or in a group.
 
-    With answers on file they are over all answers, else over the rows counted; NaN and 0 without any.
+    With answers on file they are over all answers, else over the rows counted; NaN and 0 without
+    any.
     """
     result = race.whole if group is None else race.by_group[group]
     if not race.calls_on_file:
         state = result.rule.state
         counts = np.where(state.active > 0, state.rows_seen[0], state.drop_row).astype(int).tolist()
-        return dict(zip(race.candidates, zip(result.mean_losses.values(), counts, strict=True), strict=True))
+        return dict(
+            zip(race.candidates, zip(result.mean_losses.values(), counts, strict=True), strict=True)
+        )
     answers = race.answers
     if race.strata is not None and group is not None:
         answers = answers[np.array(race.strata.of_row) == race.strata.names.index(group)]
-    columns = {name: column[~np.isnan(column)] for name, column in zip(race.candidates, answers.T, strict=True)}
-    return {name: (float(one.mean()) if one.size else math.nan, one.size) for name, one in columns.items()}
+    columns = {
+        name: column[~np.isnan(column)]
+        for name, column in zip(race.candidates, answers.T, strict=True)
+    }
+    return {
+        name: (float(one.mean()) if one.size else math.nan, one.size)
+        for name, one in columns.items()
+    }
 
 
 def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
@@ -238,9 +281,12 @@ def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
     wealth = "certain" if math.isinf(one.wealth) else None if math.isnan(one.wealth) else one.wealth
     fields = one._asdict()
     return {
-        "name": fields.pop("name"), "mean": _known_mean(fields.pop("mean_loss"), units), **fields, "wealth": wealth,
+        "name": fields.pop("name"),
+        "mean": _known_mean(fields.pop("mean_loss"), units),
+        **fields,
+        "wealth": wealth,
         "against": one.against or None,
-    }  # fmt: skip
+    }
 
 
 def _known_mean(loss: float, units: Units) -> float | None:
@@ -252,12 +298,16 @@ def _groups_json(race: Race) -> dict[str, Any]:
     units = race.settings.units
     return {
         name: {
-            "proved": result.proved, "answer": list(result.answer), "rows": result.rule.rows,
+            "proved": result.proved,
+            "answer": list(result.answer),
+            "rows": result.rule.rows,
             "rows_counted": result.rows_counted,
-            "means": {one: _known_mean(mean, units) for one, (mean, _) in _means(race, name).items()},
+            "means": {
+                one: _known_mean(mean, units) for one, (mean, _) in _means(race, name).items()
+            },
         }
         for name, result in race.by_group.items()
-    }  # fmt: skip
+    }
 
 
 def rank_bar(name: str, ranks: tuple[int, int], k: int, mean: float) -> dict[str, Any]:
@@ -266,9 +316,14 @@ def rank_bar(name: str, ranks: tuple[int, int], k: int, mean: float) -> dict[str
     # A contradiction (Place.is_contradictory) leaves no rank; the verdict reports it.
     width = max(last - first + 1, 0)
     return {
-        "name": name, "ranks": rank_text(ranks), "sure": first == last, "new_group": False, "mean": f"{mean:.4g}",
-        "left": round(100 * (first - 1) / k, 2), "width": round(100 * width / k, 2),
-    }  # fmt: skip
+        "name": name,
+        "ranks": rank_text(ranks),
+        "sure": first == last,
+        "new_group": False,
+        "mean": f"{mean:.4g}",
+        "left": round(100 * (first - 1) / k, 2),
+        "width": round(100 * width / k, 2),
+    }
 
 
 def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]:
@@ -284,11 +339,19 @@ def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]
         mean = None if open_rows == n else units.number(total / (n - open_rows))
         text, known = "–" if mean is None else f"{mean:.4g}", f"{n - open_rows:,} of {n:,}"
         found.append(
-            {"name": one.name, "text": f"{text} ({known})", "sure": one.active and bool(race.dropped),
-             "words": f"mean {units.quantity} {text} on {known} rows, from {low:.4g} to {high:.4g} on all",
-             "left": round(left, 2), "width": round(right - left, 2),
-             "dot": None if mean is None else round(100 * (mean - units.low) / units.gap(1.0), 2)}
-        )  # fmt: skip
+            {
+                "name": one.name,
+                "text": f"{text} ({known})",
+                "sure": one.active and bool(race.dropped),
+                "words": f"mean {units.quantity} {text} on {known} rows, from {low:.4g} to "
+                f"{high:.4g} on all",
+                "left": round(left, 2),
+                "width": round(right - left, 2),
+                "dot": None
+                if mean is None
+                else round(100 * (mean - units.low) / units.gap(1.0), 2),
+            }
+        )
     return found
 
 
@@ -299,14 +362,22 @@ def _title(race: Race) -> str:
         return "Undecided" if race.done else "Race in progress"
     if settings.baseline is not None:
         # A gate that fails in one group is not passed.
-        claim = "The gate is not passed" if False in (race.proved, whole.proved) else "The gate is passed"
+        claim = (
+            "The gate is not passed"
+            if False in (race.proved, whole.proved)
+            else "The gate is passed"
+        )
     elif settings.candidate is not None:
         claim = f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
     else:
         best = f"Within {settings.within:g} of the best" if is_within_only(whole) else "The best"
         claim = f"{'In order' if race.rank_sets else best}: {join_names(race.answer, limit=3)}"
     # The answer for the list is final, also while those for groups are open.
-    return claim if race.proved is not None else f"{claim}; groups {'undecided' if race.done else 'in progress'}"
+    return (
+        claim
+        if race.proved is not None
+        else f"{claim}; groups {'undecided' if race.done else 'in progress'}"
+    )
 
 
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
@@ -318,8 +389,14 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
         # Calls that are not made yet are saved only once the race is over.
-        ("calls saved" if race.done else "calls not made yet", f"{race.calls_saved:,} ({share:.0%})"),
-        ("error probability", "0: certain" if is_exact(race.rule) else f"at most {race.settings.level:.2g}"),
+        (
+            "calls saved" if race.done else "calls not made yet",
+            f"{race.calls_saved:,} ({share:.0%})",
+        ),
+        (
+            "error probability",
+            "0: certain" if is_exact(race.rule) else f"at most {race.settings.level:.2g}",
+        ),
     ]
     if race.calls_on_file:
         cards.append(("answers on file", f"{race.calls_on_file:,}"))
@@ -341,7 +418,9 @@ def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
     for at, name in enumerate(("max_calls", "max_cost")):
         if (now := getattr(report.race.settings, name)) is not None:
             before = dict.fromkeys(one[at] for one in report.earlier_limits)
-            found.append((name.removeprefix("max_"), now, [one for one in before if one not in (None, now)]))
+            found.append(
+                (name.removeprefix("max_"), now, [one for one in before if one not in (None, now)])
+            )
     return found
 
 
@@ -365,7 +444,11 @@ def _table_row(one: _Standing, race: "Race") -> dict[str, str | bool]:
 
 
 def _wealth_chart(report: RaceReport) -> Chart:
-    race, wealth, threshold = report.race, report.race.wealth, float(report.race.rule.state.threshold)
+    race, wealth, threshold = (
+        report.race,
+        report.race.wealth,
+        float(report.race.rule.state.threshold),
+    )
     bands = []
     for name in [one.name for one in report.standings[:_MAX_CURVES]]:
         values = wealth[:, race.candidates.index(name)]
@@ -376,13 +459,27 @@ def _wealth_chart(report: RaceReport) -> Chart:
         points = rows[np.unique(np.linspace(0, rows.size - 1, _POINTS_PER_CURVE).astype(int))]
         height = np.clip(values[points], _MIN_PLOTTED_WEALTH, 10 * threshold)
         bands.append(Band(name, points + 1.0, height, height, height))
-    shown = f" (the {_MAX_CURVES} that stayed longest)" if len(report.standings) > _MAX_CURVES else ""
+    shown = (
+        f" (the {_MAX_CURVES} that stayed longest)" if len(report.standings) > _MAX_CURVES else ""
+    )
     is_gate = race.settings.baseline is not None
     ended, bet = ("decided", "for or against") if is_gate else ("dropped", "against")
-    words = f"Wealth of the bet {bet} each candidate{shown}; at the dashed line the candidate is {ended}"
+    words = (
+        f"Wealth of the bet {bet} each candidate{shown}; at the dashed line the candidate "
+        f"is {ended}"
+    )
     ends: Floats = np.array([1.0, float(max(race.rows_counted, 2))])
     line = Line(ended, ends, np.full(2, threshold))
-    return Chart("Wealth over rows", "rows", "wealth", tuple(bands), (line,), log_x=False, log_y=True, alt=words)
+    return Chart(
+        "Wealth over rows",
+        "rows",
+        "wealth",
+        tuple(bands),
+        (line,),
+        log_x=False,
+        log_y=True,
+        alt=words,
+    )
 
 
 def _survivor_chart(report: RaceReport) -> Chart:
@@ -400,7 +497,13 @@ def _survivor_chart(report: RaceReport) -> Chart:
     words = f"Candidates in the race over the number of {effort}"
     band = Band("in the race", x, y, y, y)
     return Chart(
-        f"Survivors over {effort}", effort, "candidates in the race", (band,), log_x=False, log_y=False, alt=words
+        f"Survivors over {effort}",
+        effort,
+        "candidates in the race",
+        (band,),
+        log_x=False,
+        log_y=False,
+        alt=words,
     )
 
 
@@ -409,7 +512,8 @@ class RunTimes(NamedTuple):
 
     seconds: total; a timeout counts as the time limit.
     failures: number of calls that failed before the time limit.
-    par10: mean seconds of a call, where one that was not solved counts as ten time limits; NaN without calls.
+    par10: mean seconds of a call, where one that was not solved counts as ten time limits; NaN
+        without calls.
     """
 
     name: str
@@ -423,17 +527,23 @@ class RunTimes(NamedTuple):
 def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]:
     """Return the run times of all candidates, in their order.
 
-    `cap` is the time limit of a call in seconds; `events` are those of the race. The losses of the race must be seconds
-    / `cap`, and the costs seconds. The candidates of a race answer different rows, so compare PAR10 only of those that
-    ran to the end.
+    `cap` is the time limit of a call in seconds; `events` are those of the race. The losses of the
+    race must be seconds / `cap`, and the costs seconds. The candidates of a race answer different
+    rows, so compare PAR10 only of those that ran to the end.
     """
     found = []
-    answers = [(race.call(event.ticket).candidate, event) for event in events if event.kind == "answer"]
+    answers = [
+        (race.call(event.ticket).candidate, event) for event in events if event.kind == "answer"
+    ]
     for name in race.candidates:
         own = [event for candidate, event in answers if candidate == name]
         failures = sum(one.failed for one in own)
         solved = [one.cost for one in own if not one.failed and one.loss != 1.0]
         unsolved = len(own) - len(solved)
         par10 = (sum(solved) + _PENALTY_FACTOR * cap * unsolved) / len(own) if own else math.nan
-        found.append(RunTimes(name, len(own), sum(one.cost for one in own), unsolved - failures, failures, par10))
+        found.append(
+            RunTimes(
+                name, len(own), sum(one.cost for one in own), unsolved - failures, failures, par10
+            )
+        )
     return found

@@ -1,7 +1,8 @@
 """Side information of a race: answers on file and history, fixed before the shuffle.
 
-Known answers cost no call, and bound the totals of the candidates (docs/theory/race.md, section 8). They must be the
-cells of this table, known by row, in a set of cells that does not depend on the order.
+Known answers cost no call, and bound the totals of the candidates (docs/theory/race.md, section 8).
+They must be the cells of this table, known by row, in a set of cells that does not depend on the
+order.
 """
 
 import hashlib
@@ -23,7 +24,8 @@ class SideInformation:
     """Answers on file and history of a race, fixed before rows are shuffled.
 
     known    (rows, candidates): losses in [0, 1], NaN where the answer is not known
-    history  (rows, columns): other numbers known of every row, such as losses of earlier candidates; may have no column
+    history  (rows, columns): other numbers known of every row, such as losses of earlier
+             candidates; may have no column
     """
 
     known: Floats
@@ -40,8 +42,9 @@ class SideInformation:
     ) -> "SideInformation":
         """Return the side information of a race; ParameterError if it is malformed.
 
-        known, history: as in `Race`. Columns of a data frame are matched by name; the answers of a candidate in a
-            mapping are a sequence with one item per row, or a mapping from rows to answers.
+        known, history: as in `Race`. Columns of a data frame are matched by name; the answers of a
+            candidate in a mapping are a sequence with one item per row, or a mapping from rows to
+            answers.
         units: direction and range of the known answers.
 
         >>> SideInformation.of(["a", "b"], ["x", "y"], {"b": {"y": 0.5}}).known.tolist()
@@ -49,12 +52,20 @@ class SideInformation:
         """
         shape = (len(rows), len(candidates))
         answers = _frame_columns(candidates, rows, known) if is_frame(known) else known
-        table = _from_mapping(candidates, rows, answers) if isinstance(answers, Mapping) else _to_floats(answers, shape)
+        table = (
+            _from_mapping(candidates, rows, answers)
+            if isinstance(answers, Mapping)
+            else _to_floats(answers, shape)
+        )
         valid = np.isnan(table) | ((table >= units.low) & (table <= units.high))
         if not valid.all():
             row, column = np.argwhere(~valid)[0]
             cell = f"{table[row, column]:g} for {candidates[column]} on row {rows[row]}"
-            _reject("known", f"a {units.quantity} from {units.low:g} to {units.high:g}, NaN where unknown", cell)
+            _reject(
+                "known",
+                f"a {units.quantity} from {units.low:g} to {units.high:g}, NaN where unknown",
+                cell,
+            )
         return cls(units.loss(table), _to_history(history, len(rows)))
 
     @property
@@ -72,12 +83,15 @@ class SideInformation:
         table = np.ascontiguousarray(np.hstack([self.known, self.history]), "<f8")
         # NaN has many bit patterns; equal tables must have equal digests.
         content = np.where(np.isnan(table), math.nan, table).tobytes()
-        return hashlib.sha256(f"{self.known.shape} {self.history.shape}".encode() + content).hexdigest()
+        return hashlib.sha256(
+            f"{self.known.shape} {self.history.shape}".encode() + content
+        ).hexdigest()
 
     def to_json(self) -> dict[str, Any] | None:
         """Return JSON data for `from_json`; None if there is no side information.
 
-        known: {"rows": indices, "candidates": indices, "losses": numbers}, lists with an entry per answer on file.
+        known: {"rows": indices, "candidates": indices, "losses": numbers}, lists with an entry per
+            answer on file.
         history: list of rows, each a list of numbers. digest: as the property.
         """
         if self.is_empty:
@@ -88,7 +102,9 @@ class SideInformation:
         return {"digest": self.digest, "known": cells, "history": self.history.tolist()}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any] | None, rows: int, candidates: int) -> "SideInformation":
+    def from_json(
+        cls, data: dict[str, Any] | None, rows: int, candidates: int
+    ) -> "SideInformation":
         """Return the side information from `to_json`; ValueError if its digest is wrong.
 
         rows, candidates: their numbers in the race.
@@ -111,7 +127,8 @@ def check_frame_kind(owner: str, known: Any, options: Mapping[str, Any]) -> None
     """
     if is_frame(known) and "kind" not in options:
         raise ParameterError(
-            f"{owner}: expected kind='losses' (lower is better) or kind='scores' (higher is better) with a data frame "
+            f"{owner}: expected kind='losses' (lower is better) or kind='scores' (higher is "
+            "better) with a data frame "
             "of answers on file, got neither; write kind='scores' if higher is better."
         )
 
@@ -125,14 +142,20 @@ def _frame_columns(candidates: Sequence[str], rows: Sequence[str], frame: Any) -
     columns = list(getattr(frame, "column_names", frame.columns))
     by_name = {str(name): frame[name] for name in columns if str(name) in candidates}
     if not by_name:
-        _reject("known", f"a frame with columns of candidates, such as {candidates[0]!r}", f"columns {columns[:6]}")
+        _reject(
+            "known",
+            f"a frame with columns of candidates, such as {candidates[0]!r}",
+            f"columns {columns[:6]}",
+        )
     index = [str(name) for name in frame_index(frame) or ()]
     if set(index) != set(rows) or len(index) != len(rows):
         return by_name
     return {name: dict(zip(index, answers, strict=True)) for name, answers in by_name.items()}
 
 
-def _from_mapping(candidates: Sequence[str], rows: Sequence[str], known: Mapping[Any, Any]) -> Floats:
+def _from_mapping(
+    candidates: Sequence[str], rows: Sequence[str], known: Mapping[Any, Any]
+) -> Floats:
     table = np.full((len(rows), len(candidates)), math.nan)
     columns = {name: column for column, name in enumerate(candidates)}
     places = {name: place for place, name in enumerate(rows)}
@@ -165,10 +188,16 @@ def _to_floats(values: Any, shape: tuple[int, ...]) -> Floats:
 def _to_history(history: Any, rows: int) -> Floats:
     if history is None:
         return np.zeros((rows, 0))
-    table: Floats = np.array(list(history.values()) if isinstance(history, Mapping) else history, float)
+    table: Floats = np.array(
+        list(history.values()) if isinstance(history, Mapping) else history, float
+    )
     table = table.T if isinstance(history, Mapping) else table
     if table.ndim != 2 or len(table) != rows or not np.isfinite(table).all():
-        _reject("history", f"a table of {rows} rows without missing values", f"shape {table.shape}, or NaN in it")
+        _reject(
+            "history",
+            f"a table of {rows} rows without missing values",
+            f"shape {table.shape}, or NaN in it",
+        )
     return table
 
 

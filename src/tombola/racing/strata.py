@@ -1,9 +1,9 @@
 """Strata of a race: the same question for each group of rows, at one shared level.
 
-Restricted to a group, a uniformly random order of the list is a uniformly random order of the group. So one rule per
-group, and one for the whole list, can share the calls of one order. With g groups each of the g + 1 rules has the level
-level / (g + 1); by the union bound any of them is wrong with probability at most `level` (docs/theory/race.md,
-section 10).
+Restricted to a group, a uniformly random order of the list is a uniformly random order of the
+group. So one rule per group, and one for the whole list, can share the calls of one order. With g
+groups each of the g + 1 rules has the level level / (g + 1); by the union bound any of them is
+wrong with probability at most `level` (docs/theory/race.md, section 10).
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,8 +25,8 @@ from tombola.racing.side_information import SideInformation
 class Strata(NamedTuple):
     """Groups of the rows of a list; built from one label per row by `Strata.of`.
 
-    `of_row` has the index in `names` of each row; `title` is the word for a group in texts, such as the name
-    of the column of labels.
+    `of_row` has the index in `names` of each row; `title` is the word for a group in texts, such as
+    the name of the column of labels.
 
     >>> strata = Strata.of(["law", "code", "law"], 3)
     >>> strata.names, strata.of_row, strata.sizes
@@ -46,11 +46,13 @@ class Strata(NamedTuple):
         if len(of_row) != rows or "" in index:
             got = f"{len(of_row):,} labels" if len(of_row) != rows else "an empty label"
             raise ParameterError(
-                f"Race: strata must be a label for each of the {rows:,} rows, got {got}; fill them in."
+                f"Race: strata must be a label for each of the {rows:,} rows, got {got}; fill "
+                "them in."
             )
         if len(index) < 2:
             raise ParameterError(
-                f"Race: strata must have at least two groups, got only {next(iter(index))!r}; leave strata out."
+                f"Race: strata must have at least two groups, got only {next(iter(index))!r}; "
+                "leave strata out."
             )
         return cls(tuple(index), of_row, title)
 
@@ -86,13 +88,17 @@ class Strata(NamedTuple):
 class Part:
     """One rule of a race with its rows: those of the whole list, or of one group.
 
-    `members` selects its rows, and `position` is the index of each row of the list within the part, -1 outside of it.
-    `side` has the answers on file and history of its rows. `active` has one bool per candidate, True while the part
-    still needs its answers: all are False once the rule is done.
+    `members` selects its rows, and `position` is the index of each row of the list within the part,
+    -1 outside of it. `side` has the answers on file and history of its rows. `active` has one bool
+    per candidate, True while the part still needs its answers: all are False once the rule is done.
     """
 
     def __init__(
-        self, rule: Elimination, members: Order | slice, position: "NDArray[np.int64]", side: SideInformation | None
+        self,
+        rule: Elimination,
+        members: Order | slice,
+        position: "NDArray[np.int64]",
+        side: SideInformation | None,
     ) -> None:
         self.rule, self.members, self.position = rule, members, position
         self._informed = None if side is None or side.is_empty else InformedRule(rule, side)
@@ -122,12 +128,16 @@ def share_of_level(level: float, groups: int) -> float:
     return level / (groups + 1)
 
 
-def build_parts(settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation | None) -> list[Part]:
+def build_parts(
+    settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation | None
+) -> list[Part]:
     """Return the rules of a race with their rows: whole list first, then groups.
 
     `rows` is the length of the list, and `side` has all its rows.
     """
-    shared = replace(settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names)))
+    shared = replace(
+        settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names))
+    )
     parts = [Part(shared.rule(rows), slice(None), np.arange(rows), side)]
     for members, position in () if strata is None else strata.groups():
         own = None if side is None else side.of_rows(members)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _ROW = "{row}"
 # Buffer of each output pipe in bytes, 1 MiB: how far asyncio reads ahead of the program.
 _MAX_LINE_BYTES = 1 << 20
-# `hint` suggests a smaller cap if no loss, which is run time / cap, exceeds this: then the differences are small.
+# `hint` suggests a smaller cap if no loss, which is run time / cap, exceeds this: then the
+# differences are small.
 _LOW_LOSS = 0.1
 # Characters of the reason in a note about failed calls: a path and the message of the system.
 _MAX_REASON_LENGTH = 240
@@ -42,7 +43,8 @@ class _CommandError(TombolaError):
 class OutOfRangeError(FeedbackError):
     """Raised if a command prints a number outside of the range of the race.
 
-    The call has not failed: the range is wrong. As failures, the best scores would count as the worst.
+    The call has not failed: the range is wrong. As failures, the best scores would count as the
+    worst.
     """
 
 
@@ -86,9 +88,10 @@ class SubprocessEvaluator:
     """Evaluate candidates by running a command per call.
 
     commands  candidate name -> command, in which {row} is replaced by the row
-    loss      "stdout": the last line of output is the loss in [0, 1], optionally followed by the cost;
-              "exit": 0 for exit status 0, else 1; "seconds": run time divided by `cap`
-    cap       with loss "seconds" only: seconds that count as loss 1; a command that takes longer is killed. Else None
+    loss      "stdout": the last line of output is the loss in [0, 1], optionally followed by the
+              cost; "exit": 0 for exit status 0, else 1; "seconds": run time divided by `cap`
+    cap       with loss "seconds" only: seconds that count as loss 1; a command that takes longer is
+              killed. Else None
     timeout   seconds after which a command is killed and has failed; None: no limit
     retries   how often a failed command is run again
     shell     whether /bin/sh runs the commands; else they are started directly
@@ -105,10 +108,13 @@ class SubprocessEvaluator:
 
     def __post_init__(self) -> None:
         if self.loss not in ("stdout", "exit", "seconds"):
-            raise ParameterError(f"--loss: expected stdout, exit or seconds, got {self.loss!r}; write --loss stdout.")
+            raise ParameterError(
+                f"--loss: expected stdout, exit or seconds, got {self.loss!r}; write --loss stdout."
+            )
         if (self.loss == "seconds") != (self.cap is not None):
             raise ParameterError(
-                "--cap: expected the number of seconds that count as loss 1, with --loss seconds only, "
+                "--cap: expected the number of seconds that count as loss 1, with --loss seconds "
+                "only, "
                 f"got {self.cap!r} with --loss {self.loss}; write --loss seconds --cap 60."
             )
         for name in ("cap", "timeout"):
@@ -120,19 +126,22 @@ class SubprocessEvaluator:
         """Raise ParameterError if a command cannot run; no command is started."""
         if self.cap is not None and self.timeout is not None and self.timeout < self.cap:
             raise ParameterError(
-                f"--timeout: expected at least the {self.cap:g} seconds of --cap, got {self.timeout:g}; leave out "
+                f"--timeout: expected at least the {self.cap:g} seconds of --cap, got "
+                f"{self.timeout:g}; leave out "
                 "--timeout: with --loss seconds a run ends at --cap and counts as a timeout."
             )
         for name, command in self.commands.items():
             words = self._command_line(command, "")
             if _ROW not in command:
                 raise ParameterError(
-                    f"--candidate: expected {_ROW} where the row goes in the command of {name}, got {command!r}; "
+                    f"--candidate: expected {_ROW} where the row goes in the command of {name}, "
+                    f"got {command!r}; "
                     f"write --candidate '{name}=COMMAND {_ROW}'."
                 )
             if not self.shell and shutil.which(words[0]) is None:
                 raise ParameterError(
-                    f"--candidate: the command of {name} starts with {words[0]!r}, which is not an executable "
+                    f"--candidate: the command of {name} starts with {words[0]!r}, which is not "
+                    "an executable "
                     "program here; check its name, or give its full path."
                 )
 
@@ -147,7 +156,10 @@ class SubprocessEvaluator:
                 f"--candidate: expected a command, got {command!r} ({error}); close its quotes."
             ) from None
         if not words:
-            raise ParameterError("--candidate: expected a command after the name, got none; write name=COMMAND {row}.")
+            raise ParameterError(
+                "--candidate: expected a command after the name, got none; write name=COMMAND "
+                "{row}."
+            )
         return [word.replace(_ROW, row) for word in words]
 
     async def evaluate(
@@ -155,9 +167,10 @@ class SubprocessEvaluator:
     ) -> Answer:
         """Run the command of a call, with retries; return (loss, cost), or the loss.
 
-        The loss is in [0, 1]. The cost is the run time in seconds with loss "seconds", and the printed cost, if there
-        is one, with loss "stdout". Raises a TombolaError if the last attempt fails, too; OutOfRangeError at once.
-        `log` receives a line per failed attempt, and `counts` counts the call.
+        The loss is in [0, 1]. The cost is the run time in seconds with loss "seconds", and the
+        printed cost, if there is one, with loss "stdout". Raises a TombolaError if the last attempt
+        fails, too; OutOfRangeError at once. `log` receives a line per failed attempt, and `counts`
+        counts the call.
         """
         counts = CallCounts() if counts is None else counts
         for left in range(self.retries, -1, -1):
@@ -165,7 +178,10 @@ class SubprocessEvaluator:
                 answer = await self._run_once(call)
             except _CommandError as error:
                 if log is not None:
-                    log(f"{call.candidate} on {call.row}: {error}; {'trying again' if left else 'counted as failed'}")
+                    log(
+                        f"{call.candidate} on {call.row}: {error}; "
+                        f"{'trying again' if left else 'counted as failed'}"
+                    )
                 if not left:
                     counts.add(call.candidate, error)
                     raise
@@ -176,7 +192,10 @@ class SubprocessEvaluator:
 
     async def _run_once(self, call: Call) -> Answer:
         limit = min(filter(None, (self.cap, self.timeout)), default=None)
-        words, started = self._command_line(self.commands[call.candidate], call.row), time.perf_counter()
+        words, started = (
+            self._command_line(self.commands[call.candidate], call.row),
+            time.perf_counter(),
+        )
         try:
             status, output, errors = await _run(words, limit)
         except TimeoutError:
@@ -186,11 +205,14 @@ class SubprocessEvaluator:
         except OSError as error:
             raise _CommandError(f"could not be started ({error.strerror})") from None
         seconds = time.perf_counter() - started
-        # Statuses above 125 mean that the shell could not run the command or that a signal ended it.
+        # Statuses above 125 mean that the shell could not run the command or that a signal ended
+        # it.
         if self.loss == "exit" and 0 <= status <= 125:
             return float(status != 0)
         if status != 0:
-            raise _CommandError(f"ended with status {status}" + (f" and printed {errors!r}" if errors else ""))
+            raise _CommandError(
+                f"ended with status {status}" + (f" and printed {errors!r}" if errors else "")
+            )
         if self.cap is not None:
             return min(1.0, seconds / self.cap), seconds
         return _parse_output(call, output, self.units)
@@ -198,14 +220,15 @@ class SubprocessEvaluator:
     def hint(self, race: "Race") -> str:
         """Return advice if the cap is so large that it slows the race; else "".
 
-        A loss is a share of the cap, and any remaining row may take all of it. So run times that are all a small part
-        of the cap decide late, however much they differ.
+        A loss is a share of the cap, and any remaining row may take all of it. So run times that
+        are all a small part of the cap decide late, however much they differ.
         """
         if self.cap is None or race.largest_loss > _LOW_LOSS or race.calls_saved > race.calls_made:
             return ""
         longest = race.largest_loss * self.cap
         return (
-            f"no call took more than {longest:.2g} of the {self.cap:g} seconds of --cap, so differences are "
+            f"no call took more than {longest:.2g} of the {self.cap:g} seconds of --cap, so "
+            "differences are "
             f"small: a new race with --cap {2 * longest:.1g} will probably need fewer calls"
         )
 
@@ -245,7 +268,9 @@ def _update_quotes(open_quotes: list[str], sign: str, before: str) -> None:
     if sign == (")" if top == "(" else top):
         open_quotes.pop()
     elif top != "'" and (
-        sign in ('"', "`") or (sign == "'" and top != '"') or (sign == "(" and (top != '"' or before.endswith("$")))
+        sign in ('"', "`")
+        or (sign == "'" and top != '"')
+        or (sign == "(" and (top != '"' or before.endswith("$")))
     ):
         open_quotes.append(sign)
 
@@ -260,7 +285,8 @@ def _parse_output(call: Call, output: str, units: Units) -> Answer:
         value, cost = math.nan, 0.0
     if not (math.isfinite(value) and 0.0 <= cost < math.inf):
         raise _CommandError(
-            f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line of its output, got "
+            f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line "
+            "of its output, got "
             f"{lines[-1:]}"
         )
     if not units.low <= value <= units.high:
@@ -268,8 +294,10 @@ def _parse_output(call: Call, output: str, units: Units) -> Answer:
         direction = "--scores " if units.scores else ""
         scores = "" if units.scores else ", and with --scores if higher is better"
         raise OutOfRangeError(
-            f"race run: expected a {units.quantity} from {units.low:g} to {units.high:g}, got {truncate(words[0])} for "
-            f"{call.candidate} on row {truncate(call.row)}; start the race with the true range, {direction}--range "
+            f"race run: expected a {units.quantity} from {units.low:g} to {units.high:g}, got "
+            f"{truncate(words[0])} for "
+            f"{call.candidate} on row {truncate(call.row)}; start the race with the true range, "
+            f"{direction}--range "
             f"LOW,HIGH with the smallest and the largest possible {units.quantity}{scores}."
         )
     return (units.loss(value), cost) if len(words) == 2 else units.loss(value)

@@ -27,8 +27,8 @@ _MAX_NAMES = 10
 _MAX_GROUPS = 12
 # Medians of the fifths of a normal law: equally likely errors of an edge, in standard errors.
 _LIKELY_EDGES = (-1.28, -0.52, 0.0, 0.52, 1.28)
-# Error of an edge at the ends of the 90 % range, in standard errors. On shared pools 92 % of the races end in
-# the range; 1.645 would give 96 %.
+# Error of an edge at the ends of the 90 % range, in standard errors. On shared pools 92 % of the
+# races end in the range; 1.645 would give 96 %.
 _RANGE_EDGE = 1.3
 
 
@@ -77,7 +77,11 @@ class Answers:
         if isinstance(self.rule, Ranks):
             sets = zip(self.candidates, self.rule.rank_sets(), strict=True)
             return {name: (int(low), int(high)) for name, (low, high) in sets}
-        return {self.candidates[self.rule.candidate]: self.rule.rank_set()} if isinstance(self.rule, Place) else {}
+        return (
+            {self.candidates[self.rule.candidate]: self.rule.rank_set()}
+            if isinstance(self.rule, Place)
+            else {}
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +119,9 @@ class Result(Answers):
         if isinstance(self.rule, Gate):
             states = {True: "passes", False: "fails", None: "open"}
             others = [c for c in range(self.rule.candidates) if c != self.rule.baseline]
-            return ", ".join(f"{self.candidates[c]} {states[self.rule.decisions.get(c)]}" for c in others)
+            return ", ".join(
+                f"{self.candidates[c]} {states[self.rule.decisions.get(c)]}" for c in others
+            )
         if isinstance(self.rule, Place):
             return f"rank {rank_text(self.rule.rank_set())}"
         if self.proved:
@@ -128,8 +134,9 @@ class Result(Answers):
 def answer_of(rule: Elimination) -> list[int]:
     """Return the numbers of the candidates that answer the question of a rule.
 
-    While the question is open, these are all candidates that may be the answer. `Gate`: the candidates that passed so
-    far. `Ranks`: the candidates that may be among the first `top`, best first. `Place`: the candidate itself.
+    While the question is open, these are all candidates that may be the answer. `Gate`: the
+    candidates that passed so far. `Ranks`: the candidates that may be among the first `top`, best
+    first. `Place`: the candidate itself.
     """
     if isinstance(rule, Gate):
         return [c for c, passed in rule.decisions.items() if passed]
@@ -183,8 +190,8 @@ def _smallest_totals(rule: Elimination, count: int) -> list[int]:
 def is_wrong(rule: Elimination, totals: Floats) -> bool:
     """Return whether the conclusion of a rule is false, given the whole table.
 
-    For simulations; `totals` has the total loss of each candidate over the whole list. An open answer is wrong if it
-    excludes the true one.
+    For simulations; `totals` has the total loss of each candidate over the whole list. An open
+    answer is wrong if it excludes the true one.
 
     >>> from tombola.racing.rules.best import Best
     >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
@@ -195,7 +202,8 @@ def is_wrong(rule: Elimination, totals: Floats) -> bool:
     if isinstance(rule, Gate):
         leads = totals[rule.baseline] - totals
         return any(
-            passed != holds_on_list(float(leads[c]), rule.margin, rule.rows) for c, passed in rule.decisions.items()
+            passed != holds_on_list(float(leads[c]), rule.margin, rule.rows)
+            for c, passed in rule.decisions.items()
         )
     slack = ROUNDING_SLACK * rule.rows
     if isinstance(rule, Place | Ranks):
@@ -228,11 +236,12 @@ class Forecast(NamedTuple):
 def rows_remaining(rule: Elimination) -> Forecast | None:
     """Estimate how many more rows the rule needs; None before the first row.
 
-    A difference of losses with mean D and variance v needs n = 2 v ln(1 / level) / D^2 rows of an infinite population,
-    and n / (1 + n / N) of a list of N rows. However small v is, one row multiplies a wealth by at most about 1 + D,
-    because the next row may be the worst possible. This needs at least n = ln(1 / level) / ln(1 + D) rows, and
-    N (1 - exp(-n / N)) of a list. D is known only up to its standard error, so the mean is over equally likely values
-    of D, and the range is that of an interval of D. Measured (docs/theory/race.md, section 7), without a guarantee.
+    A difference of losses with mean D and variance v needs n = 2 v ln(1 / level) / D^2 rows of an
+    infinite population, and n / (1 + n / N) of a list of N rows. However small v is, one row
+    multiplies a wealth by at most about 1 + D, because the next row may be the worst possible. This
+    needs at least n = ln(1 / level) / ln(1 + D) rows, and N (1 - exp(-n / N)) of a list. D is known
+    only up to its standard error, so the mean is over equally likely values of D, and the range is
+    that of an interval of D. Measured (docs/theory/race.md, section 7), without a guarantee.
     """
     if rule.done:
         return Forecast(0, 0, 0)
@@ -260,17 +269,20 @@ def _rows_at(rule: Elimination, questions: list[OpenQuestion], z: float) -> int:
 def is_exact(rule: Elimination) -> bool:
     """Return whether the answer of a rule is certain, not only probable.
 
-    It is certain if all rows were counted and no candidate was dropped before the last one, or if no outcome of the
-    other rows could change any drop.
+    It is certain if all rows were counted and no candidate was dropped before the last one, or if
+    no outcome of the other rows could change any drop.
     """
     dropped = rule.state.active == 0.0
-    single = isinstance(rule, Gate) or dropped.sum() == rule.candidates - (rule.top if isinstance(rule, Top) else 1)
+    single = isinstance(rule, Gate) or dropped.sum() == rule.candidates - (
+        rule.top if isinstance(rule, Top) else 1
+    )
     if rule.done and single and np.isinf(rule.state.wealth_at_drop[dropped]).all():
         return True
     early = any(0 < row < rule.population for row in rule.state.drop_row)
     if rule.rows_seen < rule.population or early or isinstance(rule, Gate):
         return False
-    # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must agree with them.
+    # Pairs of `Ranks` and bounds of `Place` may have been decided earlier; then the totals must
+    # agree with them.
     return not isinstance(rule, Place | Ranks) or not is_wrong(rule, rule.state.total_loss)
 
 
@@ -316,7 +328,10 @@ def _groups_text(race: "Race") -> str:
     sure = f", all with probability {1 - race.settings.level:.4g} or more"
     if all(is_exact(result.rule) for result in (race.whole, *found.values())):
         sure = ", for certain"
-    return f"by {race.strata.title}{sure if any(map(_has_proof, found.values())) else ''}: {'; '.join([*texts, *more])}"
+    return (
+        f"by {race.strata.title}{sure if any(map(_has_proof, found.values())) else ''}: "
+        f"{'; '.join([*texts, *more])}"
+    )
 
 
 def _has_proof(result: Result) -> bool:
@@ -333,7 +348,10 @@ def _open_text(result: Result, field: str) -> str:
         ahead = [name for name in result.answer if means[name] < last - ROUNDING_SLACK]
         tied = _join([name for name in result.answer if name not in ahead])
         tie = f"{tied} have the same mean {result.settings.units.quantity} on all rows"
-        return f"{_open_prefix(result)}: {tie}{f', behind {_join(ahead)}' if ahead else ''}{_confidence(result)}"
+        return (
+            f"{_open_prefix(result)}: "
+            f"{tie}{f', behind {_join(ahead)}' if ahead else ''}{_confidence(result)}"
+        )
     text = f"nothing is proved{_yet(result)}, each of {field} may be the best"
     if len(result.active) < len(result.candidates):
         target = f"the best {result.settings.top}" if result.settings.top > 1 else "the best"
@@ -351,7 +369,8 @@ def _ranks_text(result: Result, rule: Ranks, field: str) -> str:
     texts = [f"{rank_text(sets[name])} {name}" for name in result.answer]
     open_ranks = sum(first != last for first, last in sets.values())
     return (
-        f"{_open_prefix(result)}: {open_ranks} of {plural(len(sets), 'rank')} are not settled{_scope(result)}; ranks "
+        f"{_open_prefix(result)}: {open_ranks} of {plural(len(sets), 'rank')} are not "
+        f"settled{_scope(result)}; ranks "
         f"still possible: {_join(texts)}{_confidence(result)}"
     )
 
@@ -360,8 +379,10 @@ def _place_text(result: Result, rule: Place, field: str) -> str:
     name, ranks = result.candidates[rule.candidate], rule.rank_set()
     if rule.is_contradictory:
         return (
-            f"contradiction: the rank of {name} was proved above {ranks[0] - 1} and below {ranks[1] + 1}, which "
-            f"happens with probability {result.settings.level:g} or less; start again with another seed"
+            f"contradiction: the rank of {name} was proved above {ranks[0] - 1} and below "
+            f"{ranks[1] + 1}, which "
+            f"happens with probability {result.settings.level:g} or less; start again with "
+            "another seed"
         )
     if result.proved:
         return f"{name} has rank {ranks[0]} of {field}{_confidence(result)}"
@@ -373,7 +394,9 @@ def _place_text(result: Result, rule: Place, field: str) -> str:
 
 def _open_prefix(result: Result) -> str:
     if result.rows_counted == result.rule.rows:
-        return "not separable " + ("by these rows" if math.isinf(result.rule.population) else "on this list")
+        return "not separable " + (
+            "by these rows" if math.isinf(result.rule.population) else "on this list"
+        )
     return "undecided" if result.over else "open"
 
 
@@ -399,7 +422,10 @@ def _gate_text(result: Result, gate: Gate) -> str:
     undecided: list[str] = []
     for c, name in enumerate(result.candidates):
         if name != base:
-            decision, difference = gate.decisions.get(c), _difference(gate, c, result.settings.units)
+            decision, difference = (
+                gate.decisions.get(c),
+                _difference(gate, c, result.settings.units),
+            )
             if decision is None:
                 undecided.append(f"{name} ({difference})")
             else:
@@ -407,7 +433,10 @@ def _gate_text(result: Result, gate: Gate) -> str:
     parts = [f"{', '.join(proved)}{_scope(result)}{_confidence(result)}"] if proved else []
     if undecided:
         prefix = f"{_open_prefix(result)}{'' if proved else _scope(result)}"
-        parts.append(f"{prefix}: nothing is proved{_yet(result)} on whether {_join(undecided, ' or ')} is {true}")
+        parts.append(
+            f"{prefix}: nothing is proved{_yet(result)} on whether {_join(undecided, ' or ')} is "
+            f"{true}"
+        )
     return "; ".join(parts)
 
 
@@ -418,7 +447,9 @@ def _difference(gate: Gate, candidate: int, units: Units) -> str:
     if abs(advantage) <= ROUNDING_SLACK:
         return f"the same mean {units.quantity} on {plural(rows, 'row')}"
     more = "higher" if (advantage > 0) == units.scores else "lower"
-    return f"mean {units.quantity} {more} by {units.gap(abs(advantage)):.3g} on {plural(rows, 'row')}"
+    return (
+        f"mean {units.quantity} {more} by {units.gap(abs(advantage)):.3g} on {plural(rows, 'row')}"
+    )
 
 
 def _lead(result: Result) -> str:
@@ -429,7 +460,11 @@ def _lead(result: Result) -> str:
     totals = sorted(losses.values())
     lead = (totals[1] - totals[0]) / result.rows_counted
     if lead <= ROUNDING_SLACK:
-        level = [result.candidates[a] for a, total in losses.items() if total <= totals[0] + ROUNDING_SLACK]
+        level = [
+            result.candidates[a]
+            for a, total in losses.items()
+            if total <= totals[0] + ROUNDING_SLACK
+        ]
         return f", where {_join(level)} are level"
     exact = "exactly " if result.rows_counted == result.rule.population else ""
     units = result.settings.units
@@ -445,7 +480,10 @@ def _scope(result: Result) -> str:
 def _confidence(result: Result) -> str:
     if is_exact(result.rule):
         known = result.rows_counted == result.rule.population
-        return f", for certain: {'the whole table is known' if known else 'the other rows cannot change it'}"
+        return (
+            ", for certain: "
+            f"{'the whole table is known' if known else 'the other rows cannot change it'}"
+        )
     return f", with probability {1 - result.settings.level:.4g} or more"
 
 
@@ -456,7 +494,11 @@ def calls_text(race: "Race") -> str:
     """
     issued, answered = race.calls_made, race.calls_answered
     total = plural(issued + race.calls_saved, "call")
-    return f"{issued:,} of {total}" if answered == issued else f"{answered:,} of {total} answered, {issued:,} issued"
+    return (
+        f"{issued:,} of {total}"
+        if answered == issued
+        else f"{answered:,} of {total} answered, {issued:,} issued"
+    )
 
 
 def _effort(race: "Race") -> str:

@@ -25,11 +25,14 @@ from tombola.readers.units import columns_in_other_unit, unit_question
 
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]
-# Smallest and largest possible value of a table, in its unit; they become losses 0 and 1, or 1 and 0 for scores.
+# Smallest and largest possible value of a table, in its unit; they become losses 0 and 1, or 1 and
+# 0 for scores.
 Limits = tuple[float, float]
 # Values of `Reading.exact`: ranks by counting all rows, or by evidence from some of them.
 EXACT, ESTIMATED = True, False
-_ROUNDING = 1e-9  # per row: sums of losses that differ by at most this times the rows are ties, since sums are rounded
+# per row: sums of losses that differ by at most this times the rows are ties, since sums are
+# rounded
+_ROUNDING = 1e-9
 
 
 def rank(
@@ -48,26 +51,32 @@ def rank(
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
 
-    table: a `Table` of `read_table`, a `Pool`, a data frame, or an array of rows x candidates; NaN marks an answer that
-        is missing. A mapping from metric names to such tables ranks by several metrics at one shared level.
-    kind: "losses" (lower is better) or "scores" (higher is better); a `Table` has its own, a `Pool` always losses.
-        TombolaWarning if the names of the columns state the other direction. With several metrics, `kind` and `range`
-        may be mappings.
+    table: a `Table` of `read_table`, a `Pool`, a data frame, or an array of rows x candidates; NaN
+        marks an answer that is missing. A mapping from metric names to such tables ranks by several
+        metrics at one shared level.
+    kind: "losses" (lower is better) or "scores" (higher is better); a `Table` has its own, a `Pool`
+        always losses. TombolaWarning if the names of the columns state the other direction. With
+        several metrics, `kind` and `range` may be mappings.
     names: the candidates; None: the column names, or numbers.
-    reading: "this list" for the order on these rows, exact where the table is full; "beyond this list" for rows as a
-        sample of rows like these. None: both for a full table, and "this list" for a partly filled one.
+    reading: "this list" for the order on these rows, exact where the table is full; "beyond this
+        list" for rows as a sample of rows like these. None: both for a full table, and "this list"
+        for a partly filled one.
     level: the probability that any rank set of a reading is wrong.
     range: the smallest and the largest possible value; None: 0 and 1.
-    clusters: one value per row; rows of one cluster are treated as one unit. None: every row is a unit.
-    in_order: the rows are listed in the random order in which they are answered. Then the level holds over all looks
-        at the growing table, and the rows before the first incomplete one count. Else the rows answered must be a
-        random part of the list, and the level holds for one look.
-    missing: rows with a missing answer: "keep" takes them as not answered yet; "drop" ranks on the other rows only;
-        "worst" counts a missing answer, such as a timeout, as the worst one.
-    unit: the word for the values in texts, such as seconds; None: that of the column names, else loss or score.
+    clusters: one value per row; rows of one cluster are treated as one unit. None: every row is a
+        unit.
+    in_order: the rows are listed in the random order in which they are answered. Then the level
+        holds over all looks at the growing table, and the rows before the first incomplete one
+        count. Else the rows answered must be a random part of the list, and the level holds for one
+        look.
+    missing: rows with a missing answer: "keep" takes them as not answered yet; "drop" ranks on the
+        other rows only; "worst" counts a missing answer, such as a timeout, as the worst one.
+    unit: the word for the values in texts, such as seconds; None: that of the column names, else
+        loss or score.
     seed: fixes the order in which rows are bet on, if they are not in order.
 
-    Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or options do not fit.
+    Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or
+    options do not fit.
 
     >>> print(rank([[0, 1], [0, 1], [0, 0]] * 30, kind="losses", names=["a", "b"], reading="this list"))
     Read as losses: lower is better.
@@ -84,7 +93,8 @@ def rank(
         return _rank_metrics(table, kind, range, level, options)
     if isinstance(kind, Mapping) or isinstance(range, Mapping):
         raise ParameterError(
-            "rank: expected one kind and one range for one table, got a mapping; give a mapping of tables too."
+            "rank: expected one kind and one range for one table, got a mapping; give a mapping "
+            "of tables too."
         )
     losses, labels, kind, limits = _read(table, names, kind, range)
     _, word = direction_of(labels)
@@ -93,7 +103,8 @@ def rank(
     if contrary and not isinstance(table, Pool) and not is_cli_style():
         better = "higher" if kind == "losses" else "lower"
         warnings.warn(
-            f"rank: the names say {better} is better ({join_names(contrary, limit=3)}), but kind={kind!r} was given.",
+            f"rank: the names say {better} is better ({join_names(contrary, limit=3)}), but "
+            f"kind={kind!r} was given.",
             TombolaWarning,
             stacklevel=2,
         )
@@ -102,7 +113,8 @@ def rank(
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
         raise ParameterError(
-            f"rank: expected one of {choices}, got {missing!r}; write {option_text('missing', 'keep')}."
+            f"rank: expected one of {choices}, got {missing!r}; write "
+            f"{option_text('missing', 'keep')}."
         )
     n_worst = int(np.isnan(losses).sum()) if missing == "worst" else 0
     losses = np.nan_to_num(losses, nan=1.0) if n_worst else losses
@@ -121,7 +133,9 @@ def rank(
     unit = "" if kind == "losses" and limits == (0.0, 1.0) else unit
     n_clusters, n_incomplete = 0 if clusters is None else len(units), int((~complete).sum())
     means = losses[complete].mean(axis=0)
-    ranking = Ranking(labels, kind, len(losses), means, readings, n_clusters, limits, n_incomplete, unit)
+    ranking = Ranking(
+        labels, kind, len(losses), means, readings, n_clusters, limits, n_incomplete, unit
+    )
     return ranking.without(table.other_units) if isinstance(table, Table) else ranking
 
 
@@ -134,18 +148,24 @@ def _rank_metrics(
 ) -> MetricsRanking:
     """Rank by each metric at an equal share of the level (a union over metrics)."""
     if not tables:
-        raise ParameterError("rank: expected tables of one metric or more, got none; give {'accuracy': table}.")
+        raise ParameterError(
+            "rank: expected tables of one metric or more, got none; give {'accuracy': table}."
+        )
     by_metric: dict[str, Any] = {}
     for what, given in (("kind", kind), ("range", limits)):
         by_metric[what] = given if isinstance(given, Mapping) else dict.fromkeys(tables, given)
         if unknown := [name for name in by_metric[what] if name not in tables]:
             raise ParameterError(
-                f"rank: expected {what} of the metrics {', '.join(map(str, tables))}, got {unknown[0]!r}; "
+                f"rank: expected {what} of the metrics {', '.join(map(str, tables))}, got "
+                f"{unknown[0]!r}; "
                 "write one of them."
             )
     found = {
         str(name): rank(
-            one, level=level / len(tables), **{what: given.get(name) for what, given in by_metric.items()}, **options
+            one,
+            level=level / len(tables),
+            **{what: given.get(name) for what, given in by_metric.items()},
+            **options,
         )
         for name, one in tables.items()
     }
@@ -153,7 +173,8 @@ def _rank_metrics(
     for name, one in found.items():
         if one.names != first.names:
             raise ParameterError(
-                f"rank: expected the same candidates in every metric, got {', '.join(one.names[:3])}, ... in {name!r} "
+                "rank: expected the same candidates in every metric, got "
+                f"{', '.join(one.names[:3])}, ... in {name!r} "
                 f"and {', '.join(first.names[:3])}, ... before; give the columns in one order."
             )
     return MetricsRanking(found, level)
@@ -166,16 +187,21 @@ def _read(
     columns: Sequence[Any] | None
     if isinstance(table, str | Path):
         options = {"kind": kind, "range": limits}
-        given = [repr(str(table)), *(f"{name}={value!r}" for name, value in options.items() if value is not None)]
+        given = [
+            repr(str(table)),
+            *(f"{name}={value!r}" for name, value in options.items() if value is not None),
+        ]
         raise ParameterError(
-            f"rank: expected a table, got the path {str(table)!r}; write rank(read_table({', '.join(given)}))."
+            f"rank: expected a table, got the path {str(table)!r}; write "
+            f"rank(read_table({', '.join(given)}))."
         )
     if isinstance(table, Table | Pool):
         pool, own = (table, "losses") if isinstance(table, Pool) else (table.pool, table.kind)
         own_limits = limits if isinstance(table, Pool) else table.range
         if kind not in (None, own) or limits not in (None, own_limits):
             raise ParameterError(
-                f"rank: expected kind={own!r} and range={own_limits} as in the table, got {kind!r} and {limits}; leave "
+                f"rank: expected kind={own!r} and range={own_limits} as in the table, got "
+                f"{kind!r} and {limits}; leave "
                 "them out, or give them to read_table."
             )
         kind = "scores" if own == "scores" else "losses"
@@ -183,27 +209,35 @@ def _read(
     else:
         if kind not in ("losses", "scores"):
             raise ParameterError(
-                f"rank: expected kind='losses' (lower is better) or kind='scores' (higher is better), got {kind!r}; "
+                "rank: expected kind='losses' (lower is better) or kind='scores' (higher is "
+                f"better), got {kind!r}; "
                 "write one of them."
             )
         # Arrow has the columns themselves in `columns`.
-        columns = names if names is not None else getattr(table, "column_names", getattr(table, "columns", None))
+        columns = (
+            names
+            if names is not None
+            else getattr(table, "column_names", getattr(table, "columns", None))
+        )
         try:
             values = np.asarray(table, np.float64)
         except (TypeError, ValueError) as error:
-            # Also for timeouts, which `read_table` refuses without their limit: they are no random part of the list.
+            # Also for timeouts, which `read_table` refuses without their limit: they are no random
+            # part of the list.
             raise ParameterError(
                 f"rank: expected a table of numbers, got {type(table).__name__} ({error}); write "
                 "rank(read_table(...)), which finds the columns of numbers, and explains timeouts."
             ) from None
     if values.ndim != 2 or values.shape[0] == 0 or values.shape[1] < 2:
         raise ParameterError(
-            f"rank: expected rows x candidates with 2 candidates or more, got shape {values.shape}; give such a table."
+            "rank: expected rows x candidates with 2 candidates or more, got shape "
+            f"{values.shape}; give such a table."
         )
     labels = tuple(map(str, range(values.shape[1]) if columns is None else columns))
     if len(labels) != values.shape[1] or len(set(labels)) != len(labels):
         raise ParameterError(
-            f"rank: expected {values.shape[1]} different names, got {len(set(labels))}; name each once."
+            f"rank: expected {values.shape[1]} different names, got {len(set(labels))}; name "
+            "each once."
         )
     if isinstance(table, Table):
         # Its values are losses in [0, 1] already.
@@ -220,14 +254,20 @@ def _losses(values: Floats, labels: tuple[str, ...], kind: Kind, low: float, hig
         )
     known = values[~np.isnan(values)]
     if known.size and not (low <= known.min() and known.max() <= high):
-        got = f"rank: expected values from {low:g} to {high:g}, got {known.min():g} to {known.max():g}"
+        got = (
+            f"rank: expected values from {low:g} to {high:g}, got {known.min():g} to "
+            f"{known.max():g}"
+        )
         outside = columns_in_other_unit(values, labels) if (low, high) == (0.0, 1.0) else []
         if outside:
             question = unit_question(values[:, [labels.index(name) for name in outside]])
-            raise ParameterError(f"{got} (outside only in {join_names(outside)}); {question}, or leave it out.")
+            raise ParameterError(
+                f"{got} (outside only in {join_names(outside)}); {question}, or leave it out."
+            )
         suggested = suggested_range(float(known.min()), float(known.max()))
         raise ParameterError(
-            f"{got}; write {option_text('range', suggested)}, or the values that are possible, not those that were "
+            f"{got}; write {option_text('range', suggested)}, or the values that are possible, "
+            "not those that were "
             "seen."
         )
     scaled = (values - low) / (high - low)
@@ -237,15 +277,16 @@ def _losses(values: Floats, labels: tuple[str, ...], kind: Kind, low: float, hig
 def _units(losses: Floats, clusters: Any, *, in_order: bool) -> tuple[Floats, float]:
     """Return one row per cluster, and (mean over rows) / (mean over these).
 
-    A cluster has the sum of its losses over the size of the largest cluster, which is in [0, 1]. The mean over clusters
-    is the mean over rows times a constant, so both have the same order, and clusters drawn without replacement keep the
-    evidence exact.
+    A cluster has the sum of its losses over the size of the largest cluster, which is in [0, 1].
+    The mean over clusters is the mean over rows times a constant, so both have the same order, and
+    clusters drawn without replacement keep the evidence exact.
     """
     if clusters is None:
         return losses, 1.0
     if len(clusters) != losses.shape[0]:
         raise ParameterError(
-            f"rank: expected a cluster for each of the {losses.shape[0]} rows, got {len(clusters)}; give one for each "
+            f"rank: expected a cluster for each of the {losses.shape[0]} rows, got "
+            f"{len(clusters)}; give one for each "
             "row."
         )
     # Numbered as they are listed: `in_order` bets on clusters in this order.
@@ -253,7 +294,8 @@ def _units(losses: Floats, clusters: Any, *, in_order: bool) -> tuple[Floats, fl
     index = np.array([numbers.setdefault(str(one), len(numbers)) for one in clusters])
     if in_order and (np.diff(index) < 0).any():
         raise ParameterError(
-            "rank: expected the rows of one cluster next to each other in a table in random order, got a cluster in "
+            "rank: expected the rows of one cluster next to each other in a table in random "
+            "order, got a cluster in "
             "several places; shuffle whole clusters."
         )
     sizes = np.bincount(index)
@@ -274,13 +316,17 @@ def _readings(
     missing = np.isnan(units).any(axis=1)
     full = not missing.any()
     if wanted not in (None, "this list", "beyond this list"):
-        raise ParameterError(f"rank: expected reading='this list' or 'beyond this list', got {wanted!r}; write one.")
+        raise ParameterError(
+            f"rank: expected reading='this list' or 'beyond this list', got {wanted!r}; write one."
+        )
     # A row that is waited for may depend on its answer, so in order only the rows before it count.
     answered = units[: int(np.argmax(missing))] if in_order and not full else units[~missing]
     n, population = answered.shape[0], units.shape[0]
     if n == 0:
         where = "from the first row on" if in_order else "of all candidates"
-        raise ParameterError(f"rank: expected rows with answers {where}, got none; fill some rows first.")
+        raise ParameterError(
+            f"rank: expected rows with answers {where}, got none; fill some rows first."
+        )
     order = np.arange(n) if in_order else np.random.default_rng(seed).permutation(n)
     found: list[Reading] = []
     if wanted in (None, "this list") and full:
@@ -309,11 +355,22 @@ def _exact(rows: Floats, level: float) -> Reading:
     before = totals[:, None] < totals[None, :] - _ROUNDING * n
     means = totals / n
     return Reading(
-        "this list", EXACT, level, n, before, rank_sets(before), means, means, _variance(rows), n_pairs(k) / level
+        "this list",
+        EXACT,
+        level,
+        n,
+        before,
+        rank_sets(before),
+        means,
+        means,
+        _variance(rows),
+        n_pairs(k) / level,
     )
 
 
-def _running(rows: Floats, population: float, level: float, horizon: int, *, every_look: bool) -> Reading:
+def _running(
+    rows: Floats, population: float, level: float, horizon: int, *, every_look: bool
+) -> Reading:
     """Prove an order from rows in random order, of a list or (infinite) of a sample."""
     n, k = rows.shape
     rule = Ranks(k, horizon, population, level)
@@ -321,10 +378,19 @@ def _running(rows: Floats, population: float, level: float, horizon: int, *, eve
     low, high = _intervals(rows, population, level, every_look=every_look)
     before = rule.before
     return Reading(
-        "beyond this list" if population == math.inf else "this list", ESTIMATED, level, n, before, rank_sets(before),
-        low, high, _variance(rows), rule.state.threshold, contradiction=bool((before & before.T).any()),
+        "beyond this list" if population == math.inf else "this list",
+        ESTIMATED,
+        level,
+        n,
+        before,
+        rank_sets(before),
+        low,
+        high,
+        _variance(rows),
+        rule.state.threshold,
+        contradiction=bool((before & before.T).any()),
         every_look=every_look,
-    )  # fmt: skip
+    )
 
 
 def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
@@ -333,8 +399,10 @@ def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
     enough = 2.0**-n <= level / n_pairs(k)
     if asked and not enough:
         raise ParameterError(
-            f"rank: expected enough rows or clusters to separate {k} candidates at level {level:g}, got {n}, with "
-            "which no result could prove anything beyond this list; collect more, or rank on this list only."
+            f"rank: expected enough rows or clusters to separate {k} candidates at level "
+            f"{level:g}, got {n}, with "
+            "which no result could prove anything beyond this list; collect more, or rank on "
+            "this list only."
         )
     return enough
 
@@ -344,16 +412,29 @@ def _beyond(rows: Floats, level: float, seed: int) -> Reading:
     n, k = rows.shape
     before = close_transitively(pair_pvalues(rows, level=level, seed=seed).T <= level / n_pairs(k))
     contradiction = bool((before & before.T).any())
-    # A file is often sorted by a column that matters; in its order the bets would follow the sorting.
+    # A file is often sorted by a column that matters; in its order the bets would follow the
+    # sorting.
     low, high = _intervals(rows[np.random.default_rng(seed).permutation(n)], math.inf, level)
     ranks = rank_sets(before & ~before.T)
     goal = n_pairs(k) / level
     return Reading(
-        "beyond this list", ESTIMATED, level, n, before, ranks, low, high, _variance(rows), goal, contradiction
+        "beyond this list",
+        ESTIMATED,
+        level,
+        n,
+        before,
+        ranks,
+        low,
+        high,
+        _variance(rows),
+        goal,
+        contradiction,
     )
 
 
-def _intervals(rows: Floats, population: float, level: float, *, every_look: bool = False) -> tuple[Floats, Floats]:
+def _intervals(
+    rows: Floats, population: float, level: float, *, every_look: bool = False
+) -> tuple[Floats, Floats]:
     """Return an interval for each mean: binomial for one look at 0/1, else betting."""
     n, k = rows.shape
     if np.isinf(population) and not every_look and np.isin(rows, (0.0, 1.0)).all():
@@ -361,9 +442,12 @@ def _intervals(rows: Floats, population: float, level: float, *, every_look: boo
 
         wrong = rows.sum(axis=0)
         low = np.where(wrong > 0, beta.ppf(level / 2, np.maximum(wrong, 1), n - wrong + 1), 0.0)
-        high = np.where(wrong < n, beta.ppf(1 - level / 2, wrong + 1, np.maximum(n - wrong, 1)), 1.0)
+        high = np.where(
+            wrong < n, beta.ppf(1 - level / 2, wrong + 1, np.maximum(n - wrong, 1)), 1.0
+        )
         return np.asarray(low), np.asarray(high)
     statistic, means = Betting(population, level, k), rows.mean(axis=0)
     statistic.extend(rows)
-    # The interval may lie beside the mean of the rows seen. A larger one is valid too, and does not surprise.
+    # The interval may lie beside the mean of the rows seen. A larger one is valid too, and does not
+    # surprise.
     return np.minimum(statistic.lows, means), np.maximum(statistic.highs, means)

@@ -1,6 +1,7 @@
 """One-sided paired tests of "L(a) <= L(b)" for rows that are a sample.
 
-p[a, b] is the p-value of H_ab: "the mean loss of a is at most that of b". A small value proves "b before a".
+p[a, b] is the p-value of H_ab: "the mean loss of a is at most that of b". A small value proves "b
+before a".
 """
 
 import math
@@ -16,18 +17,23 @@ from tombola.racing.rules.pair_bets import bet_on_goal, pair_weights, share_of_g
 from tombola.racing.rules.ranks import n_pairs
 
 _ORDERS = 16  # random orders of the rows; more of them hardly add power
-_MAX_BETS = 500_000_000  # bets over all orders, about ten seconds; larger tables get fewer orders, at least one
-_GOAL_RESERVE = 0.1  # less than in a race: a row of orders that all just reach the threshold is enough
+# bets over all orders, about ten seconds; larger tables get fewer orders, at least one
+_MAX_BETS = 500_000_000
+_GOAL_RESERVE = (
+    0.1  # less than in a race: a row of orders that all just reach the threshold is enough
+)
 
 
 def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
     """Return the p-value of H_ab for every ordered pair, shape (k, k).
 
-    `losses` has shape (rows, k). H_ab is "the mean loss of a is at most that of b"; rows are independent. The diagonal
-    is 1. Losses of 0 and 1 get the exact conditional binomial test (McNemar): of m rows on which a and b differ, a
-    alone loses w, p = P(Bin(m, 1/2) >= w). Other losses get betting e-values in random orders of the rows, because
-    sign-flip and signed-rank tests are tests of symmetry and not of the mean. The bets aim at `level`, for all pairs
-    together; p-values are valid at any level, if the seed of the orders is not chosen by the result.
+    `losses` has shape (rows, k). H_ab is "the mean loss of a is at most that of b"; rows are
+    independent. The diagonal is 1. Losses of 0 and 1 get the exact conditional binomial test
+    (McNemar): of m rows on which a and b differ, a alone loses w, p = P(Bin(m, 1/2) >= w). Other
+    losses get betting e-values in random orders of the rows, because sign-flip and signed-rank
+    tests are tests of symmetry and not of the mean. The bets aim at `level`, for all pairs
+    together; p-values are valid at any level, if the seed of the orders is not chosen by the
+    result.
 
     >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
     [[1.0, 0.03125], [1.0, 1.0]]
@@ -53,8 +59,8 @@ def _binomial_pvalues(losses: Floats) -> Floats:
 def _betting_pvalues(losses: Floats, orders: Sequence[Any], *, level: float = 0.05) -> Floats:
     """Return p-values of all H_ab from bets in several random orders of the rows.
 
-    The e-values of independent random orders are exchangeable, so the largest of the averages over the first 1, 2, ...
-    orders reaches 1 / p with probability at most p (Ramdas and Manole 2023).
+    The e-values of independent random orders are exchangeable, so the largest of the averages over
+    the first 1, 2, ... orders reaches 1 / p with probability at most p (Ramdas and Manole 2023).
     """
     n, k = losses.shape
     rule, total, largest = _AllPairs(k, n, math.inf, level), np.zeros((k, k)), np.ones((k, k))
@@ -69,10 +75,15 @@ class _AllPairs(Elimination):
     """Bet on every ordered pair to the last row; no candidate is ever dropped."""
 
     def init(self) -> Any:
-        k, share = self.candidates, share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE)
+        k, share = (
+            self.candidates,
+            share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE),
+        )
         # Only the wealth after the last row counts.
         weights = pair_weights(self.population, horizon_share=1.0)
-        return self.initial_state(bettors=k * k, threshold=math.inf, weights=weights, goal_share=share)
+        return self.initial_state(
+            bettors=k * k, threshold=math.inf, weights=weights, goal_share=share
+        )
 
     def open_questions(self) -> list[OpenQuestion]:
         return []
@@ -89,5 +100,10 @@ class _AllPairs(Elimination):
         for a in range(k):
             for b in range(k):
                 if a != b:
-                    bet_on_goal(state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b])
+                    bet_on_goal(
+                        state,
+                        a * k + b,
+                        state.total_loss[a] - state.total_loss[b],
+                        losses[a] - losses[b],
+                    )
         count_row(state, losses)

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Matrix of proved pairs, shape (k, k): True at [a, b] where candidate a is proved to come before candidate b.
+# Matrix of proved pairs, shape (k, k): True at [a, b] where candidate a is proved to come before
+# candidate b.
 ProvedOrder = np.typing.NDArray[np.bool_]
-_MAX_SHOWN = 20  # candidates printed by `__str__`, best first, to fit on a screen; the page and the JSON have all
+# candidates printed by `__str__`, best first, to fit on a screen; the page and the JSON have all
+_MAX_SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """The proved order of the candidates under one reading of the table.
 
-    A reading is the population of the ranks: these rows, or all rows of which these are a sample. With probability at
-    least 1 - level all rank sets hold simultaneously. Candidates are numbered in the order of `Ranking.names`.
+    A reading is the population of the ranks: these rows, or all rows of which these are a sample.
+    With probability at least 1 - level all rank sets hold simultaneously. Candidates are numbered
+    in the order of `Ranking.names`.
 
     exact: whether the order is by counting all rows, without any probability.
     rows: number of rows, or clusters, that were used.
@@ -37,9 +40,12 @@ class Reading:
     low, high: (k,), bounds of each mean loss on its own, at the same level.
     variance: (k, k), variance of the difference of two candidates on one row.
     goal: wealth that proves the order of a pair, number of pairs / level.
-    contradiction: whether proved pairs form a cycle, with probability at most `level`; the rank sets then mean nothing.
-    every_look: whether the level holds for all rankings of a growing table together; else for this one alone.
-    n_worst, n_dropped: missing answers that count as the worst value; rows left out because an answer is missing.
+    contradiction: whether proved pairs form a cycle, with probability at most `level`; the rank
+        sets then mean nothing.
+    every_look: whether the level holds for all rankings of a growing table together; else for this
+        one alone.
+    n_worst, n_dropped: missing answers that count as the worst value; rows left out because an
+        answer is missing.
     left_out: candidates of the table that are not ranked, such as one in another unit.
     """
 
@@ -67,20 +73,32 @@ class Reading:
 
     def sentence(self) -> str:
         """Return a sentence for users: the rows that the ranks refer to, and the level."""
-        filled = f"with {plural(self.n_worst, 'missing answer')} counted as the worst value" if self.n_worst else ""
-        missing = [join_names(self.left_out), f"the {plural(self.n_dropped, 'row')} left out" if self.n_dropped else ""]
+        filled = (
+            f"with {plural(self.n_worst, 'missing answer')} counted as the worst value"
+            if self.n_worst
+            else ""
+        )
+        missing = [
+            join_names(self.left_out),
+            f"the {plural(self.n_dropped, 'row')} left out" if self.n_dropped else "",
+        ]
         without = f"without {' and '.join(filter(None, missing))}" if any(missing) else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}"
         held += ", however often you look" if self.every_look else ""
         if self.name == "beyond this list":
             conditions = ", ".join(filter(None, [filled, without]))
-            return f"Beyond this list, for rows like these{f' ({conditions})' if conditions else ''}: {held}."
+            return (
+                "Beyond this list, for rows like "
+                f"these{f' ({conditions})' if conditions else ''}: {held}."
+            )
         claim = f"from {plural(self.rows, 'row')} in random order; {held}"
         if self.exact:
             answered = "answered the others" if self.n_dropped else "answered every row"
             claim = f"the ranks are exact, {filled or f'because every candidate has {answered}'}"
             if self.left_out:
-                claim = f"the ranks are among the other {plural(len(self.ranks), 'candidate')} only, "
+                claim = (
+                    f"the ranks are among the other {plural(len(self.ranks), 'candidate')} only, "
+                )
                 claim += filled or f"which have {answered}"
         return f"{', '.join(filter(None, ['On this list', without]))}: {claim}."
 
@@ -91,8 +109,8 @@ class Ranking:
 
     population: number of rows of the table, without those left out.
     means: (k,), mean loss in [0, 1] of every candidate over the complete rows; `value` converts it.
-    readings: one reading, or for a full table "this list" and "beyond this list". Methods take the name of one; None
-        is the first.
+    readings: one reading, or for a full table "this list" and "beyond this list". Methods take the
+        name of one; None is the first.
     clusters: number of clusters; 0 without clusters.
     scale: smallest and largest possible value of the table.
     n_incomplete: number of rows with a missing answer that are not used, but part of the list.
@@ -118,7 +136,9 @@ class Ranking:
 
     def without(self, candidates: Sequence[str]) -> "Ranking":
         """Return the ranking with a remark that these candidates are not ranked."""
-        return replace(self, readings=tuple(replace(one, left_out=tuple(candidates)) for one in self.readings))
+        return replace(
+            self, readings=tuple(replace(one, left_out=tuple(candidates)) for one in self.readings)
+        )
 
     @property
     def units(self) -> Units:
@@ -141,8 +161,10 @@ class Ranking:
         if not self.n_incomplete:
             return ""
         return (
-            f"{plural(self.n_incomplete, 'row')} of {self.population:,} with a missing answer not used: the ranks hold "
-            f"if the other rows are a random part of the list ({option_text('missing', 'worst')} counts a missing "
+            f"{plural(self.n_incomplete, 'row')} of {self.population:,} with a missing answer "
+            "not used: the ranks hold "
+            f"if the other rows are a random part of the list ({option_text('missing', 'worst')} "
+            "counts a missing "
             "answer as the worst one)."
         )
 
@@ -152,7 +174,9 @@ class Ranking:
             if name in (None, one.name):
                 return one
         known = " or ".join(repr(one.name) for one in self.readings)
-        raise ParameterError(f"Ranking: expected the reading {known}, got {name!r}; write one of them.")
+        raise ParameterError(
+            f"Ranking: expected the reading {known}, got {name!r}; write one of them."
+        )
 
     def rank_set(self, candidate: str, reading: str | None = None) -> tuple[int, int]:
         """Return the first and the last rank, from 1, of a candidate under a reading."""
@@ -166,7 +190,8 @@ class Ranking:
     def groups(self, reading: str | None = None) -> list[list[str]]:
         """Return the names of the candidates in groups, the best group first.
 
-        Every member of one group is proved to be better than every member of the next. The order in a group is by mean.
+        Every member of one group is proved to be better than every member of the next. The order in
+        a group is by mean.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -189,15 +214,21 @@ class Ranking:
             return f"{first} and {second} are tied ({one.name})."
         needed = self.rows_to_separate(first, second, reading)
         if math.isinf(needed):
-            return f"{first} and {second} have the same mean so far; no number of rows is known to separate them."
-        return f"{first} and {second} are not separated by {plural(one.rows, 'row')}; about {needed:,.0f} would do it."
+            return (
+                f"{first} and {second} have the same mean so far; no number of rows is known "
+                "to separate them."
+            )
+        return (
+            f"{first} and {second} are not separated by {plural(one.rows, 'row')}; about "
+            f"{needed:,.0f} would do it."
+        )
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
         """Estimate the rows that would prove the order of two candidates under a reading.
 
-        A rule of thumb: with D the difference of the means, which is assumed to stay, and v the variance of the paired
-        differences, n = 2 v ln(goal) / D^2, with `Reading.goal`, for independent rows, n / (1 + n / N) on a list of N
-        rows, inf if D is 0.
+        A rule of thumb: with D the difference of the means, which is assumed to stay, and v the
+        variance of the paired differences, n = 2 v ln(goal) / D^2, with `Reading.goal`, for
+        independent rows, n / (1 + n / N) on a list of N rows, inf if D is 0.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
@@ -213,18 +244,24 @@ class Ranking:
     def interval(self, candidate: int, reading: str | None = None) -> tuple[float, float]:
         """Return the interval (low, high) of the mean of candidate number 0, 1, ..., in the unit of the table.
 
-        With probability 1 - level it contains the mean of this candidate. It is not simultaneous for several ones.
+        With probability 1 - level it contains the mean of this candidate. It is not simultaneous
+        for several ones.
         """
         one = self.reading(reading)
         return self.units.interval(float(one.low[candidate]), float(one.high[candidate]))
 
     def plot(
-        self, reading: str | None = None, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None
+        self,
+        reading: str | None = None,
+        *,
+        ax: "Axes | None" = None,
+        size: tuple[float, float] | None = None,
     ) -> "Figure":
         """Draw the rank set of every candidate as a bar, the best mean first; return the figure.
 
-        The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")` writes it. `ax`: axes
-        to draw on; None: a new figure. `size` is in inches; None grows with the number of candidates.
+        The dot is the rank by mean. The figure displays in notebooks, and `figure.save("x.pdf")`
+        writes it. `ax`: axes to draw on; None: a new figure. `size` is in inches; None grows with
+        the number of candidates.
         """
         from tombola.report.figures import draw_intervals
 
@@ -243,14 +280,16 @@ class Ranking:
     def to_json(self) -> dict[str, Any]:
         """Return the ranking as a dict of JSON data.
 
-        rows: number of rows of the list. clusters: their number, or None. rows_not_used, rows_left_out: rows with a
-            missing answer, which are part of the list or not. answers_counted_as_worst: missing answers that count as
-            the worst value.
-        candidates_left_out: names of the candidates of the table that are not ranked; then no reading is exact.
-        readings: list of dicts: reading (its name), pairs_separated (share of pairs), groups (lists of names), exact,
-            level, rows, contradiction and every_look, as in `Reading`; candidates, a list of dicts, best mean first:
-            candidate (its name); mean, low and high, in the unit of the table; first_rank and last_rank; proved_before,
-            the names that it is proved to come before.
+        rows: number of rows of the list. clusters: their number, or None. rows_not_used,
+            rows_left_out: rows with a missing answer, which are part of the list or not.
+            answers_counted_as_worst: missing answers that count as the worst value.
+        candidates_left_out: names of the candidates of the table that are not ranked; then no
+            reading is exact.
+        readings: list of dicts: reading (its name), pairs_separated (share of pairs), groups (lists
+            of names), exact, level, rows, contradiction and every_look, as in `Reading`;
+            candidates, a list of dicts, best mean first: candidate (its name); mean, low and high,
+            in the unit of the table; first_rank and last_rank; proved_before, the names that it is
+            proved to come before.
         """
         return {
             "kind": self.kind,
@@ -269,17 +308,26 @@ class Ranking:
             low, high = self.interval(a, one.name)
             rows.append(
                 {
-                    "candidate": self.names[a], "mean": self.value(float(self.means[a])), "low": low, "high": high,
-                    "first_rank": int(one.ranks[a, 0]), "last_rank": int(one.ranks[a, 1]),
+                    "candidate": self.names[a],
+                    "mean": self.value(float(self.means[a])),
+                    "low": low,
+                    "high": high,
+                    "first_rank": int(one.ranks[a, 0]),
+                    "last_rank": int(one.ranks[a, 1]),
                     "proved_before": [self.names[b] for b in np.flatnonzero(one.before[a])],
                 }
-            )  # fmt: skip
+            )
         return {
-            "reading": one.name, "exact": one.exact and not one.left_out, "level": one.level, "rows": one.rows,
-            "pairs_separated": one.separated, "contradiction": one.contradiction, "every_look": one.every_look,
+            "reading": one.name,
+            "exact": one.exact and not one.left_out,
+            "level": one.level,
+            "rows": one.rows,
+            "pairs_separated": one.separated,
+            "contradiction": one.contradiction,
+            "every_look": one.every_look,
             "groups": self.groups(one.name),
             "candidates": rows,
-        }  # fmt: skip
+        }
 
     def lines(self, reading: Reading, max_candidates: int | None = None) -> list[str]:
         """Return ranks, means and intervals of one reading as lines of text, best first.
@@ -292,7 +340,9 @@ class Ranking:
         digits = max(10, len(header))
         found = [f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}"]
         for ranks, name, mean, interval in shown:
-            found.append(f"{ranks:>9}  {truncate(name, width):<{width}}  {mean:>{digits}}  {interval:>19}")
+            found.append(
+                f"{ranks:>9}  {truncate(name, width):<{width}}  {mean:>{digits}}  {interval:>19}"
+            )
         if len(shown) < len(self.names):
             found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
         return found
@@ -301,11 +351,13 @@ class Ranking:
         """Return ranks, name, mean and interval of every candidate as texts, best first."""
         return [
             (
-                rank_text(one.ranks[a]), self.names[a], f"{self.value(float(self.means[a])):.4g}",
+                rank_text(one.ranks[a]),
+                self.names[a],
+                f"{self.value(float(self.means[a])):.4g}",
                 "{:.4g} to {:.4g}".format(*self.interval(a, one.name)),
             )
             for a in self.order()
-        ]  # fmt: skip
+        ]
 
     @property
     def direction(self) -> str:
@@ -319,7 +371,10 @@ class Ranking:
         return "\n".join(parts)
 
     def __repr__(self) -> str:
-        return f"Ranking({len(self.names)} candidates, {self.population} rows, {[one.name for one in self.readings]})"
+        return (
+            f"Ranking({len(self.names)} candidates, {self.population} rows, "
+            f"{[one.name for one in self.readings]})"
+        )
 
     def _repr_html_(self) -> str:
         return self.to_html_block(self.direction)
@@ -343,7 +398,8 @@ class Ranking:
 class MetricsRanking:
     """Result of `rank` for several metrics: one ranking each, at a shared level.
 
-    `metrics` has the ranking of each metric by its name, `front` the candidates that may be on the Pareto front.
+    `metrics` has the ranking of each metric by its name, `front` the candidates that may be on the
+    Pareto front.
 
     >>> from tombola import rank
     >>> error, price = [[0, 1, 1]] * 40, [[1, 0, 1]] * 40
@@ -357,26 +413,35 @@ class MetricsRanking:
 
     def without(self, candidates: Sequence[str]) -> "MetricsRanking":
         """Return the rankings with a remark that these candidates are not ranked."""
-        return replace(self, metrics={name: one.without(candidates) for name, one in self.metrics.items()})
+        return replace(
+            self, metrics={name: one.without(candidates) for name, one in self.metrics.items()}
+        )
 
     @property
     def readings(self) -> tuple[str, ...]:
         """The readings that every metric has: "this list", "beyond this list", or both."""
         common = [{one.name for one in ranking.readings} for ranking in self.metrics.values()]
         first = next(iter(self.metrics.values()))
-        return tuple(one.name for one in first.readings if all(one.name in names for names in common))
+        return tuple(
+            one.name for one in first.readings if all(one.name in names for names in common)
+        )
 
     def front(self, reading: str | None = None) -> list[str]:
         """Return the names of the candidates that may be on the Pareto front.
 
-        A candidate is excluded when another one is proved to be at least as good in every metric and better in one.
-        Only exact ranks prove ties. All statements hold simultaneously with probability at least 1 - level.
+        A candidate is excluded when another one is proved to be at least as good in every metric
+        and better in one. Only exact ranks prove ties. All statements hold simultaneously with
+        probability at least 1 - level.
         """
         found = [one.reading(reading) for one in self.metrics.values()]
-        as_good = np.logical_and.reduce([~one.before.T if one.exact else one.before for one in found])
+        as_good = np.logical_and.reduce(
+            [~one.before.T if one.exact else one.before for one in found]
+        )
         better = np.logical_or.reduce([one.before for one in found])
         names = next(iter(self.metrics.values())).names
-        return [name for name, out in zip(names, (as_good & better).any(axis=0), strict=True) if not out]
+        return [
+            name for name, out in zip(names, (as_good & better).any(axis=0), strict=True) if not out
+        ]
 
     def front_sentences(self) -> list[str]:
         """Return a sentence per reading: the candidates that may be on the Pareto front."""
@@ -386,17 +451,23 @@ class MetricsRanking:
             front = self.front(reading)
             where = "On this list" if reading == "this list" else reading.capitalize()
             names = join_names(front, limit=_MAX_SHOWN)
-            found.append(f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto front: {names}.")
+            found.append(
+                f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto "
+                f"front: {names}."
+            )
         return found
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
         """Return the sentences of `Ranking.compare`, a line per metric."""
-        return "\n".join(f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items())
+        return "\n".join(
+            f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items()
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the rankings as a dict of JSON data.
 
-        pareto_front: dict from readings to names; metrics: dict from names of metrics to `Ranking.to_json`.
+        pareto_front: dict from readings to names; metrics: dict from names of metrics to
+            `Ranking.to_json`.
         """
         return {
             "level": self.level,
@@ -405,7 +476,10 @@ class MetricsRanking:
         }
 
     def __str__(self) -> str:
-        parts = [f"{plural(len(self.metrics), 'metric')} share the level {self.level:g}.", *self.front_sentences()]
+        parts = [
+            f"{plural(len(self.metrics), 'metric')} share the level {self.level:g}.",
+            *self.front_sentences(),
+        ]
         for name, one in self.metrics.items():
             parts += ["", f"Metric {name}.", str(one)]
         return "\n".join(parts)

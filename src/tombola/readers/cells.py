@@ -12,7 +12,13 @@ from tombola.errors import TableError
 from tombola.readers.columns import Columns, check_unique_names, parse_number
 from tombola.readers.derived import without_summary_row
 from tombola.readers.formats import read_file, suffix_of
-from tombola.readers.formats.delimited import CellTable, parse_text_column, text_encoding, text_lines, text_table
+from tombola.readers.formats.delimited import (
+    CellTable,
+    parse_text_column,
+    text_encoding,
+    text_lines,
+    text_table,
+)
 from tombola.readers.names import IDS, SUMMARY_IDS, has_id_word, is_id_name
 from tombola.readers.options import ReadOptions
 
@@ -40,7 +46,8 @@ class RowList(NamedTuple):
         """Return the cell of each row in a column; a blank cell is "(none)"."""
         if column not in self.columns:
             raise TableError(
-                f"--by: expected a column of the list, got {column!r}; name one of {join_names(self.columns)}."
+                f"--by: expected a column of the list, got {column!r}; name one of "
+                f"{join_names(self.columns)}."
             )
         place = self.columns.index(column)
         return tuple(row[place] or "(none)" for row in self.cells)
@@ -54,7 +61,11 @@ def open_cells(path: Path, sheet: str | None = None) -> CellTable:
     table = text_table(path)
     if not table.names:
         raise TableError(f"{path}: expected a header and rows, got an empty file; add them.")
-    rows = ((line, tuple(cell.strip() for cell in row)) for line, row in table.rows if any(map(str.strip, row)))
+    rows = (
+        (line, tuple(cell.strip() for cell in row))
+        for line, row in table.rows
+        if any(map(str.strip, row))
+    )
     return table._replace(rows=rows)
 
 
@@ -88,7 +99,8 @@ def without_summary_line(table: CellTable, place: int) -> CellTable:
 def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
-    Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with a usual name.
+    Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with
+    a usual name.
     """
     if path.suffix.lower() == ".txt":
         return _read_lines(path, id_column)
@@ -106,17 +118,22 @@ def read_history(
 ) -> tuple[list[str], Floats, tuple[str, ...]]:
     """Read a history: ids, and numbers known of each row before the order is drawn.
 
-    Returns the ids; the numbers, shape (rows, h), such as the losses of candidates that do not take part; and a note if
-    a last row that sums up the others was left out.
+    Returns the ids; the numbers, shape (rows, h), such as the losses of candidates that do not take
+    part; and a note if a last row that sums up the others was left out.
 
     rows: ids that must all occur, in the order of the result; None for all rows of the file.
     column: name of the column of ids; None for the one with a usual name, such as id.
     """
     table = read_cells(path)
-    places = [place for place, name in enumerate(table.names) if (name == column if column else is_id_name(name))]
+    places = [
+        place
+        for place, name in enumerate(table.names)
+        if (name == column if column else is_id_name(name))
+    ]
     if len(places) != 1 or len(table.names) < 2:
         raise TableError(
-            f"{path}: expected one column of row ids and columns of numbers, got {join_names(table.names, limit=20)}; "
+            f"{path}: expected one column of row ids and columns of numbers, got "
+            f"{join_names(table.names, limit=20)}; "
             "write a header such as id,a,b."
         )
     place = places[0]
@@ -132,7 +149,8 @@ def read_history(
         if np.isnan(numbers[-1]).any():
             wrong = cells[int(np.argmax(np.isnan(numbers[-1])))]
             raise TableError(
-                f"{path}: expected a number in every cell, got {wrong!r} in line {lines[name]}; write one."
+                f"{path}: expected a number in every cell, got {wrong!r} in line {lines[name]}; "
+                "write one."
             )
     return ids, np.array(numbers, float), kept.notes[len(table.notes) :]
 
@@ -140,12 +158,15 @@ def read_history(
 def _read_lines(path: Path, id_column: str | None) -> RowList:
     if id_column is not None:
         raise TableError(
-            f"{path}: expected a table for --id {id_column}, got a .txt, which has one row a line; call it .csv."
+            f"{path}: expected a table for --id {id_column}, got a .txt, which has one row a "
+            "line; call it .csv."
         )
     lines = [line.strip() for line in text_lines(path, text_encoding(path)) if line.strip()]
     ids = tuple(lines[1:] if lines and lines[0].lower() in _ID_HEADERS else lines)
     if not ids:
-        raise TableError(f"{path}: expected an id in every line, got an empty file; write one id per line.")
+        raise TableError(
+            f"{path}: expected an id in every line, got an empty file; write one id per line."
+        )
     return RowList("id", ids, ("id",), tuple((id_,) for id_ in ids))
 
 
@@ -156,18 +177,24 @@ def id_place(table: CellTable, id_column: str | None) -> int:
         found = [place for place, name in enumerate(table.names) if name == id_column]
         found = found or [place for place, name in enumerate(lower) if name == id_column.lower()]
     else:
-        # The surest names first: a list with columns customer_id and name has its ids in the first of them.
+        # The surest names first: a list with columns customer_id and name has its ids in the first
+        # of them.
         found = [place for place, name in enumerate(lower) if name in IDS]
         found = found or [place for place, name in enumerate(lower) if has_id_word(name)]
         found = found or [place for place, name in enumerate(lower) if name and is_id_name(name)]
         if len(found) > 1:  # the only one that identifies every row
             rows = [row for _, row in table.rows]
-            found = [at for at in found if len({row[at] for row in rows} - {""}) == len(rows)] or found
+            found = [
+                at for at in found if len({row[at] for row in rows} - {""}) == len(rows)
+            ] or found
     if len(found) != 1:
-        expected = f"a column called {id_column}" if id_column is not None else "one column with the ids"
+        expected = (
+            f"a column called {id_column}" if id_column is not None else "one column with the ids"
+        )
         example = next((table.names[place] for place in found), table.names[0])
         raise TableError(
-            f"{table.source}: expected {expected}, got the columns {join_names(table.names, limit=20)}; name the "
+            f"{table.source}: expected {expected}, got the columns "
+            f"{join_names(table.names, limit=20)}; name the "
             f"column, such as --id {example!r}."
         )
     return found[0]
@@ -181,7 +208,8 @@ def _distinct_ids(table: CellTable, place: int) -> dict[str, int]:
             raise _missing_id(table, place, f"an empty cell in line {line}")
         if row[place] in lines:
             raise TableError(
-                f"{table.source}: ids must be different, got {row[place]!r} in lines {lines[row[place]]} and {line}; "
+                f"{table.source}: ids must be different, got {row[place]!r} in lines "
+                f"{lines[row[place]]} and {line}; "
                 "leave out one of them, or name another column with --id."
             )
         lines[row[place]] = line
@@ -192,15 +220,21 @@ def _distinct_ids(table: CellTable, place: int) -> dict[str, int]:
 
 def _missing_id(table: CellTable, place: int, got: str) -> TableError:
     return TableError(
-        f"{table.source}: expected an id in every row of column {table.names[place]!r}, got {got}; fill it in."
+        f"{table.source}: expected an id in every row of column {table.names[place]!r}, got "
+        f"{got}; fill it in."
     )
 
 
 def _from_columns(path: Path, sheet: str | None) -> CellTable:
     read = read_file(str(path), ReadOptions(sheet=sheet))
     if not isinstance(read, Columns):
-        raise TableError(f"{path}: expected a list with named columns, got an array; save the list as CSV or Excel.")
+        raise TableError(
+            f"{path}: expected a list with named columns, got an array; save the list as CSV or "
+            "Excel."
+        )
     texts: list[Sequence[str]] = [column.labels for column in read.columns]
     lines = range(2, read.rows + 2) if read.lines is None else read.lines.tolist()
     rows = zip(lines, map(tuple, zip(*texts, strict=True)), strict=True)
-    return CellTable(read.source, tuple(column.name for column in read.columns), rows, notes=read.notes)
+    return CellTable(
+        read.source, tuple(column.name for column in read.columns), rows, notes=read.notes
+    )

@@ -16,16 +16,35 @@ from tombola.errors import TableError
 from tombola.readers.input_checks import check_memory
 from tombola.readers.names import matching
 
-# Texts that count as a missing cell, in lower case: those that spreadsheets, R, pandas and databases write.
+# Texts that count as a missing cell, in lower case: those that spreadsheets, R, pandas and
+# databases write.
 MISSING = frozenset(
-    {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "?", "-", "--", ".", "<na>"}
+    {
+        "",
+        "na",
+        "n/a",
+        "n.a.",
+        "#n/a",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "missing",
+        "?",
+        "-",
+        "--",
+        ".",
+        "<na>",
+    }
 )
-# Texts of a run without an answer in time, in lower case; they are missing cells. So is >60, a limit that was reached.
+# Texts of a run without an answer in time, in lower case; they are missing cells. So is >60, a
+# limit that was reached.
 _TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "tle", "memout"})
 _BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
 # Words that count as numbers, in lower case -> number; Excel and pandas write booleans as words.
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-# Words for a result, in lower case. They are not read as numbers: 1 for pass is a score, but would be a loss, too.
+# Words for a result, in lower case. They are not read as numbers: 1 for pass is a score, but would
+# be a loss, too.
 _RESULT_WORDS = frozenset({
     "pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong", "success", "failure", "ok", "solved",
     "unsolved", "y", "n",
@@ -60,8 +79,10 @@ class CellRef(NamedTuple):
 class Column(NamedTuple):
     """A column: its name, its numbers (NaN if missing or invalid), and its cells as written, if kept.
 
-    first_invalid, first_missing: first cell that is not a number, and first missing one; None if there is none.
-    notations: each way in which numbers are written, such as "percent", with the first cell written so.
+    first_invalid, first_missing: first cell that is not a number, and first missing one; None if
+        there is none.
+    notations: each way in which numbers are written, such as "percent", with the first cell written
+        so.
     """
 
     name: str
@@ -85,12 +106,16 @@ class Column(NamedTuple):
         """
         if self.texts is not None:
             return list(self.texts)
-        return [f"{number:.0f}" if number.is_integer() else repr(number) for number in self.numbers.tolist()]
+        return [
+            f"{number:.0f}" if number.is_integer() else repr(number)
+            for number in self.numbers.tolist()
+        ]
 
     def head(self, rows: int) -> "Column":
         """Return the column with its first rows only."""
         invalid, missing = (
-            cell if cell is not None and cell.row < rows else None for cell in (self.first_invalid, self.first_missing)
+            cell if cell is not None and cell.row < rows else None
+            for cell in (self.first_invalid, self.first_missing)
         )
         texts = None if self.texts is None else self.texts[:rows]
         notations = {notation: cell for notation, cell in self.notations.items() if cell.row < rows}
@@ -132,7 +157,8 @@ class Columns:
         if name in self.by_name:
             return self.by_name[name]
         raise TableError(
-            f"{self.source}: expected a column called {name!r} as {option_text(option)} states, got "
+            f"{self.source}: expected a column called {name!r} as {option_text(option)} states, "
+            "got "
             f"{join_names([*self.by_name])}; name one of those."
         )
 
@@ -144,20 +170,24 @@ class Columns:
         """Return the column; TableError unless all cells are missing or clearly numbers."""
         if column.first_invalid is not None:
             raise TableError(
-                f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, column {column.name!r}, "
+                f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, "
+                f"column {column.name!r}, "
                 f"got {truncate(column.first_invalid.text)!r}; {_repair_text(column)}."
             )
         if PERCENT in column.notations and len(column.notations) > 1:
             other = next(cell for notation, cell in column.notations.items() if notation != PERCENT)
             raise TableError(
-                f"{self.source}: expected a percent sign in every cell of column {column.name!r} or in none, got "
+                f"{self.source}: expected a percent sign in every cell of column {column.name!r} "
+                "or in none, got "
                 f"{truncate(other.text)!r} in {self.place(other.row)}; write all cells alike."
             )
         mark, name = (".", AMBIGUOUS_POINT) if self._has_decimal_commas else (",", AMBIGUOUS_COMMA)
         if cell := column.notations.get(name):
             raise TableError(
-                f"{self.source}: expected a number in {self.place(cell.row)}, column {column.name!r}, got "
-                f"{cell.text!r}, which may have a decimal {name} or one between thousands; if it is decimal write "
+                f"{self.source}: expected a number in {self.place(cell.row)}, column "
+                f"{column.name!r}, got "
+                f"{cell.text!r}, which may have a decimal {name} or one between thousands; if it "
+                "is decimal write "
                 f"{option_text('decimal', mark)}, else leave out the {name}s."
             )
         return column
@@ -184,7 +214,8 @@ class _ParsedCell(NamedTuple):
 def parse_cell(cell: Any) -> _ParsedCell:
     """Parse a cell: number, boolean, percentage, decimal comma, or missing.
 
-    Returns `number` (NaN if missing, None if invalid) and `notation`, such as "percent": how it is written.
+    Returns `number` (NaN if missing, None if invalid) and `notation`, such as "percent": how it is
+    written.
 
     >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
     [0.5, 1.0, nan, 0.125, 0.5, None, None]
@@ -205,7 +236,9 @@ def parse_cell(cell: Any) -> _ParsedCell:
         return _ParsedCell(None if share.number is None else share.number / 100, PERCENT)
     if _COMMA_NUMBER.fullmatch(text):
         ambiguous = _AMBIGUOUS_COMMA.fullmatch(text)
-        return _ParsedCell(float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else _DECIMAL_COMMA)
+        return _ParsedCell(
+            float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else _DECIMAL_COMMA
+        )
     # float() accepts 1_000, which no table means.
     number = None if "_" in text else _to_float(text)
     return _ParsedCell(number, AMBIGUOUS_POINT if has_ambiguous_point(text) else PLAIN)
@@ -221,7 +254,9 @@ def parse_number(cell: Any) -> float:
         number = float(cell)
     except (TypeError, ValueError):
         found = parse_cell(cell)
-        number = math.nan if found.number is None or found.notation != _DECIMAL_COMMA else found.number
+        number = (
+            math.nan if found.number is None or found.notation != _DECIMAL_COMMA else found.number
+        )
     return number if math.isfinite(number) else math.nan
 
 
@@ -231,7 +266,9 @@ def has_ambiguous_point(text: str) -> bool:
     return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
 
 
-def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False) -> Column:
+def parse_column(
+    name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False
+) -> Column:
     """Parse cells of a column that starts at row `first_row`; NaN for invalid cells."""
     numbers, texts, first_invalid, first_missing = [], [], None, None
     notations: dict[str, CellRef] = {}
@@ -241,20 +278,28 @@ def parse_column(name: str, cells: Iterable[Any], *, first_row: int = 0, keep_te
             first_invalid = first_invalid or CellRef(row, str(cell))
         elif math.isnan(value):
             first_missing = first_missing or CellRef(row, "" if cell is None else str(cell))
-        if value is not None and (notation == TIMEOUT or not math.isnan(value)) and notation not in notations:
+        if (
+            value is not None
+            and (notation == TIMEOUT or not math.isnan(value))
+            and notation not in notations
+        ):
             notations[notation] = CellRef(row, str(cell).strip())
         numbers.append(math.nan if value is None else value)
         if keep_texts:
             texts.append("" if cell is None else str(cell).strip())
     array = np.array(numbers, dtype=np.float64)
-    return Column(name, array, texts if keep_texts else None, first_invalid, first_missing, notations)
+    return Column(
+        name, array, texts if keep_texts else None, first_invalid, first_missing, notations
+    )
 
 
-def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = "") -> Columns:
+def columns_from_rows(
+    source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = ""
+) -> Columns:
     """Parse a table that is given as rows of cells; the texts of all columns are kept.
 
-    A cell that is not a number becomes NaN, and its column has the place of the first one; every row must have a cell
-    for each name.
+    A cell that is not a number becomes NaN, and its column has the place of the first one; every
+    row must have a cell for each name.
 
     source: name of the table in messages, such as its file.
     note: remark of the reader for the notes of the table; "" for none.
@@ -262,12 +307,19 @@ def columns_from_rows(source: str, names: Sequence[str], rows: Iterable[Sequence
     check_unique_names(source, names)
     cells = []
     for row in rows:
-        cells.append([cell if cell is None or isinstance(cell, str | int | float) else str(cell) for cell in row])
+        cells.append(
+            [
+                cell if cell is None or isinstance(cell, str | int | float) else str(cell)
+                for cell in row
+            ]
+        )
         # Checking every row would take longer than reading it.
         if len(cells) % 4096 == 0:
             check_memory(source, _CELL_SIZE * len(cells) * len(names))
     if not cells:
-        raise TableError(f"{source}: expected at least one row, got none; give a table that is not empty.")
+        raise TableError(
+            f"{source}: expected at least one row, got none; give a table that is not empty."
+        )
     by_column = zip(names, zip(*cells, strict=True), strict=True)
     columns = [parse_column(name, column, keep_texts=True) for name, column in by_column]
     return Columns(source, columns, notes=(note,) if note else ())
@@ -278,18 +330,24 @@ def notation_notes(columns: Sequence[Column]) -> list[str]:
     examples: dict[str, tuple[Column, CellRef]] = {}
     for column in columns:
         for notation, cell in column.notations.items():
-            examples.setdefault(_DECIMAL_COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell))
+            examples.setdefault(
+                _DECIMAL_COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell)
+            )
     return [
         f"{TIMEOUT_NOTE} {cell.text!r} in column {column.name!r} are missing cells"
         if notation == TIMEOUT
-        else f"{notation}: {cell.text!r} in column {column.name!r} was read as {column.numbers[cell.row]:g}"
+        else f"{notation}: {cell.text!r} in column {column.name!r} was read as "
+        f"{column.numbers[cell.row]:g}"
         for notation, (column, cell) in examples.items()
         if notation not in (PLAIN, AMBIGUOUS_POINT)
     ]
 
 
 def check_unique_names(
-    source: str, names: Sequence[str], rule: str = "columns must have different names", fix: str = "rename one of them"
+    source: str,
+    names: Sequence[str],
+    rule: str = "columns must have different names",
+    fix: str = "rename one of them",
 ) -> None:
     """Raise TableError "source: rule, got NAME twice; fix." if a name occurs twice."""
     seen: set[str] = set()
@@ -301,7 +359,10 @@ def check_unique_names(
 
 def has_result_word(column: Column) -> bool:
     """Return whether the first invalid cell is a word for a result, such as pass."""
-    return column.first_invalid is not None and column.first_invalid.text.strip().lower() in _RESULT_WORDS
+    return (
+        column.first_invalid is not None
+        and column.first_invalid.text.strip().lower() in _RESULT_WORDS
+    )
 
 
 def _repair_text(column: Column) -> str:
@@ -309,7 +370,8 @@ def _repair_text(column: Column) -> str:
     assert column.first_invalid is not None
     if has_result_word(column):
         return (
-            f"write 1 for pass and 0 for fail in every cell, with {option_text('kind', 'scores')}, since higher is "
+            "write 1 for pass and 0 for fail in every cell, with "
+            f"{option_text('kind', 'scores')}, since higher is "
             "then better"
         )
     text = column.first_invalid.text.strip()
@@ -318,8 +380,14 @@ def _repair_text(column: Column) -> str:
     share = parse_share(text)
     if share is not None:
         points, most = share
-        return f"write {points / most:g}, or {points:g} in every cell with {option_text('range', (0.0, most))}"
-    return f"fill it in, leave out the row, or leave out the column with {option_text('ignore', [column.name])}"
+        return (
+            f"write {points / most:g}, or {points:g} in every cell with "
+            f"{option_text('range', (0.0, most))}"
+        )
+    return (
+        "fill it in, leave out the row, or leave out the column with "
+        f"{option_text('ignore', [column.name])}"
+    )
 
 
 def parse_share(text: str) -> tuple[float, float] | None:

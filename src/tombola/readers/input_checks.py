@@ -26,15 +26,19 @@ def check_file(path: Path, expected: str = "a file") -> None:
         found = "none"
     except (OSError, ValueError) as error:
         found = f"'{getattr(error, 'strerror', None) or error}'"
-    raise TableError(f"{path}: expected {expected}, found {found}; check the path, or save the table as a file.")
+    raise TableError(
+        f"{path}: expected {expected}, found {found}; check the path, or save the table as a file."
+    )
 
 
 def check_memory(source: str, size: int) -> None:
     """Raise TableError if `size` bytes are more than half of this machine's memory."""
     if size > _machine_memory() // 2:
         raise TableError(
-            f"{source}: expected a table that fits into half of this machine's memory ({_machine_memory() / 2e9:.1f} "
-            f"GB), got {size / 1e9:.1f} GB; save it as .npy in float32, which is not read into memory."
+            f"{source}: expected a table that fits into half of this machine's memory "
+            f"({_machine_memory() / 2e9:.1f} "
+            f"GB), got {size / 1e9:.1f} GB; save it as .npy in float32, which is not read into "
+            "memory."
         )
 
 

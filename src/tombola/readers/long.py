@@ -25,8 +25,8 @@ from tombola.readers.names import (
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.readers.units import check_percent_cells
 
-# A pool with more cells (rows x actions) than this must have a line for one in twenty of them: otherwise the columns
-# were mistaken, and the pool would only fill the memory.
+# A pool with more cells (rows x actions) than this must have a line for one in twenty of them:
+# otherwise the columns were mistaken, and the pool would only fill the memory.
 _MAX_SPARSE_CELLS = 10_000_000
 
 
@@ -48,13 +48,16 @@ def read_long(
 ) -> tuple[ParsedTable, Integers]:
     """Parse a long table; return it, and the row number, from 0, of each line.
 
-    Rows and actions keep the order of their first lines. Raises TableError for a log, with one action per row, and for
-    repeated lines of a row and action, unless `average`.
+    Rows and actions keep the order of their first lines. Raises TableError for a log, with one
+    action per row, and for repeated lines of a row and action, unless `average`.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
     if ids is None:
-        hint = f" (if several lines make up a row, name the column of the rows with {option_text('ids', 'NAME')})"
+        hint = (
+            " (if several lines make up a row, name the column of the rows with "
+            f"{option_text('ids', 'NAME')})"
+        )
         raise logged_table_error(table.source, evidence, hint)
     rows, row_names = _encode(table, ids)
     columns, names = _encode(table, action)
@@ -67,14 +70,23 @@ def read_long(
     cells = (rows, columns, (len(row_names), len(names)))
     values = _pivot(table, value, cells, average=average)
     detected = _named(table, COSTS) if options.costs is None else None
-    cost_columns = [table.find(name, "costs") for name in options.resources] or ([detected] if detected else [])
+    cost_columns = [table.find(name, "costs") for name in options.resources] or (
+        [detected] if detected else []
+    )
     costs = stack_costs([_pivot(table, column, cells, average=average) for column in cost_columns])
-    delay = table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
+    delay = (
+        table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
+    )
     notes = [
-        f"a long table: {plural(len(row_names), 'row')} (column {ids.name!r}), {plural(len(names), 'action')} (column "
+        f"a long table: {plural(len(row_names), 'row')} (column {ids.name!r}), "
+        f"{plural(len(names), 'action')} (column "
         f"{action.name!r}: {join_names(names)}), values in column {value.name!r}",
         *([f"delays from column {delay.name!r}"] if delay else []),
-        *([f"costs from columns {join_names([column.name for column in cost_columns])}"] if cost_columns else []),
+        *(
+            [f"costs from columns {join_names([column.name for column in cost_columns])}"]
+            if cost_columns
+            else []
+        ),
         *notation_notes([value, *cost_columns]),
     ]
     parsed = ParsedTable(
@@ -89,7 +101,9 @@ def read_long(
         notes=notes,
         unit=unit,
     ).select_actions(options.actions)
-    return parsed._replace(first_missing=_first_missing(parsed.values, row_names, parsed.names)), rows
+    return parsed._replace(
+        first_missing=_first_missing(parsed.values, row_names, parsed.names)
+    ), rows
 
 
 def _named(table: Columns, names: Sequence[str]) -> Column | None:
@@ -103,7 +117,8 @@ def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
     blank = next((row for row, text in enumerate(labels) if text in ("", "nan")), None)
     if blank is not None:
         raise TableError(
-            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, got none; add it."
+            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, "
+            "got none; add it."
         )
     codes = np.array([index.setdefault(label, len(index)) for label in labels], dtype=np.int64)
     return codes, list(index)
@@ -112,12 +127,15 @@ def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
 def _check_size(table: Columns, rows: int, names: list[str]) -> None:
     if len(names) < 2:
         raise TableError(
-            f"{table.source}: expected at least two actions, got {join_names(names)} only; check their column."
+            f"{table.source}: expected at least two actions, got {join_names(names)} only; check "
+            "their column."
         )
     if rows * len(names) > max(_MAX_SPARSE_CELLS, 20 * table.rows):
         raise TableError(
-            f"{table.source}: expected a line for each of {plural(rows, 'row')} and {plural(len(names), 'action')}, "
-            f"got {table.rows} lines; check the columns with the rows and the actions, or name them with "
+            f"{table.source}: expected a line for each of {plural(rows, 'row')} and "
+            f"{plural(len(names), 'action')}, "
+            f"got {table.rows} lines; check the columns with the rows and the actions, or name "
+            "them with "
             f"{option_text('ids', 'NAME')} and {option_text('action', 'NAME')}."
         )
 
@@ -132,8 +150,10 @@ def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Colu
     value = _named(table, names) or next((column for column in rest if _is_value(column)), only)
     if value is None:
         raise TableError(
-            f"{table.source}: expected a column called {' or '.join(names)}, got {join_names([*table.by_name])}; "
-            f"name it with {option_text('value', 'NAME')}, and write {option_text('kind', 'losses')} or "
+            f"{table.source}: expected a column called {' or '.join(names)}, got "
+            f"{join_names([*table.by_name])}; "
+            f"name it with {option_text('value', 'NAME')}, and write "
+            f"{option_text('kind', 'losses')} or "
             f"{option_text('kind', 'scores')}."
         )
     return value
@@ -144,7 +164,11 @@ def _is_value(column: Column) -> bool:
 
 
 def _pivot(
-    table: Columns, column: Column, cells: tuple[Integers, Integers, tuple[int, int]], *, average: bool
+    table: Columns,
+    column: Column,
+    cells: tuple[Integers, Integers, tuple[int, int]],
+    *,
+    average: bool,
 ) -> Floats:
     """Return the numbers of a column as rows x actions, NaN where there is no line."""
     rows, actions, shape = cells
@@ -155,10 +179,13 @@ def _pivot(
         line = int(np.nonzero(counts[places] > 1)[0][1])
         place = f"{table.place(line)} or before"
         raise TableError(
-            f"{table.source}: expected one line for each row and action, got a second one in {place}; drop it."
+            f"{table.source}: expected one line for each row and action, got a second one in "
+            f"{place}; drop it."
         )
     sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
-    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
+    means: Floats = np.divide(
+        sums, counts, out=np.full(len(sums), np.nan), where=counts > 0
+    ).reshape(shape)
     return means
 
 

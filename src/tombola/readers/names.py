@@ -13,7 +13,8 @@ Kind: TypeAlias = Literal["losses", "scores"]
 # Both directions, in the order in which messages offer them.
 KINDS: tuple[Kind, Kind] = ("scores", "losses")
 
-# Names, in lower case, of arrays in an NPZ archive and of columns in a long table; delays are in rounds.
+# Names, in lower case, of arrays in an NPZ archive and of columns in a long table; delays are in
+# rounds.
 LOSSES = ("losses", "loss")
 SCORES = ("scores", "score", "rewards", "reward")
 COSTS = ("costs", "cost")
@@ -21,8 +22,8 @@ DELAYS = ("delays", "delay")
 IDS = ("ids", "id", "row", "row_id", "instance_id")
 # Names of a column of actions. Each of these alone marks a long table: every line has one action.
 ACTION = ("action", "logged_action", "chosen_action")
-# Further names of a column of actions. They mark a long table only beside a column of losses, scores or probabilities,
-# because a wide table may have such a column, too.
+# Further names of a column of actions. They mark a long table only beside a column of losses,
+# scores or probabilities, because a wide table may have such a column, too.
 WEAK_ACTION = ("algorithm", "model", "method", "solver", "arm")
 # Names of columns with the probability with which a logged action was chosen.
 PROBABILITY = ("propensity", "probability", "pscore", "action_prob", "logged_probability")
@@ -56,7 +57,8 @@ _LABEL = _GROUP | {
     "label", "labels", "target", "weight", "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month",
     "year",
 }  # fmt: skip
-# Words for means, sums, and either, also in German, French, Spanish, Italian, Portuguese and Dutch spreadsheets.
+# Words for means, sums, and either, also in German, French, Spanish, Italian, Portuguese and Dutch
+# spreadsheets.
 _MEAN = frozenset({
     "mean", "average", "avg", "mittelwert", "durchschnitt", "mittel", "moyenne", "promedio", "media", "média",
     "gemiddelde", "gemiddeld", "ø",
@@ -68,7 +70,8 @@ _SUM = frozenset({
 _MEAN_OR_SUM = frozenset({"overall", "gesamt", "insgesamt"})
 # Ids of a last line that sums up the others.
 SUMMARY_IDS = _MEAN | _SUM | _MEAN_OR_SUM | {"median", "médiane", "mediana", "mediaan"}
-# Function of the other columns -> words that name it. Whether best is the largest depends on the direction.
+# Function of the other columns -> words that name it. Whether best is the largest depends on the
+# direction.
 _SUMMARIES = {
     "largest": {"max", "maximum", "highest", "best", "worst"},
     "smallest": {"min", "minimum", "lowest", "best", "worst"},
@@ -79,10 +82,15 @@ _SUMMARIES = {
 }
 _SUMMARY = SUMMARY_IDS.union(*_SUMMARIES.values())
 # Words that reverse the one after them, as in no_errors: such names state no direction.
-_NEGATIONS = frozenset({"no", "not", "non", "without", "negative", "neg", "inverse", "inverted", "minus"})
+_NEGATIONS = frozenset(
+    {"no", "not", "non", "without", "negative", "neg", "inverse", "inverted", "minus"}
+)
 # Words that reverse the one before them, as in error_free and time_saved.
-_REVERSALS = frozenset({"free", "saved", "saving", "savings", "reduction", "reduced", "avoided", "left"})
-# Words for what is bad where it is high: beside a word for a score, as in risk_score, they state no direction.
+_REVERSALS = frozenset(
+    {"free", "saved", "saving", "savings", "reduction", "reduced", "avoided", "left"}
+)
+# Words for what is bad where it is high: beside a word for a score, as in risk_score, they state no
+# direction.
 _ADVERSE = frozenset({
     "hallucination", "hallucinations", "toxicity", "toxic", "risk", "risks", "distance", "deviation", "divergence",
     "harm", "harmfulness", "bias", "severity", "uncertainty", "violation", "violations", "refusal", "refusals",
@@ -154,10 +162,13 @@ def contrary_names(names: Sequence[str], kind: Kind | None) -> list[str]:
 def direction_of_file(stem: str) -> Kind | None:
     """Return the direction that the name of a file states; None if it states none.
 
-    Its last word must be loss, score, reward or accuracy: other words, as in error_analysis, are often a subject.
+    Its last word must be loss, score, reward or accuracy: other words, as in error_analysis, are
+    often a subject.
     """
     last = (_words(stem) or [""])[-1]
-    kind: Kind | None = "losses" if last in LOSSES else "scores" if last in (*SCORES, "accuracy") else None
+    kind: Kind | None = (
+        "losses" if last in LOSSES else "scores" if last in (*SCORES, "accuracy") else None
+    )
     return kind if _direction(stem) == kind else None
 
 
@@ -218,7 +229,9 @@ def without_kind_word(name: str) -> str:
     ('GPT-4', 'small model')
     """
     words = "|".join(sorted(_LOSS | _SCORE, key=len, reverse=True))
-    cut = re.sub(rf"^(?:{words})[\s_:.\-/]+|[\s_:.\-/]+(?:{words})$", "", name.strip(), flags=re.IGNORECASE)
+    cut = re.sub(
+        rf"^(?:{words})[\s_:.\-/]+|[\s_:.\-/]+(?:{words})$", "", name.strip(), flags=re.IGNORECASE
+    )
     return cut or name
 
 
@@ -248,7 +261,8 @@ def _direction(name: str) -> Kind | None:
     ):
         return None
     lower, higher = bool(ends & (_LOSS | _COST)), bool(ends & _SCORE)
-    # Words of the other direction count wherever they are: gpt_loss_score and time_win_gpt state nothing.
+    # Words of the other direction count wherever they are: gpt_loss_score and time_win_gpt state
+    # nothing.
     against = set(words) & (_SCORE if lower else _LOSS | _COST | _ADVERSE)
     if against and not ends & _LOSS_ALTHOUGH_SCORE:
         return None

@@ -26,7 +26,8 @@ class EncodedFeatures(NamedTuple):
 class ReadOptions(NamedTuple):
     """Options of `read_table` that affect parsing; None means: detect.
 
-    Fields are the parameters of `read_table`; `range` only serves to reject cells in another unit, nothing is rescaled.
+    Fields are the parameters of `read_table`; `range` only serves to reject cells in another unit,
+    nothing is rescaled.
     """
 
     kind: Kind | None = None
@@ -58,10 +59,13 @@ class ParsedTable(NamedTuple):
     """A parsed table, its numbers in their own unit and NaN for missing cells.
 
     values, costs: rows x actions; costs may have a third axis of resources
-    first_missing: place of the first missing cell, as text; None if no cell is missing, or its place is unknown
+    first_missing: place of the first missing cell, as text; None if no cell is missing, or its
+        place is unknown
     unit: word for the numbers in the column names, or ""
-    ignored, groups: columns that are not used, with the reason; columns of groups, with their number
-    possible_features, other_units: ignored columns that could be features, or look like actions in another unit
+    ignored, groups: columns that are not used, with the reason; columns of groups, with their
+        number
+    possible_features, other_units: ignored columns that could be features, or look like actions in
+        another unit
     strata: the group of each row, from the column of the option `by`
     value_columns: names of the columns of values in the file
     by_file: whether the name of the file states the direction
@@ -100,7 +104,10 @@ class ParsedTable(NamedTuple):
             return ""
         better = "higher" if self.kind == "losses" else "lower"
         listed = join_names(contrary, limit=3)
-        return f"the names say {better} is better ({listed}), but {option_text('kind', self.kind)} was given."
+        return (
+            f"the names say {better} is better ({listed}), but "
+            f"{option_text('kind', self.kind)} was given."
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,12 +140,17 @@ class ParsedTable(NamedTuple):
         """
         if actions is None:
             return self
-        if self.actions is None and len(actions) == self.values.shape[1] and not {*actions} <= {*self.names}:
+        if (
+            self.actions is None
+            and len(actions) == self.values.shape[1]
+            and not {*actions} <= {*self.names}
+        ):
             return self._replace(actions=tuple(actions))
         unknown = next((name for name in actions if name not in self.names), None)
         if unknown is not None:
             raise TableError(
-                f"{self.source}: expected an action called {unknown!r} as {option_text('actions')} states, got "
+                f"{self.source}: expected an action called {unknown!r} as "
+                f"{option_text('actions')} states, got "
                 f"{join_names(self.names)}; name those, or all of them."
             )
         chosen = [self.names.index(name) for name in actions]
@@ -148,16 +160,20 @@ class ParsedTable(NamedTuple):
     def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
         """Return the direction; TableError if neither names nor the caller state it.
 
-        range_options: direction -> the option about the range that it needs as well, for the message.
+        range_options: direction -> the option about the range that it needs as well, for the
+            message.
         """
         if self.kind is not None:
             return self.kind
-        # The names of the file: those of the actions may lack a word, and the value of a long table has one name.
+        # The names of the file: those of the actions may lack a word, and the value of a long table
+        # has one name.
         names = self.value_columns if len(self.value_columns) == len(self.names) else self.names
         higher, lower = (command_text("kind", kind, range_options.get(kind, "")) for kind in KINDS)
         raise TableError(
-            f"{self.source}: expected losses (lower is better) or scores (higher is better), got columns named "
-            f"{join_names(names)}, which can be either; write {higher} if higher is better, {lower} if lower is."
+            f"{self.source}: expected losses (lower is better) or scores (higher is better), got "
+            "columns named "
+            f"{join_names(names)}, which can be either; write {higher} if higher is better, "
+            f"{lower} if lower is."
         )
 
 
@@ -167,8 +183,10 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
     evidence, hint: how that was detected, and the end of the advice.
     """
     return TableError(
-        f"{source}: expected a loss for every action in every row, got a logged table, with one action a row "
-        f"({evidence}): the losses of the other actions are unknown, so the regret of a learner cannot be computed; "
+        f"{source}: expected a loss for every action in every row, got a logged table, with one "
+        "action a row "
+        f"({evidence}): the losses of the other actions are unknown, so the regret of a learner "
+        "cannot be computed; "
         f"give a table with all losses, or learn on new rows with Session{hint}."
     )
 

@@ -25,7 +25,8 @@ from tombola.readers.to_pool import (
 # Actions and rows in the sample of a table: as many as fit on a terminal.
 _SAMPLE_ACTIONS = 6
 _SAMPLE_ROWS = 3
-# Share of incomplete rows from which a race is offered: it uses every filled cell, and dropping the rows does not.
+# Share of incomplete rows from which a race is offered: it uses every filled cell, and dropping the
+# rows does not.
 _MANY_INCOMPLETE = 0.05
 # Placeholder of ten time limits: a command line does not multiply.
 _TENFOLD_LIMIT = f"TEN_TIMES_{TIME_LIMIT}"
@@ -34,8 +35,9 @@ _TENFOLD_LIMIT = f"TEN_TIMES_{TIME_LIMIT}"
 class GroupRow(NamedTuple):
     """One group of rows: its size, and the best and second action by mean.
 
-    Means are in the unit of the table, over filled cells, of which there are `cells`; NaN, with the name "", if there
-    are none. Without a known direction, `best` has the largest mean and `second` the smallest.
+    Means are in the unit of the table, over filled cells, of which there are `cells`; NaN, with the
+    name "", if there are none. Without a known direction, `best` has the largest mean and `second`
+    the smallest.
     """
 
     name: str
@@ -68,7 +70,11 @@ def group_rows(
         means = np.where(filled, part, 0.0).sum(axis=0)[known] / counts[known]
         # Stable: equal means stay in the order of the columns.
         order = np.argsort(means if kind == "losses" else -means, kind="stable")
-        places = [] if order.size == 0 else [order[0], order[-1 if kind is None else min(1, order.size - 1)]]
+        places = (
+            []
+            if order.size == 0
+            else [order[0], order[-1 if kind is None else min(1, order.size - 1)]]
+        )
         cells = [(str(actions[known[at]]), float(means[at])) for at in places] or [("", np.nan)] * 2
         found.append(GroupRow(str(name), len(part), int(filled.sum()), *cells[0], *cells[1]))
     return sorted(found, key=lambda one: -one.rows)
@@ -82,7 +88,9 @@ class TableSummary(NamedTuple):
     @property
     def n_missing(self) -> int:
         """The number of cells without a value, over all rows and actions."""
-        return int(np.isnan(self.parsed.values).sum()) if self.parsed.values.dtype.kind == "f" else 0
+        return (
+            int(np.isnan(self.parsed.values).sum()) if self.parsed.values.dtype.kind == "f" else 0
+        )
 
     @property
     def _n_incomplete(self) -> int:
@@ -93,7 +101,10 @@ class TableSummary(NamedTuple):
     @property
     def is_unfinished(self) -> bool:
         """Whether more than half of the rows are incomplete, without stated timeouts."""
-        return self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values) and not self.parsed.has_timeouts
+        return (
+            self._n_incomplete > MAX_DROPPED_SHARE * len(self.parsed.values)
+            and not self.parsed.has_timeouts
+        )
 
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
@@ -112,7 +123,9 @@ class TableSummary(NamedTuple):
         if parsed.costs is not None:
             facts.append(("costs", _cost_ranges(parsed.costs)))
         if parsed.delays is not None:
-            facts.append(("delays", f"{_range_text(parsed.delays)} rounds{_missing_suffix(parsed.delays)}"))
+            facts.append(
+                ("delays", f"{_range_text(parsed.delays)} rounds{_missing_suffix(parsed.delays)}")
+            )
         if parsed.groups:
             groups = [f"{name} ({plural(count, 'group')})" for name, count in parsed.groups.items()]
             facts.append(("groups", join_names(groups, limit=12)))
@@ -122,19 +135,28 @@ class TableSummary(NamedTuple):
             hint = f"({option_text('features', 'NAMES')}, if known before the action is chosen)"
             facts.append(("could be features", f"{join_names(names, limit=12, length=40)} {hint}"))
         ignored = [
-            (name or "(no name)", reason) for name, reason in parsed.ignored.items() if name not in parsed.groups
+            (name or "(no name)", reason)
+            for name, reason in parsed.ignored.items()
+            if name not in parsed.groups
         ]
         return [*facts, *(("ignored", f"{name}: {reason}") for name, reason in ignored)]
 
     @property
     def quantity(self) -> str:
         """The word for the numbers: their unit, such as seconds, or loss, score or value."""
-        return self.parsed.unit or {"losses": "loss", "scores": "score", None: "value"}[self.parsed.kind]
+        return (
+            self.parsed.unit
+            or {"losses": "loss", "scores": "score", None: "value"}[self.parsed.kind]
+        )
 
     def by_group(self) -> list[GroupRow]:
         """Return the best and second action of each group; empty without the option `by`."""
         parsed = self.parsed
-        return [] if parsed.strata is None else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
+        return (
+            []
+            if parsed.strata is None
+            else group_rows(parsed.values, parsed.strata, parsed.names, parsed.kind)
+        )
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
         """Return header and first rows of a corner of the table, as text."""
@@ -145,12 +167,15 @@ class TableSummary(NamedTuple):
         rows = [[*(f"{number:.6g}" for number in row), *more] for row in corner]
         if parsed.ids is None:
             return header, rows
-        return ["id", *header], [[truncate(parsed.ids[at], 24), *row] for at, row in enumerate(rows)]
+        return ["id", *header], [
+            [truncate(parsed.ids[at], 24), *row] for at, row in enumerate(rows)
+        ]
 
     def next_steps(self, command: str, source: str) -> list[tuple[str, str]]:
         """Return the commands to run next, as pairs (purpose, command line).
 
-        It is a race that fills the missing cells if more than half of the rows are incomplete, else a comparison.
+        It is a race that fills the missing cells if more than half of the rows are incomplete, else
+        a comparison.
 
         command: `tombola compare` with the table, as typed; missing options are appended.
         source: path of the table.
@@ -168,20 +193,29 @@ class TableSummary(NamedTuple):
             steps.append((purpose, steps[0][1].replace(limit, tenfold)))
         return steps
 
-    def race_steps(self, source: str, limits: tuple[float, float] | None = None) -> list[tuple[str, str]]:
+    def race_steps(
+        self, source: str, limits: tuple[float, float] | None = None
+    ) -> list[tuple[str, str]]:
         """Return (purpose, command) of a race that starts from the cells of a table.
 
-        Empty if few rows are incomplete, if cells state timeouts, and without a file or ids, which a race needs.
+        Empty if few rows are incomplete, if cells state timeouts, and without a file or ids, which
+        a race needs.
 
         source: path of the table; "-" for standard input.
         limits: the smallest and the largest possible value; None to suggest them.
         """
-        many = self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0 and not self.parsed.has_timeouts
+        many = (
+            self._n_incomplete >= _MANY_INCOMPLETE * len(self.parsed.values) > 0
+            and not self.parsed.has_timeouts
+        )
         if not many or not self.parsed.id_column or source == "-":
             return []
         purpose = "finish the table as a race, which needs only some of the missing cells"
         return [
-            (", ".join(filter(None, [purpose, condition])), self._race_command(source, kind, limits))
+            (
+                ", ".join(filter(None, [purpose, condition])),
+                self._race_command(source, kind, limits),
+            )
             for kind, condition in self._directions()
         ]
 
@@ -189,18 +223,35 @@ class TableSummary(NamedTuple):
         """Return the possible directions, and the condition of each if none is stated."""
         # Of run times, lower is better.
         stated: Kind | None = self.parsed.kind or ("losses" if self.parsed.has_timeouts else None)
-        return [(stated, "")] if stated else [("scores", "if higher is better"), ("losses", "if lower is better")]
+        return (
+            [(stated, "")]
+            if stated
+            else [("scores", "if higher is better"), ("losses", "if lower is better")]
+        )
 
     def _race_command(self, source: str, kind: Kind, limits: tuple[float, float] | None) -> str:
         """Return the command that continues a table as a race, with its cells as answers."""
         out = source.partition("::")[0].rsplit(".", 1)[0] + ".race"
         candidates = ",".join(f'"{name}"' if "," in name else name for name in self.parsed.names)
-        words = ["tombola", "race", "start", source, "--candidates", candidates, "--known", source, f"--{kind}"]
+        words = [
+            "tombola",
+            "race",
+            "start",
+            source,
+            "--candidates",
+            candidates,
+            "--known",
+            source,
+            f"--{kind}",
+        ]
         id_column = self.parsed.id_column
         words += [] if id_column.lower() in IDS else ["--id", id_column]
         low, high = self._value_range()
         if limits or low < 0 or high > 1:
-            words += ["--range", ",".join(f"{end:g}" for end in limits or suggested_range(low, high))]
+            words += [
+                "--range",
+                ",".join(f"{end:g}" for end in limits or suggested_range(low, high)),
+            ]
         return shlex.join([*words, "--file", out])
 
     def needed_options(self, kind: Kind) -> list[str]:
@@ -224,13 +275,26 @@ class TableSummary(NamedTuple):
         text = f"{plural(self.n_missing, 'cell')} ({self.n_missing / self.parsed.values.size:.0%})"
         if self.n_missing:
             row, action = np.argwhere(np.isnan(self.parsed.values))[0].tolist()
-            text += f", the first in {self.parsed.first_missing or f'row {row}, action {self.parsed.names[action]!r}'}"
+            text += (
+                ", the first in "
+                f"{self.parsed.first_missing or f'row {row}, action {self.parsed.names[action]!r}'}"
+            )
         if self.parsed.has_timeouts:
-            words = f"write your time limit for {TIME_LIMIT} below, and ten times it for {_TENFOLD_LIMIT}"
+            words = (
+                f"write your time limit for {TIME_LIMIT} below, and ten times it for "
+                f"{_TENFOLD_LIMIT}"
+            )
             return f"{text}; {words}: every timeout counts as it"
         if self.is_unfinished:
-            hint = "" if self.parsed.id_column else ", which needs a column id to be finished as a race"
-            return f"{text}; {incomplete:,} of {plural(rows, 'row')} incomplete: a half-finished table{hint}"
+            hint = (
+                ""
+                if self.parsed.id_column
+                else ", which needs a column id to be finished as a race"
+            )
+            return (
+                f"{text}; {incomplete:,} of {plural(rows, 'row')} incomplete: a "
+                f"half-finished table{hint}"
+            )
         effect = f"without the {plural(incomplete, 'incomplete row')} the answer is about the other"
         return f"{text}; {effect} {rows - incomplete:,}"
 
@@ -257,10 +321,13 @@ def _missing_suffix(numbers: NDArray[Any]) -> str:
 
 def _cost_ranges(costs: NDArray[Any]) -> str:
     by_resource = costs.reshape(*costs.shape[:2], -1)
-    text = "; ".join(_range_text(by_resource[:, :, resource]) for resource in range(by_resource.shape[2]))
+    text = "; ".join(
+        _range_text(by_resource[:, :, resource]) for resource in range(by_resource.shape[2])
+    )
     if np.isnan(costs).any():
         return f"{text} a row{_missing_suffix(costs)}"
     totals = by_resource[:, :, 0].sum(axis=0)
     return (
-        f"{text} a row; all rows cost {totals.min():.4g} with the cheapest action, {totals.max():.4g} with the dearest"
+        f"{text} a row; all rows cost {totals.min():.4g} with the cheapest action, "
+        f"{totals.max():.4g} with the dearest"
     )

@@ -23,7 +23,8 @@ TIME_LIMIT = "LIMIT"
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
 # Numbers examined at a time.
 _CHUNK_SIZE = 1 << 20
-# With a larger share of incomplete rows, messages suggest to fill them in: dropping them would leave too little.
+# With a larger share of incomplete rows, messages suggest to fill them in: dropping them would
+# leave too little.
 MAX_DROPPED_SHARE = 0.5
 # A range this many times as wide as the values is probably in another unit.
 _MIN_RANGE_RATIO = 10
@@ -39,7 +40,8 @@ class Table(NamedTuple):
     range: the two table values that were mapped to losses 0 and 1, the smaller one first.
     strata: the group of each row, if the option `by` names their column; else None.
     by_file: whether the name of the file states the direction.
-    remarks: sentences that belong directly below the direction, such as the number of cells that count as worst.
+    remarks: sentences that belong directly below the direction, such as the number of cells that
+        count as worst.
     other_units: columns that look like actions in another unit, and are left out.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
@@ -82,7 +84,9 @@ def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
     return f"read as {kind}{named}{reason}: {'higher' if kind == 'scores' else 'lower'} is better"
 
 
-def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None) -> tuple[str, ...]:
+def reading_remarks(
+    parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None
+) -> tuple[str, ...]:
     """Return remarks on contradictions, worst cells and too wide a range, to print below the direction."""
     remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
     values = parsed.values
@@ -90,30 +94,43 @@ def reading_remarks(parsed: ParsedTable, *, missing: str, limits: tuple[float, f
     if count:
         units = Units(*(limits or (0.0, 1.0)), scores=parsed.kind == "scores", unit=parsed.unit)
         verbs = "is missing and counts" if count == 1 else "are missing and count"
-        race = "tombola race start ... --known TABLE" if is_cli_style() else "race(..., known=table)"
-        advice = f": the answer depends on which cells are filled; a race starts from the filled ones: {race}"
+        race = (
+            "tombola race start ... --known TABLE" if is_cli_style() else "race(..., known=table)"
+        )
+        advice = (
+            ": the answer depends on which cells are filled; a race starts from the "
+            f"filled ones: {race}"
+        )
         remarks.append(
-            f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs} as {units.worst_text}"
+            f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs} as "
+            f"{units.worst_text}"
             f"{'' if parsed.has_timeouts else advice}."
         )
     if limits is None or parsed.has_timeouts:
         return tuple(remarks)
     if limits[1] > 1 and (outside := other_unit(parsed)):
-        remarks.append(f"Note: only {join_names(outside)} is above 1: {_other_unit_advice(parsed, outside)}.")
+        remarks.append(
+            f"Note: only {join_names(outside)} is above 1: {_other_unit_advice(parsed, outside)}."
+        )
     ends = value_range(parsed)
     low, high = suggested_range(*ends)
     # Ten times is the step between the usual scales: 0 to 1, 0 to 10, 0 to 100.
     if any(ends) and _MIN_RANGE_RATIO * (high - low) <= limits[1] - limits[0]:
         remarks.append(
-            f"Note: all values lie between {low:g} and {high:g}, the range is {limits[0]:g} to {limits[1]:g}: is "
+            f"Note: all values lie between {low:g} and {high:g}, the range is {limits[0]:g} to "
+            f"{limits[1]:g}: is "
             f"{option_text('range', (low, high))} meant?"
         )
     return tuple(remarks)
 
 
-def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool) -> Table:
+def to_pool(
+    parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool
+) -> Table:
     """Convert a parsed table to a pool of losses in [0, 1]; parameters as of `read_table`, `limits` is its `range`."""
-    kind = parsed.require_direction({} if limits or rescale else {one: range_option(parsed, one) for one in KINDS})
+    kind = parsed.require_direction(
+        {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
+    )
     original = parsed
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
@@ -123,14 +140,26 @@ def to_pool(parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | 
         units = Units(low, high, scores=kind == "scores", unit=parsed.unit)
         notes += [f"counted {plural(filled, 'missing cell')} as {units.worst_text}"]
     pool = Pool(
-        losses, parsed.actions, parsed.ids, parsed.costs, features=parsed.features,
+        losses,
+        parsed.actions,
+        parsed.ids,
+        parsed.costs,
+        features=parsed.features,
         feature_names=parsed.feature_names or None,
-    )  # fmt: skip
+    )
     remarks = reading_remarks(original, missing=missing, limits=(low, high) if rescale else limits)
     table = Table(
-        pool, _delays(parsed), [], kind, parsed.unit, (low, high), parsed.strata, parsed.by_file, remarks,
+        pool,
+        _delays(parsed),
+        [],
+        kind,
+        parsed.unit,
+        (low, high),
+        parsed.strata,
+        parsed.by_file,
+        remarks,
         parsed.other_units,
-    )  # fmt: skip
+    )
     mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
     best = f"best fixed action: {pool.actions[pool.best]}, {mean}"
     return table._replace(notes=[table.direction, *parsed.notes, *notes, best])
@@ -143,7 +172,8 @@ def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
         if others is not None and others.shape[0] != rows:
             raise TableError(
-                f"{parsed.source}: {name} must be given for each of the {rows} rows, got {len(others)}; give as many."
+                f"{parsed.source}: {name} must be given for each of the {rows} rows, got "
+                f"{len(others)}; give as many."
             )
         without_cost |= False if others is None else _rows_with_nan(others)
     return without_value, without_cost
@@ -157,7 +187,8 @@ def source_name(source: object) -> str:
 def check_timeouts(parsed: ParsedTable, *, missing: str) -> None:
     """Raise TableError if missing cells are timeouts, unless they count as the worst.
 
-    A row that a candidate cannot solve in time is not a random part of the list; dropping it would favour it.
+    A row that a candidate cannot solve in time is not a random part of the list; dropping it would
+    favour it.
     """
     without_value, without_cost = incomplete_rows(parsed)
     if missing != "worst" and parsed.has_timeouts and without_value.any():
@@ -202,13 +233,26 @@ def _missing_error(
     if parsed.has_timeouts:
         # Dropping the rows that a candidate cannot solve would favour it.
         worst, limit = option_text("missing", "worst"), option_text("range", (0.0, 60.0))
-        advice = f"with timeouts write {worst} and the time limit, such as {limit}: each counts as the limit"
+        advice = (
+            f"with timeouts write {worst} and the time limit, such as {limit}: each counts "
+            "as the limit"
+        )
     else:
         race = "fill them in, or finish the table with a race, which needs few of its cells"
-        drop = f"write {option_text('missing', 'drop')} for an answer about the other {plural(rows - count, 'row')}"
-        advice = drop if count <= MAX_DROPPED_SHARE * rows else f"{race}, or {drop}" if count < rows else race
+        drop = (
+            f"write {option_text('missing', 'drop')} for an answer about the other "
+            f"{plural(rows - count, 'row')}"
+        )
+        advice = (
+            drop
+            if count <= MAX_DROPPED_SHARE * rows
+            else f"{race}, or {drop}"
+            if count < rows
+            else race
+        )
     return TableError(
-        f"{parsed.source}: expected a {'number' if without_value.any() else 'cost or delay'} in {place}, and cells are "
+        f"{parsed.source}: expected a {'number' if without_value.any() else 'cost or delay'} in "
+        f"{place}, and cells are "
         f"missing in {count} of {plural(rows, 'row')}; {advice}."
     )
 
@@ -216,7 +260,9 @@ def _missing_error(
 def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTable:
     complete, count = ~incomplete, int(incomplete.sum())
     if not complete.any():
-        raise TableError(f"{parsed.source}: expected a row without missing cells, got none; fill in some rows.")
+        raise TableError(
+            f"{parsed.source}: expected a row without missing cells, got none; fill in some rows."
+        )
     return parsed._replace(
         values=parsed.values[complete],
         ids=None if parsed.ids is None else tuple(compress(parsed.ids, complete)),
@@ -224,7 +270,10 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
         delays=None if parsed.delays is None else parsed.delays[complete],
         features=None if parsed.features is None else parsed.features[complete],
         strata=None if parsed.strata is None else tuple(compress(parsed.strata, complete)),
-        notes=[*parsed.notes, f"dropped {count} of {plural(len(complete), 'row')}, which have missing cells"],
+        notes=[
+            *parsed.notes,
+            f"dropped {count} of {plural(len(complete), 'row')}, which have missing cells",
+        ],
     )
 
 
@@ -233,7 +282,10 @@ def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     costs, delays, notes = parsed.costs, parsed.delays, list(parsed.notes)
     if costs is not None and (count := int(np.isnan(costs).sum())):
         if np.isnan(costs).all(axis=(0, 1)).any():
-            raise TableError(f"{parsed.source}: expected the costs of some row, got none; leave out their columns.")
+            raise TableError(
+                f"{parsed.source}: expected the costs of some row, got none; leave out their "
+                "columns."
+            )
         notes.append(f"filled in {plural(count, 'missing cost')} with the largest one")
         costs = np.where(np.isnan(costs), np.nanmax(costs, axis=(0, 1), keepdims=True), costs)
     if delays is not None and (count := int(np.isnan(delays).sum())):
@@ -248,7 +300,11 @@ def _limits(
     """Return the values that become 0 and 1, and a note on them."""
     low, high = value_range(parsed)
     if rescale:
-        return low, high, [f"{kind} rescaled from [{low:g}, {high:g}], the smallest and the largest, to [0, 1]"]
+        return (
+            low,
+            high,
+            [f"{kind} rescaled from [{low:g}, {high:g}], the smallest and the largest, to [0, 1]"],
+        )
     bounds = limits or (0.0, 1.0)
     # Limits are compared in the type of the table: 0.1 in float32 is above 0.1.
     dtype = np.float32 if parsed.values.dtype == np.float32 else np.float64
@@ -258,13 +314,19 @@ def _limits(
         where = f" (outside only in {join_names(outside)})" if outside else ""
         fix = "write the smallest and the largest possible value, such as"
         if outside and limits:
-            fix = f"leave out columns that are no candidates, {option_text('ignore', outside)}, or {fix}"
+            fix = (
+                f"leave out columns that are no candidates, {option_text('ignore', outside)}, "
+                f"or {fix}"
+            )
         raise TableError(
-            f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got numbers from {low:g} to "
+            f"{parsed.source}: {kind} must be in [{bounds[0]:g}, {bounds[1]:g}], got numbers "
+            f"from {low:g} to "
             f"{high:g}{where}; {fix} {option_text('range', suggested_range(low, high))}, or "
             f"{option_text('rescale', on=True)} to take those in the table."
         )
-    return *bounds, [f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"] if limits else []
+    return *bounds, [
+        f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"
+    ] if limits else []
 
 
 def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | None) -> None:
@@ -277,9 +339,15 @@ def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | N
     expected = f"{parsed.source}: {kind} must be in [0, 1], got numbers from {low:g} to {high:g}"
     if parsed.has_timeouts:
         limit = option_text("range", (0.0, TIME_LIMIT))
-        raise TableError(f"{expected}, and timeouts; write the time limit, such as {limit}: each counts as the limit.")
+        raise TableError(
+            f"{expected}, and timeouts; write the time limit, such as {limit}: each counts as "
+            "the limit."
+        )
     if outside := other_unit(parsed):
-        raise TableError(f"{expected} (outside only in {join_names(outside)}); {_other_unit_advice(parsed, outside)}.")
+        raise TableError(
+            f"{expected} (outside only in {join_names(outside)}); "
+            f"{_other_unit_advice(parsed, outside)}."
+        )
 
 
 def other_unit(parsed: ParsedTable) -> list[str]:
@@ -324,7 +392,9 @@ def range_option(parsed: ParsedTable, kind: Kind) -> str:
         return ""
     # Only the user knows a time limit. Scores have a known range; times and prices are open above.
     if parsed.has_timeouts or kind == "scores":
-        return option_text("range", (0.0, TIME_LIMIT) if parsed.has_timeouts else suggested_range(low, high))
+        return option_text(
+            "range", (0.0, TIME_LIMIT) if parsed.has_timeouts else suggested_range(low, high)
+        )
     return option_text("rescale", on=True)
 
 
@@ -347,7 +417,11 @@ def _columns_outside(parsed: ParsedTable, bounds: tuple[float, float]) -> list[s
     if parsed.actions is None:
         return []
     low, high = np.fmin.reduce(parsed.values, axis=0), np.fmax.reduce(parsed.values, axis=0)
-    outside = [name for name, out in zip(parsed.actions, (low < bounds[0]) | (high > bounds[1]), strict=True) if out]
+    outside = [
+        name
+        for name, out in zip(parsed.actions, (low < bounds[0]) | (high > bounds[1]), strict=True)
+        if out
+    ]
     return outside if len(outside) < len(parsed.actions) else []
 
 
@@ -359,7 +433,8 @@ def _losses(parsed: ParsedTable, kind: Kind, low: float, high: float) -> NDArray
     dtype = values.dtype.type if values.dtype in (np.float32, np.float64) else np.float64
     if high - low > np.finfo(dtype).max:
         raise TableError(
-            f"{parsed.source}: {kind} must be nearer to each other to be rescaled, got {low:g}, {high:g}; rescale them."
+            f"{parsed.source}: {kind} must be nearer to each other to be rescaled, got {low:g}, "
+            f"{high:g}; rescale them."
         )
     table = np.asarray(values, dtype=dtype)
     if low == high:
@@ -376,6 +451,7 @@ def _delays(parsed: ParsedTable) -> Integers | None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise TableError(
-            f"{parsed.source}: delays must be whole numbers of rounds, got {delays[row]:g} in row {row}; round it."
+            f"{parsed.source}: delays must be whole numbers of rounds, got {delays[row]:g} in "
+            f"row {row}; round it."
         )
     return np.minimum(delays, 2.0**62).astype(np.int64)

@@ -83,13 +83,19 @@ class Units(NamedTuple):
         if share is not None and self.low == 0 and 0 <= share[0] <= share[1]:
             return f"write {share[0] / share[1] * self.high:.12g}"
         if parse_cell(cell).number is None or cell.strip().lower() in BOOLEANS:
-            return "write yes, no, 0, 1 or a number between them" if self._has_words else f"write {self.expected_text}"
+            return (
+                "write yes, no, 0, 1 or a number between them"
+                if self._has_words
+                else f"write {self.expected_text}"
+            )
         return range_fix
 
     @property
     def expected_text(self) -> str:
         """The values that `parse` accepts, for an error message."""
-        return f"{'yes, no or ' if self._has_words else ''}a number from {self.low:g} to {self.high:g}"
+        return (
+            f"{'yes, no or ' if self._has_words else ''}a number from {self.low:g} to {self.high:g}"
+        )
 
     @property
     def _has_words(self) -> bool:
@@ -122,17 +128,26 @@ class Units(NamedTuple):
         return (ends[1], ends[0]) if self.scores else ends
 
     def parse_loss(
-        self, source: str, line: int, name: str, cell: str, range_fix: str = _RANGE_FIX, *, can_ignore: bool = False
+        self,
+        source: str,
+        line: int,
+        name: str,
+        cell: str,
+        range_fix: str = _RANGE_FIX,
+        *,
+        can_ignore: bool = False,
     ) -> float:
         """Convert a cell's text to a loss; TableError with file, line and column name, and the fix of `repair_text`.
 
-        can_ignore: whether the command has the option --ignore, which is then a fix for a cell of text.
+        can_ignore: whether the command has the option --ignore, which is then a fix for a cell of
+            text.
         """
         loss = self.parse(cell)
         if loss is None:
             ignore = f", or leave out the column with {option_text('ignore', [name])}"
             raise TableError(
-                f"{source}: expected a number from {self.low:g} to {self.high:g} in line {line}, column {name}, got "
+                f"{source}: expected a number from {self.low:g} to {self.high:g} in line {line}, "
+                f"column {name}, got "
                 f"{cell!r}; {self.repair_text(cell, range_fix)}"
                 f"{ignore if can_ignore and parse_cell(cell).number is None else ''}."
             )
@@ -152,13 +167,16 @@ def parse_range(text: str) -> tuple[float, float]:
     if not 0.0 < high - low < float("inf"):
         example = f"{high:g},{low:g}" if high < low else "0,100"
         raise TableError(
-            f"--range: expected the smallest and the largest number, got {text!r}; write --range {example}."
+            f"--range: expected the smallest and the largest number, got {text!r}; write --range "
+            f"{example}."
         )
     return low, high
 
 
-def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple[float, float] | None) -> None:
-    """Raise TableError if cells in percent do not fit the range (`limits`, if given) or the other actions.
+def check_percent_cells(
+    table: Columns, actions: Sequence[Column], limits: tuple[float, float] | None
+) -> None:
+    """Raise TableError if cells in percent do not fit the range (`limits`) or the other actions.
 
     67% is read as 0.67, which is wrong beside scores from 0 to 10, and in a range from 0 to 100.
     """
@@ -171,8 +189,11 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
     if limits is None:
         fits = not others or not is_beyond
     else:
-        # Percentages above 100% or below 0% need a wider range. It is one of fractions if 150% as 150 is outside.
-        only_fractions = not others and is_beyond and not limits[0] <= 100 * low <= 100 * high <= limits[1]
+        # Percentages above 100% or below 0% need a wider range. It is one of fractions if 150% as
+        # 150 is outside.
+        only_fractions = (
+            not others and is_beyond and not limits[0] <= 100 * low <= 100 * high <= limits[1]
+        )
         fits = only_fractions or 0 <= limits[0] < limits[1] <= 1
     if fits:
         return
@@ -180,16 +201,25 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
     cell = column.notations[PERCENT]
     if limits is None:
         low, high = _extremes(others)
-        expected, fix = f"a number like those of the other actions, {low:g} to {high:g},", "write all in one unit"
+        expected, fix = (
+            f"a number like those of the other actions, {low:g} to {high:g},",
+            "write all in one unit",
+        )
     else:
         expected = f"a number from {limits[0]:g} to {limits[1]:g}"
         fix = f"write numbers in the unit of {option_text('range')}"
     if len(others) > 1:
-        fix += f", or leave out the columns in percent: {actions_option([one.name for one in others])}"
+        fix += (
+            f", or leave out the columns in percent: {actions_option([one.name for one in others])}"
+        )
     elif not others and not is_beyond:
-        fix += f", or leave out {option_text('range')}, since cells in percent are read as fractions from 0 to 1"
+        fix += (
+            f", or leave out {option_text('range')}, since cells in percent are read as "
+            "fractions from 0 to 1"
+        )
     raise TableError(
-        f"{table.source}: expected {expected} in {table.place(cell.row)}, column {column.name!r}, got {cell.text!r}; "
+        f"{table.source}: expected {expected} in {table.place(cell.row)}, column "
+        f"{column.name!r}, got {cell.text!r}; "
         f"{fix}."
     )
 
@@ -197,8 +227,8 @@ def check_percent_cells(table: Columns, actions: Sequence[Column], limits: tuple
 def columns_in_other_unit(values: NDArray[Any], names: Sequence[str]) -> list[str]:
     """Return the few columns that are mostly above 1 beside others in [0, 1], by name.
 
-    Half of the columns count only if all of their numbers look like percentages. Costs of different actions may differ
-    by orders of magnitude, so columns named like costs are in one unit.
+    Half of the columns count only if all of their numbers look like percentages. Costs of different
+    actions may differ by orders of magnitude, so columns named like costs are in one unit.
 
     >>> columns_in_other_unit(np.array([[0.7, 81.0], [0.4, 76.0]]), ["a", "b"])
     ['b']
@@ -208,15 +238,27 @@ def columns_in_other_unit(values: NDArray[Any], names: Sequence[str]) -> list[st
     low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
     outside = np.flatnonzero((low < 0) | (high > 1))
     few = 2 * len(outside) < len(names)
-    # A short scale, such as 0 to 5, may have a column within [0, 1] by chance; percentages are mostly far above 1.
-    clear = [np.nanmedian(values[:, at]) > 1 if few else low[at] > 1 and 10 < high[at] <= 100 for at in outside]
-    return [str(names[at]) for at in outside.tolist()] if 2 * len(outside) <= len(names) and all(clear) else []
+    # A short scale, such as 0 to 5, may have a column within [0, 1] by chance; percentages are
+    # mostly far above 1.
+    clear = [
+        np.nanmedian(values[:, at]) > 1 if few else low[at] > 1 and 10 < high[at] <= 100
+        for at in outside
+    ]
+    return (
+        [str(names[at]) for at in outside.tolist()]
+        if 2 * len(outside) <= len(names) and all(clear)
+        else []
+    )
 
 
 def unit_question(values: NDArray[Any]) -> str:
     """Return the likely cause of numbers beyond [0, 1] in one column, and its fix."""
     percent = np.fmin.reduce(values, axis=None) >= 0 and np.fmax.reduce(values, axis=None) <= 100
-    return "in percent? divide it by 100" if percent else "in another unit? convert it to that of the others"
+    return (
+        "in percent? divide it by 100"
+        if percent
+        else "in another unit? convert it to that of the others"
+    )
 
 
 def actions_option(names: Sequence[str]) -> str:

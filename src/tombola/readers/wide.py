@@ -8,7 +8,13 @@ import numpy as np
 from tombola._formatting import join_names, option_text, plural
 from tombola.errors import TableError
 from tombola.readers.columns import PERCENT, Column, Columns, has_result_word, notation_notes
-from tombola.readers.costs import AS_REQUESTED, columns_of, detected_costs, match_costs, requested_costs
+from tombola.readers.costs import (
+    AS_REQUESTED,
+    columns_of,
+    detected_costs,
+    match_costs,
+    requested_costs,
+)
 from tombola.readers.derived import summary_columns, without_summary_row
 from tombola.readers.features import possible_features
 from tombola.readers.names import (
@@ -27,7 +33,8 @@ from tombola.readers.names import (
 from tombola.readers.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.readers.units import actions_option, check_percent_cells
 
-# The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves out.
+# The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves
+# out.
 NOT_SELECTED = "not selected"
 # The reason for columns with names such as x1 or f_0.
 _NAMED_LIKE_FEATURE = "named like a feature"
@@ -37,24 +44,41 @@ _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     """Parse a wide table, with a line per row and a column per action.
 
-    Roles that no option names are detected from names and cells; the other columns are in `ignored`, with the reason.
+    Roles that no option names are detected from names and cells; the other columns are in
+    `ignored`, with the reason.
     """
     if options.value is not None:
         raise TableError(
-            f"{table.source}: expected a long table as {option_text('value')} states, got one without a column that "
-            f"names the action; write {option_text('action', 'NAME')}, or leave out {option_text('value')}."
+            f"{table.source}: expected a long table as {option_text('value')} states, got one "
+            "without a column that "
+            f"names the action; write {option_text('action', 'NAME')}, or leave out "
+            f"{option_text('value')}."
         )
     rows = table.rows
     table, row_notes = without_summary_row(table, options.ids)
-    ignored = {name: AS_REQUESTED for pattern in options.ignore for name in table.matching(pattern, "ignore")}
-    named = dict.fromkeys(n for pattern in options.actions or () for n in table.matching(pattern, "actions"))
-    # A column that is named in both options is left out; a pattern in `ignore` leaves named actions in.
+    ignored = {
+        name: AS_REQUESTED
+        for pattern in options.ignore
+        for name in table.matching(pattern, "ignore")
+    }
+    named = dict.fromkeys(
+        n for pattern in options.actions or () for n in table.matching(pattern, "actions")
+    )
+    # A column that is named in both options is left out; a pattern in `ignore` leaves named actions
+    # in.
     selected = {name: None for name in named if name not in options.ignore}
     if named and not selected:
         left_out = option_text("ignore")
-        raise TableError(f"{table.source}: expected actions, got only columns that {left_out} leaves out; name others.")
+        raise TableError(
+            f"{table.source}: expected actions, got only columns that {left_out} leaves out; "
+            "name others."
+        )
     free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
-    ids = table.find(options.ids, "ids") if options.ids is not None else find_ids(table, free, ignored)
+    ids = (
+        table.find(options.ids, "ids")
+        if options.ids is not None
+        else find_ids(table, free, ignored)
+    )
     delay = next((c for c in free if c.name.lower() in DELAYS), None)
     delay = delay if options.delay is None else table.find(options.delay, "delay")
     requested = requested_costs(table, options)
@@ -75,7 +99,11 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     cost_columns = columns_of(table, costs)
     for name in cost_columns:
         ignored.pop(name, None)
-    ignored |= {name: "a cost of no action" for name in columns_of(table, requested) if name not in cost_columns}
+    ignored |= {
+        name: "a cost of no action"
+        for name in columns_of(table, requested)
+        if name not in cost_columns
+    }
 
     values = table.matrix(actions)
     check_percent_cells(table, actions, options.range)
@@ -84,26 +112,36 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     labels = None if ids is None else tuple(ids.labels)
     if labels is not None and len(labels) > 1 and labels[-1].strip().lower() in SUMMARY_IDS:
         raise TableError(
-            f"{table.source}: expected a row, got one called {labels[-1]!r} in {table.place(table.rows - 1)}, the "
+            f"{table.source}: expected a row, got one called {labels[-1]!r} in "
+            f"{table.place(table.rows - 1)}, the "
             "last; leave it out if it sums up the others, rename it if not."
         )
     value_columns = tuple(action.name for action in actions)
     kind, unit = direction_of(value_columns)
-    pairs = [f"{column} for {name}" for columns in costs.values() for name, column in columns.items()]
+    pairs = [
+        f"{column} for {name}" for columns in costs.values() for name, column in columns.items()
+    ]
     notes = [
-        f"a wide table: {plural(table.rows, 'row')}, {plural(len(names), 'action')} ({join_names(names)})",
+        f"a wide table: {plural(table.rows, 'row')}, {plural(len(names), 'action')} "
+        f"({join_names(names)})",
         *([f"ids from column {ids.name!r}"] if ids else []),
         *([f"delays from column {delay.name!r}"] if delay else []),
-        *name_notes, *([f"costs from columns {join_names(pairs)}"] if pairs else []), *row_notes,
-        *_ignored_notes(ignored), *questions, *notation_notes([*actions, *cost_columns.values()]),
-    ]  # fmt: skip
+        *name_notes,
+        *([f"costs from columns {join_names(pairs)}"] if pairs else []),
+        *row_notes,
+        *_ignored_notes(ignored),
+        *questions,
+        *notation_notes([*actions, *cost_columns.values()]),
+    ]
     return ParsedTable(
         source=table.source,
         kind=options.kind or kind,
         values=values,
         actions=tuple(names),
         ids=labels,
-        costs=stack_costs([table.matrix([table.by_name[name] for name in one.values()]) for one in costs.values()]),
+        costs=stack_costs(
+            [table.matrix([table.by_name[name] for name in one.values()]) for one in costs.values()]
+        ),
         delays=table.numeric(delay).numbers if delay else None,
         notes=notes,
         first_missing=_first_missing(table, actions),
@@ -116,7 +154,8 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         other_units=tuple(other_units),
         has_summary_row=table.rows < rows,
         possible_features=possible_features(
-            table, [name for name in ignored if ignored[name] != AS_REQUESTED and name not in other_units]
+            table,
+            [name for name in ignored if ignored[name] != AS_REQUESTED and name not in other_units],
         ),
     )
 
@@ -129,10 +168,14 @@ def find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) ->
     if named is not None:
         return named
     for column in free:
-        text = column.first_invalid is not None and (column.n_numbers == 0 or is_id_name(column.name))
+        text = column.first_invalid is not None and (
+            column.n_numbers == 0 or is_id_name(column.name)
+        )
         whole = _all_whole(column) and table.rows > 1
         likely = is_id_name(column.name) and (text or whole)
-        likely = likely or (column is table.columns[0] and (text or (whole and _counts_rows(column, free))))
+        likely = likely or (
+            column is table.columns[0] and (text or (whole and _counts_rows(column, free)))
+        )
         if likely and _all_different(column):
             return column
         if likely:
@@ -156,9 +199,16 @@ def _counts_rows(column: Column, others: Sequence[Column]) -> bool:
     if numbers.size > 2 and (np.diff(numbers) == 1).all():
         return True
     inside = (
-        ((c.numbers >= 0) & (c.numbers <= 1)) | np.isnan(c.numbers) for c in others if c is not column and c.n_numbers
+        ((c.numbers >= 0) & (c.numbers <= 1)) | np.isnan(c.numbers)
+        for c in others
+        if c is not column and c.n_numbers
     )
-    return numbers.size > 2 and bool((numbers > 1).any()) and _all_different(column) and all(map(np.all, inside))
+    return (
+        numbers.size > 2
+        and bool((numbers > 1).any())
+        and _all_different(column)
+        and all(map(np.all, inside))
+    )
 
 
 def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
@@ -169,11 +219,17 @@ def _numeric_candidates(free: Sequence[Column], ignored: dict[str, str]) -> list
         if invalid is None and column.n_numbers == 0 and len(free) > 2:
             ignored[column.name] = "empty"
         elif invalid is not None and column.n_numbers < len(column.numbers) / 2:
-            words = "words; to use it, write 1 for pass and 0 for fail" if has_result_word(column) else "text"
+            words = (
+                "words; to use it, write 1 for pass and 0 for fail"
+                if has_result_word(column)
+                else "text"
+            )
             ignored[column.name] = "dates" if _DATE.match(invalid.text.strip()) else words
         elif name_class in ("date", "label"):
             ignored[column.name] = f"named like a {name_class}"
-        elif is_id_name(column.name) and column.name.lower() not in ("no", "") and _all_whole(column):
+        elif (
+            is_id_name(column.name) and column.name.lower() not in ("no", "") and _all_whole(column)
+        ):
             ignored[column.name] = "named like an id"
         else:
             candidates.append(column)
@@ -185,21 +241,31 @@ def _detect_actions(
 ) -> tuple[list[Column], list[str], list[str]]:
     """Return the likely actions, questions, and columns in another unit.
 
-    The actions are the first class of names with at least two columns; the direction `kind` has its own names first.
+    The actions are the first class of names with at least two columns; the direction `kind` has its
+    own names first.
     """
     classes: dict[str, str] = {column.name: classify_name(column.name) for column in candidates}
     words = _possible_labels(table, ignored)
     scores = [name for name, name_class in classes.items() if name_class == "score"]
-    tiers: list[tuple[str, ...]] = [("loss",), ("loss", "plain"), ("score",), ("cost",), ("feature",)]
+    tiers: list[tuple[str, ...]] = [
+        ("loss",),
+        ("loss", "plain"),
+        ("score",),
+        ("cost",),
+        ("feature",),
+    ]
     if kind == "scores":
-        # A column that is called score and no more, beside words that repeat, is the value of a long table.
+        # A column that is called score and no more, beside words that repeat, is the value of a
+        # long table.
         is_long = bool(words) and not any(map(action_stem, scores))
         tiers = [("score",), *([] if is_long else [("score", "plain")]), *tiers]
     features = dict.fromkeys((name for name in classes if has_feature_prefix(name)), "feature")
     rest = {name: one for name, one in classes.items() if name not in features}
     tier = _first_tier(rest, tiers)
     stems = {*map(action_stem, features)}
-    own_costs = tier == ("cost",) and any(action_stem(name) in stems for name in rest if rest[name] == "cost")
+    own_costs = tier == ("cost",) and any(
+        action_stem(name) in stems for name in rest if rest[name] == "cost"
+    )
     if tier is None or tier == ("feature",) or own_costs:
         # Columns such as f_0 are the actions, because too few others can be.
         tier = _first_tier(classes, tiers)
@@ -209,7 +275,11 @@ def _detect_actions(
         actions = [column for column in candidates if classes[column.name] in tier]
         for name, name_class in classes.items():
             if name_class not in tier:
-                ignored[name] = f"not named like a {tier[0]}" if name_class == "plain" else f"named like a {name_class}"
+                ignored[name] = (
+                    f"not named like a {tier[0]}"
+                    if name_class == "plain"
+                    else f"named like a {name_class}"
+                )
         summaries, questions = summary_columns(actions)
         ignored.update(summaries)
         actions = [column for column in actions if column.name not in summaries]
@@ -219,15 +289,26 @@ def _detect_actions(
         actions = [column for column in actions if column.name not in odd]
         if tier != ("cost",):
             _check_one_scale(table, actions)
-        return actions, [questions[column.name] for column in actions if column.name in questions], list(odd)
+        return (
+            actions,
+            [questions[column.name] for column in actions if column.name in questions],
+            list(odd),
+        )
     name_them = option_text("actions", ["NAME", "NAME"])
     got = [column.name for column in candidates]
-    if words and got and any(c.texts is not None and not _all_different(c) for c in (table.columns[0], *words)):
+    if (
+        words
+        and got
+        and any(c.texts is not None and not _all_different(c) for c in (table.columns[0], *words))
+    ):
         raise TableError(
-            f"{table.source}: expected a column of numbers for each of at least two actions, got words in "
-            f"{join_names([column.name for column in words])} and numbers in {join_names(got)}; if there is a line for "
+            f"{table.source}: expected a column of numbers for each of at least two actions, got "
+            "words in "
+            f"{join_names([column.name for column in words])} and numbers in {join_names(got)}; "
+            "if there is a line for "
             "each row and action, name the columns of the rows and of the actions with "
-            f"{option_text('ids', 'NAME')} {option_text('action', 'NAME')}, else name the actions with {name_them}."
+            f"{option_text('ids', 'NAME')} {option_text('action', 'NAME')}, else name the "
+            f"actions with {name_them}."
         )
     # A column with a few words among numbers is more likely a damaged action than a remark.
     for name, reason in ignored.items():
@@ -235,23 +316,31 @@ def _detect_actions(
             table.numeric(table.by_name[name])
     if len(got) > 1 and len({*classes.values()}) > 1:
         raise TableError(
-            f"{table.source}: expected at least two columns of one kind, all losses or all scores, got "
+            f"{table.source}: expected at least two columns of one kind, all losses or all "
+            "scores, got "
             f"{join_names(got)}; name the actions with {name_them}, all in one direction."
         )
     raise TableError(
         f"{table.source}: expected a column for each of at least two actions, got {len(got)} "
-        f"({join_names([*table.by_name])}); check what separates the columns, or name them with {name_them}."
+        f"({join_names([*table.by_name])}); check what separates the columns, or name them with "
+        f"{name_them}."
     )
 
 
-def _first_tier(classes: Mapping[str, str], tiers: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
+def _first_tier(
+    classes: Mapping[str, str], tiers: Sequence[tuple[str, ...]]
+) -> tuple[str, ...] | None:
     return next((tier for tier in tiers if sum(one in tier for one in classes.values()) > 1), None)
 
 
 def _possible_labels(table: Columns, ignored: Mapping[str, str]) -> list[Column]:
     """Return ignored columns of words that may repeat, such as the actions of a long table."""
     columns = [table.by_name[name] for name, reason in ignored.items() if reason != AS_REQUESTED]
-    words = [c for c in columns if c.first_invalid is not None and c.n_numbers == 0 and not has_result_word(c)]
+    words = [
+        c
+        for c in columns
+        if c.first_invalid is not None and c.n_numbers == 0 and not has_result_word(c)
+    ]
     # The texts of some columns are not kept.
     return [column for column in words if column.texts is None or not _all_different(column)]
 
@@ -259,25 +348,41 @@ def _possible_labels(table: Columns, ignored: Mapping[str, str]) -> list[Column]
 def _odd_ranges(columns: Sequence[Column]) -> dict[str, str]:
     """Return columns whose notation or range is unlike all others, with reasons.
 
-    Only a minority is odd, and only clear cases count, since an action that is ignored changes the answer.
+    Only a minority is odd, and only clear cases count, since an action that is ignored changes the
+    answer.
     """
     numeric = [column for column in columns if column.first_invalid is None and column.n_numbers]
     percent = [c for c in numeric if set(c.notations) == {PERCENT}]
-    odd = {c.name: "percent, unlike the other columns" for c in percent if 2 * len(percent) < len(numeric)}
+    odd = {
+        c.name: "percent, unlike the other columns"
+        for c in percent
+        if 2 * len(percent) < len(numeric)
+    }
     rest = {c.name: (*_ends(c), c) for c in numeric if c.name not in odd}
     outside = [name for name, (low, high, _) in rest.items() if low < 0 or high > 1]
     if 0 < 2 * len(outside) < len(rest):
-        reasons = {name: f"{rest[name][0]:g} to {rest[name][1]:g}; the others are in [0, 1]" for name in outside}
+        reasons = {
+            name: f"{rest[name][0]:g} to {rest[name][1]:g}; the others are in [0, 1]"
+            for name in outside
+        }
         return {**odd, **reasons}
     if len(rest) < 3 or len(outside) < 2:
         return odd
-    lows, highs = sorted(low for low, _, _ in rest.values()), sorted(high for _, high, _ in rest.values())
+    lows, highs = (
+        sorted(low for low, _, _ in rest.values()),
+        sorted(high for _, high, _ in rest.values()),
+    )
     for name, (low, high, column) in rest.items():
         # The second largest maximum is the largest of the others, if this one is the largest.
         above = high == highs[-1] and low > 2 * highs[-2] > 0
         below = low == lows[0] and 0 < 2 * high < lows[1]
         known = column.numbers[~np.isnan(column.numbers)]
-        flags = high <= 1 and lows[0] >= 0 and len(outside) == len(rest) - 1 and bool(np.isin(known, (0, 1)).all())
+        flags = (
+            high <= 1
+            and lows[0] >= 0
+            and len(outside) == len(rest) - 1
+            and bool(np.isin(known, (0, 1)).all())
+        )
         if above or below or flags:
             others = (lows[0], highs[-2]) if above else (lows[1] if below else lows[0], highs[-1])
             odd[name] = f"{low:g} to {high:g}; the others are {others[0]:g} to {others[1]:g}"
@@ -296,8 +401,10 @@ def _check_one_scale(table: Columns, actions: Sequence[Column]) -> None:
         return
     name, (low, high) = inside[0], ends[inside[0]]
     raise TableError(
-        f"{table.source}: expected actions on one scale, got {name!r} from {low:g} to {high:g} beside columns up to "
-        f"{max(highs):g}; write {option_text('ignore', name)} if it is not an action, else name all actions: "
+        f"{table.source}: expected actions on one scale, got {name!r} from {low:g} to {high:g} "
+        "beside columns up to "
+        f"{max(highs):g}; write {option_text('ignore', name)} if it is not an action, else name "
+        "all actions: "
         f"{actions_option(list(ends))}."
     )
 
@@ -312,7 +419,9 @@ def _action_names(actions: Sequence[Column]) -> tuple[list[str], list[str]]:
     if {classify_name(name) for name in names} not in ({"loss"}, {"score"}):
         return names, []
     short = [without_kind_word(name) for name in names]
-    if len(set(short)) < len(short) or any(one == name for one, name in zip(short, names, strict=True)):
+    if len(set(short)) < len(short) or any(
+        one == name for one, name in zip(short, names, strict=True)
+    ):
         return names, []
     return short, [f"the action of column {names[0]!r} is called {short[0]!r}, and so on"]
 
@@ -331,16 +440,23 @@ def _groups(table: Columns, ignored: Mapping[str, str]) -> dict[str, int]:
 def _ignored_notes(ignored: Mapping[str, str]) -> list[str]:
     if not ignored:
         return []
-    listing = join_names([f"{name or 'a column without a name'} ({reason})" for name, reason in ignored.items()])
+    listing = join_names(
+        [f"{name or 'a column without a name'} ({reason})" for name, reason in ignored.items()]
+    )
     if set(ignored.values()) <= {AS_REQUESTED, NOT_SELECTED}:
         return [f"ignored: {listing}"]
     is_feature = _NAMED_LIKE_FEATURE in ignored.values()
     features = f", those of features with {option_text('features')}" if is_feature else ""
-    return [f"ignored: {listing}; name the columns of the actions with {option_text('actions')}{features}"]
+    return [
+        f"ignored: {listing}; name the columns of the actions with "
+        f"{option_text('actions')}{features}"
+    ]
 
 
 def _first_missing(table: Columns, actions: Sequence[Column]) -> str | None:
-    missing = [(cell.row, cell.text, action.name) for action in actions if (cell := action.first_missing)]
+    missing = [
+        (cell.row, cell.text, action.name) for action in actions if (cell := action.first_missing)
+    ]
     if not missing:
         return None
     row, text, name = min(missing, key=lambda cell: cell[0])

@@ -20,7 +20,10 @@ class TextTable(NamedTuple):
         >>> TextTable("Means", ("action", "mean"), (("a", "0.25"), ("b", "1,000"))).column_classes
         ['', 'number']
         """
-        return ["number" if all(_is_number(cell) for cell in column) else "" for column in zip(*self.rows, strict=True)]
+        return [
+            "number" if all(_is_number(cell) for cell in column) else ""
+            for column in zip(*self.rows, strict=True)
+        ]
 
 
 def _is_number(cell: str) -> bool:
@@ -38,7 +41,8 @@ class CaptionedChart(NamedTuple):
 class EvidencePage(NamedTuple):
     """Content of a page; the tone of the verdict is "good", "fair" or "bad".
 
-    lead: sentence below the title; facts: pairs (name, value); command: command line that made the page.
+    lead: sentence below the title; facts: pairs (name, value); command: command line that made the
+        page.
     """
 
     title: str
@@ -53,5 +57,8 @@ class EvidencePage(NamedTuple):
 
 def render_evidence(page: EvidencePage) -> str:
     """Return the page as HTML that needs no other file, with its charts drawn."""
-    drawings = [(figure, draw_for_page(f"evidence-{i}", figure.chart)) for i, figure in enumerate(page.figures)]
+    drawings = [
+        (figure, draw_for_page(f"evidence-{i}", figure.chart))
+        for i, figure in enumerate(page.figures)
+    ]
     return render("evidence.html", page=page, figures=drawings, title=page.title, lead=page.lead)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-# Colours of the curves, in order; repeated after the last. Okabe and Ito (2008): told apart by readers with any kind of
-# colour vision.
+# Colours of the curves, in order; repeated after the last. Okabe and Ito (2008): told apart by
+# readers with any kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
 # Markers of the curves, in the order of COLOURS.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -31,7 +31,8 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK_COLOUR = "#222222"
 # Colour of grid lines: light, so that curves stand out.
 GRID_COLOUR = "#dddddd"
-# Colour of reference curves and their names: grey, with the contrast that small text needs on white (4.5 to 1).
+# Colour of reference curves and their names: grey, with the contrast that small text needs on white
+# (4.5 to 1).
 REFERENCE_COLOUR = "#767676"
 # Characters of a name beside a curve; longer ones are cut. More would leave no room for the curves.
 _MAX_LABEL_LENGTH = 48
@@ -39,7 +40,8 @@ _MAX_LABEL_LENGTH = 48
 MAX_MARKED_POINTS = 24
 # Width and height in inches: the text width of a page, and a notebook's column.
 _DEFAULT_SIZE = (7.0, 4.4)
-# A figure narrower than this, in inches, is one for the column of a paper; size of its letters, in points.
+# A figure narrower than this, in inches, is one for the column of a paper; size of its letters, in
+# points.
 _SMALL_WIDTH, _SMALL_FONT = 4.5, 7
 # Characters of the longest name in two columns of its legend.
 _LEGEND_LENGTH = 24
@@ -47,22 +49,29 @@ _LEGEND_LENGTH = 24
 _INTERVAL_HEIGHT, _MARGIN_HEIGHT = 0.32, 1.1
 # Suffixes that `save` accepts: for screens, web pages and papers.
 _FORMATS = ("png", "svg", "pdf")
-# Characters of a label per inch of the figure's width: about half of a small figure is left for the curves.
+# Characters of a label per inch of the figure's width: about half of a small figure is left for the
+# curves.
 _LABEL_LENGTH_PER_INCH = 7
 # Least distance between the baselines of two labels, in points (1/72 inch).
 _LABEL_GAP = 15.0
 
 
 def draw_chart(
-    chart: Chart, *, titled: bool = True, axes: "Axes | None" = None, size: tuple[float, float] | None = None
+    chart: Chart,
+    *,
+    titled: bool = True,
+    axes: "Axes | None" = None,
+    size: tuple[float, float] | None = None,
 ) -> "Figure":
     """Draw a chart into the given axes, or a new figure; return the figure.
 
-    Each curve is labelled at its right end, a vertical line at its top; a figure narrower than 4.5 inches has a legend
-    below and no title. Labels follow their curves if the limits of the axes change later.
+    Each curve is labelled at its right end, a vertical line at its top; a figure narrower than 4.5
+    inches has a legend below and no title. Labels follow their curves if the limits of the axes
+    change later.
 
     axes: axes of Matplotlib to draw into; None for a new figure.
-    size: width and height of a new figure in inches; None for 7 by 4.4. Raises ParameterError with `axes`.
+    size: width and height of a new figure in inches; None for 7 by 4.4. Raises ParameterError with
+        `axes`.
     """
     small = axes is None and size is not None and _checked_size(size)[0] < _SMALL_WIDTH
     axes = _axes_for(axes, size)
@@ -75,16 +84,29 @@ def draw_chart(
     # A second chart in the same axes continues the colours of the first.
     for index, band in enumerate(chart.bands, len(axes.collections)):
         colour, name = COLOURS[index % len(COLOURS)], _short_name(band.name, length)
-        low, high = (np.maximum(np.where(np.isfinite(end), end, band.middle), floor) for end in (band.low, band.high))
+        low, high = (
+            np.maximum(np.where(np.isfinite(end), end, band.middle), floor)
+            for end in (band.low, band.high)
+        )
         axes.fill_between(band.x, low, high, color=colour, alpha=0.18, linewidth=0)
         marker = _MARKERS[index % len(_MARKERS)] if band.x.size <= MAX_MARKED_POINTS else None
-        axes.plot(band.x, band.middle, color=colour, marker=marker, markersize=marker_size, linewidth=width, label=name)
+        axes.plot(
+            band.x,
+            band.middle,
+            color=colour,
+            marker=marker,
+            markersize=marker_size,
+            linewidth=width,
+            label=name,
+        )
         curves.append((name, band.middle, colour))
     uprights = []
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
         name = _short_name(line.name, length)
-        axes.plot(line.x, line.y, color=REFERENCE_COLOUR, linestyle=(0, dashes), linewidth=1.4, label=name)
+        axes.plot(
+            line.x, line.y, color=REFERENCE_COLOUR, linestyle=(0, dashes), linewidth=1.4, label=name
+        )
         if line.x.size > 1 and (line.x == line.x[0]).all():
             uprights.append((name, float(line.x[0]), float(line.y.max())))
         else:
@@ -95,7 +117,8 @@ def draw_chart(
     for upright in uprights:
         _name_upright(axes, *upright)
     if any((band.low < floor).any() for band in chart.bands):
-        # The band reaches the axis, since its interval goes on below. Other charts may still change the limits.
+        # The band reaches the axis, since its interval goes on below. Other charts may still change
+        # the limits.
         axes.set_ylim(bottom=floor, auto=None)
     if small:
         _shrink(axes)
@@ -125,29 +148,50 @@ def _shrink(axes: "Axes") -> None:
     """Fit a chart into the column of a paper: small letters, a legend below, no title."""
     axes.tick_params(which="both", labelsize=_SMALL_FONT)
     # The definition after the colon is for the caption.
-    axes.set_ylabel(axes.get_ylabel().partition(":")[0], fontsize=_SMALL_FONT + 1, color=INK_COLOUR, parse_math=False)
-    axes.set_xlabel(axes.get_xlabel(), fontsize=_SMALL_FONT + 1, labelpad=2, color=INK_COLOUR, parse_math=False)
+    axes.set_ylabel(
+        axes.get_ylabel().partition(":")[0],
+        fontsize=_SMALL_FONT + 1,
+        color=INK_COLOUR,
+        parse_math=False,
+    )
+    axes.set_xlabel(
+        axes.get_xlabel(), fontsize=_SMALL_FONT + 1, labelpad=2, color=INK_COLOUR, parse_math=False
+    )
     handles, names = axes.get_legend_handles_labels()
     columns = 1 if max(map(len, names), default=0) > _LEGEND_LENGTH else 2
     figure: Any = axes.figure
     legend = figure.legend(
-        handles, names, loc="outside lower center", ncols=columns, fontsize=_SMALL_FONT, frameon=False,
-        handlelength=2.2, labelspacing=0.2, columnspacing=1.0, borderaxespad=0.1,
-    )  # fmt: skip
+        handles,
+        names,
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=_SMALL_FONT,
+        frameon=False,
+        handlelength=2.2,
+        labelspacing=0.2,
+        columnspacing=1.0,
+        borderaxespad=0.1,
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
 
 
 def add_title(axes: "Axes", chart: Chart) -> None:
     """Write the title of a chart above its axes."""
-    axes.set_title(escape_control(chart.title), loc="left", fontsize=12, color=INK_COLOUR, parse_math=False)
+    axes.set_title(
+        escape_control(chart.title), loc="left", fontsize=12, color=INK_COLOUR, parse_math=False
+    )
 
 
 def _label_length(axes: "Axes") -> int:
     """Return the characters of a label: half of a small figure is left for the curves."""
     figure: Any = axes.figure
     # Part of a larger figure: it has no size of its own.
-    width = float(figure.get_size_inches()[0]) if hasattr(figure, "get_size_inches") else _DEFAULT_SIZE[0]
+    width = (
+        float(figure.get_size_inches()[0])
+        if hasattr(figure, "get_size_inches")
+        else _DEFAULT_SIZE[0]
+    )
     return max(8, min(_MAX_LABEL_LENGTH, int(_LABEL_LENGTH_PER_INCH * width)))
 
 
@@ -168,14 +212,16 @@ def draw_intervals(
 ) -> "Figure":
     """Draw one horizontal interval per name, the first at the top; return the figure.
 
-    A middle of NaN has no dot. Axes or the size in inches (default: the height grows with the number of names) may be
-    given, but not both.
+    A middle of NaN has no dot. Axes or the size in inches (default: the height grows with the
+    number of names) may be given, but not both.
     """
     axes = _axes_for(axes, size, height=_MARGIN_HEIGHT + _INTERVAL_HEIGHT * len(names))
     heights = -np.arange(len(names), dtype=np.float64)
     axes.hlines(heights, lows, highs, color=COLOURS[0], linewidth=2.2)
     axes.plot(middles, heights, color=COLOURS[0], marker="o", markersize=5, linewidth=0)
-    axes.set_yticks(heights, [_short_name(name, _label_length(axes)) for name in names], parse_math=False)
+    axes.set_yticks(
+        heights, [_short_name(name, _label_length(axes)) for name in names], parse_math=False
+    )
     axes.set_xlabel(x_label, color=INK_COLOUR, labelpad=8, parse_math=False)
     axes.tick_params(which="both", colors=INK_COLOUR)
     axes.grid(visible=True, axis="x", color=GRID_COLOUR, linewidth=0.6)
@@ -183,17 +229,23 @@ def draw_intervals(
     return cast("Figure", axes.figure)
 
 
-def _axes_for(axes: "Axes | None", size: tuple[float, float] | None, height: float = _DEFAULT_SIZE[1]) -> "Axes":
+def _axes_for(
+    axes: "Axes | None", size: tuple[float, float] | None, height: float = _DEFAULT_SIZE[1]
+) -> "Axes":
     """Return the given axes, or those of a new figure of a size in inches; ParameterError for both."""
     if axes is not None:
         if size is not None:
-            raise ParameterError("plot: expected ax or size, got both; the figure of ax has a size already.")
+            raise ParameterError(
+                "plot: expected ax or size, got both; the figure of ax has a size already."
+            )
         return axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     from tombola.report.display_figure import DisplayFigure
 
-    figure = DisplayFigure(figsize=_checked_size(size or (_DEFAULT_SIZE[0], height)), layout="constrained")
+    figure = DisplayFigure(
+        figsize=_checked_size(size or (_DEFAULT_SIZE[0], height)), layout="constrained"
+    )
     FigureCanvasAgg(figure)
     return figure.add_subplot()
 
@@ -205,7 +257,9 @@ def _checked_size(size: Any) -> tuple[float, float]:
         width = height = 0.0
     # Matplotlib takes minutes for metres of paper; a size in pixels is the usual mistake.
     if not (0 < width <= 100 and 0 < height <= 100):
-        raise ParameterError(f"plot: expected size as (width, height) in inches, got {size!r}; write size=(7, 4.4).")
+        raise ParameterError(
+            f"plot: expected size as (width, height) in inches, got {size!r}; write size=(7, 4.4)."
+        )
     return width, height
 
 
@@ -217,7 +271,10 @@ def save(figure: "Figure", path: str | Path) -> Path:
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind not in _FORMATS:
-        raise ParameterError(f"save: expected a name that ends in .png, .svg or .pdf, got {path.name!r}; write x.pdf.")
+        raise ParameterError(
+            f"save: expected a name that ends in .png, .svg or .pdf, got {path.name!r}; write "
+            "x.pdf."
+        )
     make_folder(path.parent)
     write_atomic(path, figure_bytes(figure, kind))
     return path
@@ -245,7 +302,9 @@ def figure_bytes(figure: "Figure", kind: str, dpi: int | None = None) -> bytes:
     # Type 42 embeds TrueType fonts, which publishers require.
     options: Any = {"svg.fonttype": "none", "svg.hashsalt": "tombola", "pdf.fonttype": 42}
     with rc_context(options), _without_remarks():
-        figure.savefig(buffer, format=kind, dpi=dpi or (300 if kind == "png" else 72), metadata=metadata)
+        figure.savefig(
+            buffer, format=kind, dpi=dpi or (300 if kind == "png" else 72), metadata=metadata
+        )
     return buffer.getvalue()
 
 
@@ -257,7 +316,9 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         axes.set_xscale("log")
     if chart.log_y:
         axes.set_yscale("log")
-    axes.set_xlabel(chart.x_label, color=INK_COLOUR, labelpad=8, parse_math=False)  # phones write it larger
+    axes.set_xlabel(
+        chart.x_label, color=INK_COLOUR, labelpad=8, parse_math=False
+    )  # phones write it larger
     axes.set_ylabel(chart.y_label, color=INK_COLOUR, gid="y-label", parse_math=False)
     axes.tick_params(which="both", colors=INK_COLOUR)
     for axis, short in ((axes.xaxis, 60), (axes.yaxis, 200)):  # labels side by side take more room
@@ -265,8 +326,12 @@ def _dress(axes: "Axes", chart: Chart) -> None:
         axis.set_major_formatter(lambda value, _: _tick_label(value))
     if not chart.log_x:
         whole = all((band.x == np.round(band.x)).all() for band in chart.bands)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole, min_n_ticks=1))
-    if not chart.log_y and all((band.middle == np.round(band.middle)).all() for band in chart.bands):
+        axes.xaxis.set_major_locator(
+            MaxNLocator(nbins=5, steps=(1, 2, 2.5, 5, 10), integer=whole, min_n_ticks=1)
+        )
+    if not chart.log_y and all(
+        (band.middle == np.round(band.middle)).all() for band in chart.bands
+    ):
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.grid(visible=True, which="major", color=GRID_COLOUR, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
@@ -295,10 +360,17 @@ def _name_upright(axes: "Axes", name: str, x: float, top: float) -> None:
     """Write the name of a vertical line beside its top, where there is room."""
     right = axes.transAxes.inverted().transform(axes.transData.transform((x, top)))[0] < 0.6
     axes.annotate(
-        name, (x, top), xytext=(4 if right else -4, 0), textcoords="offset points",
-        ha="left" if right else "right", va="center", color=REFERENCE_COLOUR, fontsize=9, parse_math=False,
+        name,
+        (x, top),
+        xytext=(4 if right else -4, 0),
+        textcoords="offset points",
+        ha="left" if right else "right",
+        va="center",
+        color=REFERENCE_COLOUR,
+        fontsize=9,
+        parse_math=False,
         gid="end-upright",
-    )  # fmt: skip
+    )
 
 
 def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, str]]) -> None:
@@ -310,10 +382,18 @@ def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, str]]) -> None:
         last = int(np.flatnonzero(np.isfinite(y))[-1])
         # The anchor is a value of the curve, so that labels can be placed again for other limits.
         axes.annotate(
-            name, (1, float(y[last])), xytext=(1.015, 0.5), xycoords=("axes fraction", "data"),
-            textcoords="axes fraction", color=colour, fontsize=9, va="center", annotation_clip=False, parse_math=False,
+            name,
+            (1, float(y[last])),
+            xytext=(1.015, 0.5),
+            xycoords=("axes fraction", "data"),
+            textcoords="axes fraction",
+            color=colour,
+            fontsize=9,
+            va="center",
+            annotation_clip=False,
+            parse_math=False,
             gid=f"end-{index}",
-        )  # fmt: skip
+        )
     with _without_remarks():
         axes.figure.canvas.draw()
     place_labels(axes)
@@ -332,7 +412,11 @@ def place_labels(axes: "Axes") -> None:
     labels = _end_labels(axes)
     right = axes.get_xlim()[1]
     places = axes.transData.transform([(right, label.xy[1]) for label in labels])
-    heights = [float(height) for _, height in axes.transAxes.inverted().transform(places)] if labels else []
+    heights = (
+        [float(height) for _, height in axes.transAxes.inverted().transform(places)]
+        if labels
+        else []
+    )
     gap = _LABEL_GAP * axes.figure.dpi / 72 / axes.get_window_extent().height
     order = sorted(range(len(labels)), key=heights.__getitem__)
     for at, level in zip(order, _apart([heights[at] for at in order], gap), strict=True):

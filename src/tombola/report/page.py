@@ -1,6 +1,7 @@
 """Self-contained HTML pages: templates and embedded charts, no network.
 
-The page of a comparison is `tombola.advice.comparison_page`, of a session `tombola.persistence.session_page`.
+The page of a comparison is `tombola.advice.comparison_page`, of a session
+`tombola.persistence.session_page`.
 """
 
 import json
@@ -13,7 +14,14 @@ import numpy as np
 
 from tombola._formatting import escape_control, plural
 from tombola.report.chart import Chart
-from tombola.report.figures import COLOURS, GRID_COLOUR, INK_COLOUR, REFERENCE_COLOUR, draw_chart, figure_bytes
+from tombola.report.figures import (
+    COLOURS,
+    GRID_COLOUR,
+    INK_COLOUR,
+    REFERENCE_COLOUR,
+    draw_chart,
+    figure_bytes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +30,8 @@ if TYPE_CHECKING:
 class Drawing(NamedTuple):
     """A chart for a page: SVG, points with tooltips, and alternative text.
 
-    spots: points with tooltips, as a JSON list of [left, top, text]; left and top are shares of width and height.
+    spots: points with tooltips, as a JSON list of [left, top, text]; left and top are shares of
+        width and height.
     legend: CSS name of the colour and name of each curve.
     edge: where the names of the curves begin, as a share of the width; narrow screens cut them off.
     """
@@ -60,7 +69,8 @@ def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Dr
     `name` is the prefix of its HTML identifiers, unique in the page; `figure` an already drawn one.
     """
     figure = draw_chart(chart, titled=False) if figure is None else figure
-    # Labels stay text, which can be searched. Writing the figure fixes its layout, which the places below need.
+    # Labels stay text, which can be searched. Writing the figure fixes its layout, which the places
+    # below need.
     text = figure_bytes(figure, "svg").decode()
     text = text[text.index("<svg") :]
     named = {colour: f"c{index}" for index, colour in enumerate(COLOURS)}
@@ -69,7 +79,12 @@ def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Dr
         text = re.sub(colour, f"var(--{word})", text, flags=re.IGNORECASE)
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)
-    text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', text, count=1)
+    text = re.sub(
+        r'<svg [^>]*?viewBox="([^"]*)"[^>]*>',
+        r'<svg viewBox="\1" aria-hidden="true">',
+        text,
+        count=1,
+    )
     safe = json.dumps(_tooltips(figure, chart), ensure_ascii=False).replace("<", "\\u003c")
     legend = [(f"c{index % len(COLOURS)}", band.name) for index, band in enumerate(chart.bands)]
     legend += [("reference", line.name) for line in chart.lines]
@@ -88,7 +103,9 @@ def _tooltips(figure: "Figure", chart: Chart) -> list[list[float | str]]:
         place = figure.axes[0].transData.transform((x, y))
         if np.isfinite(place).all():
             text = f"{escape_control(name, line=True)}\n{chart.x_label}: {x:g}\n{value}"
-            found.append([round(float(place[0] / width), 4), round(float(1 - place[1] / height), 4), text])
+            found.append(
+                [round(float(place[0] / width), 4), round(float(1 - place[1] / height), 4), text]
+            )
     return found
 
 
@@ -107,10 +124,10 @@ def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
 class ClaimEntry(NamedTuple):
     """Claim of the paper for `claims_page`, as plain text; empty fields are left out.
 
-    `expected` is the correct verdict, `measured` a sentence on the values, `printed` and `corrected` the formulas of
-    the paper and of its correction, `limits` the criterion by which the claim passes, `false_alarm` the probability
-    that a true claim fails it. `faults` have the attributes fault, outcome, caught and measured; `table` starts with
-    the names of its columns.
+    `expected` is the correct verdict, `measured` a sentence on the values, `printed` and
+    `corrected` the formulas of the paper and of its correction, `limits` the criterion by which the
+    claim passes, `false_alarm` the probability that a true claim fails it. `faults` have the
+    attributes fault, outcome, caught and measured; `table` starts with the names of its columns.
     """
 
     name: str
@@ -132,7 +149,9 @@ class ClaimEntry(NamedTuple):
     table: tuple[tuple[str, ...], ...] = ()
 
 
-def claims_page(title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]) -> str:
+def claims_page(
+    title: str, lead: str, entries: Sequence[ClaimEntry], facts: Sequence[tuple[str, str]]
+) -> str:
     """Return the page of a reproduction as HTML: table of claims, then their sections.
 
     lead, facts: sentence below the title; pairs (name, value), such as seed and version.

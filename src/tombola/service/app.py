@@ -32,21 +32,25 @@ from tombola.service.tokens import LOCAL_ADMIN, Identity, TokenStore
 # Logger that receives one JSON line per request, at level INFO.
 LOG = logging.getLogger("tombola.service")
 
-# An address may send this many wrong tokens within WRONG_TOKEN_SECONDS; further ones are answered with status 429.
-# People mistype a few times; a program that guesses is stopped.
+# An address may send this many wrong tokens within WRONG_TOKEN_SECONDS; further ones are answered
+# with status 429. People mistype a few times; a program that guesses is stopped.
 _MAX_WRONG_TOKENS = 10
 # Seconds for which a wrong token counts, see MAX_WRONG_TOKENS.
 _WRONG_TOKEN_SECONDS = 60.0
-# Addresses whose wrong tokens are counted; the oldest is forgotten first. Bounds the memory under attack.
+# Addresses whose wrong tokens are counted; the oldest is forgotten first. Bounds the memory under
+# attack.
 _MAX_ADDRESSES = 10_000
-# Host names of requests to a service without tokens; another name means DNS rebinding by a web site.
+# Host names of requests to a service without tokens; another name means DNS rebinding by a web
+# site.
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 # HTTP methods that change nothing: their origin is not checked.
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-# HTTP headers of every reply: scripts, styles and forms of this server only, and no embedding in other pages.
+# HTTP headers of every reply: scripts, styles and forms of this server only, and no embedding in
+# other pages.
 SECURITY_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    "'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
     # With no-referrer, browsers would send "Origin: null" with our own forms.
@@ -66,8 +70,10 @@ class Service:
     """Files, tokens and request checks of a service; from `open_service`.
 
     sessions, races: open files by name; no path of a request reaches the disk.
-    tokens: without any token every caller is an admin, so the server must listen on this machine only.
-    outcomes: text of each button of an outcome -> its value, in the unit of the session; None or empty: yes and no.
+    tokens: without any token every caller is an admin, so the server must listen on this machine
+        only.
+    outcomes: text of each button of an outcome -> its value, in the unit of the session; None or
+        empty: yes and no.
     """
 
     def __init__(
@@ -90,7 +96,8 @@ class Service:
     def identify(self, request: Request, token: str | None = None) -> Identity:
         """Return the owner of a token; a local admin if the service has no tokens.
 
-        ProblemError 401 if it is missing or unknown, 429 after too many wrong ones from the same address.
+        ProblemError 401 if it is missing or unknown, 429 after too many wrong ones from the same
+        address.
 
         token: None for that of the request, from its bearer header or its cookie.
         """
@@ -105,7 +112,8 @@ class Service:
         if token:
             self._count_wrong_token(request.client.host if request.client else "")
         detail = (
-            "request: expected a valid token, got none or a wrong one; send it as a bearer token, on the command line "
+            "request: expected a valid token, got none or a wrong one; send it as a bearer "
+            "token, on the command line "
             "with --token or TOMBOLA_TOKEN."
         )
         raise ProblemError(401, "token", detail, {"WWW-Authenticate": "Bearer"})
@@ -114,15 +122,23 @@ class Service:
         """Reject requests that a page of another site makes with the browser of a user."""
         host = request.headers.get("host", "")
         if not len(self.tokens) and _split(f"//{host}").hostname not in _LOCAL_HOSTS:
-            detail = f"request: expected the host name localhost, got {host!r:.100}; add a token to serve other names."
+            detail = (
+                f"request: expected the host name localhost, got {host!r:.100}; add a "
+                "token to serve other names."
+            )
             raise ProblemError(421, "host", detail)
         if request.method in _SAFE_METHODS:
             return
         origin = request.headers.get("origin")
         is_foreign = origin is not None and _split(origin).netloc != host
-        if is_foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        if is_foreign or request.headers.get("sec-fetch-site", "same-origin") not in (
+            "same-origin",
+            "none",
+        ):
             raise ProblemError(
-                403, "origin", "request: expected one from this site, got one from another; open the page itself."
+                403,
+                "origin",
+                "request: expected one from this site, got one from another; open the page itself.",
             )
 
     def endpoint(
@@ -130,7 +146,8 @@ class Service:
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint: check origin, token and role, parse the body, then handle.
 
-        role: least role that may call it: "reader", "worker" or "admin"; None for everybody, without a token.
+        role: least role that may call it: "reader", "worker" or "admin"; None for everybody,
+            without a token.
         read: parser of the body; None: no body.
         status: HTTP status of a JSON reply.
         """
@@ -138,10 +155,15 @@ class Service:
         async def run(request: Request) -> Response:
             try:
                 self._check_origin(request)
-                identity = LOCAL_ADMIN._replace(role="reader") if role is None else self.identify(request)
+                identity = (
+                    LOCAL_ADMIN._replace(role="reader") if role is None else self.identify(request)
+                )
                 request.scope["tombola.worker"] = identity.name
                 if role is not None and not identity.may(role):
-                    detail = f"request: expected the role {role}, got {identity.role}; ask an admin for a token."
+                    detail = (
+                        f"request: expected the role {role}, got {identity.role}; ask an "
+                        "admin for a token."
+                    )
                     raise ProblemError(403, "role", detail)
                 fields = {} if read is None else await read(request)
                 found = await handler(CheckedRequest(self, request, identity, fields))
@@ -149,7 +171,9 @@ class Service:
                 raise problem_from(error, self.tokens.path) from None
             if isinstance(found, Response):
                 return found
-            return Response(json.dumps(_finite(found), allow_nan=False), status, media_type="application/json")
+            return Response(
+                json.dumps(_finite(found), allow_nan=False), status, media_type="application/json"
+            )
 
         return run
 
@@ -161,8 +185,13 @@ class Service:
         is_blocked = len(times) == _MAX_WRONG_TOKENS and now - times[0] < _WRONG_TOKEN_SECONDS
         times.append(now)
         if is_blocked:
-            detail = f"request: expected at most {_MAX_WRONG_TOKENS} wrong tokens a minute, got more; wait a minute."
-            raise ProblemError(429, "wrong-tokens", detail, {"Retry-After": f"{_WRONG_TOKEN_SECONDS:.0f}"})
+            detail = (
+                f"request: expected at most {_MAX_WRONG_TOKENS} wrong tokens a minute, got "
+                "more; wait a minute."
+            )
+            raise ProblemError(
+                429, "wrong-tokens", detail, {"Retry-After": f"{_WRONG_TOKEN_SECONDS:.0f}"}
+            )
 
 
 def create_app(service: Service) -> ASGIApp:
@@ -170,7 +199,13 @@ def create_app(service: Service) -> ASGIApp:
     table = []
     for one in API:
         read = None if one.body is None else partial(read_json, schema=one.body)
-        table.append(Route(one.path, service.endpoint(one.role, one.handler, read, one.status), methods=[one.method]))
+        table.append(
+            Route(
+                one.path,
+                service.endpoint(one.role, one.handler, read, one.status),
+                methods=[one.method],
+            )
+        )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -179,7 +214,9 @@ def create_app(service: Service) -> ASGIApp:
             hosted.close()
 
     handlers: Any = {ProblemError: _problem_reply, HTTPException: _http_reply}
-    app = Starlette(routes=[*table, *page_routes(service)], exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(
+        routes=[*table, *page_routes(service)], exception_handlers=handlers, lifespan=lifespan
+    )
     # A path with a slash too many is unknown: a redirect would repeat it in a header.
     app.router.redirect_slashes = False
     return _HeadersAndLog(app)
@@ -240,7 +277,9 @@ def _split(address: str) -> SplitResult:
     try:
         return urlsplit(address)
     except ValueError:
-        raise ProblemError(400, "malformed", "request: expected valid Host and Origin headers; repair them.") from None
+        raise ProblemError(
+            400, "malformed", "request: expected valid Host and Origin headers; repair them."
+        ) from None
 
 
 def _finite(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Clients of `tombola serve`: sessions and races over HTTP, with retries.
 
-`Client` and `RaceClient` block; `AsyncClient` and `AsyncRaceClient` have the same methods for async functions.
+`Client` and `RaceClient` block; `AsyncClient` and `AsyncRaceClient` have the same methods for async
+functions.
 """
 
 import asyncio
@@ -10,7 +11,17 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    NamedTuple,
+    ParamSpec,
+    Self,
+    TypeVar,
+    cast,
+)
 from urllib.parse import quote
 
 from tombola._files import write_atomic
@@ -34,16 +45,19 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncClient", "AsyncRaceClient", "Client", "IssuedCalls", "RaceClient"]
 
-# Log of requests that wait; Python prints warnings to standard error unless a program configures logging.
+# Log of requests that wait; Python prints warnings to standard error unless a program configures
+# logging.
 _LOG = logging.getLogger("tombola.client")
-# Seconds without a reply after which a waiting request is logged: longer than a lost reply takes to repeat.
+# Seconds without a reply after which a waiting request is logged: longer than a lost reply takes to
+# repeat.
 _LOGGED_WAIT = 0.3
-# Seconds before the first retry: long enough for a server that restarts to bind its port, short for a lost reply.
+# Seconds before the first retry: long enough for a server that restarts to bind its port, short for
+# a lost reply.
 _FIRST_RETRY = 0.05
 # Seconds between two retries at most; the delays double up to it.
 _LONGEST_RETRY = 2.0
-# HTTP statuses after which a client repeats a request: 502 and 504 of a proxy without its server, 503 of a server
-# whose file is locked. Nothing was changed in these cases.
+# HTTP statuses after which a client repeats a request: 502 and 504 of a proxy without its server,
+# 503 of a server whose file is locked. Nothing was changed in these cases.
 _RETRIED_STATUSES = frozenset({502, 503, 504})
 # Type of a problem reply -> error that the client raises; SessionError for all other types.
 _ERRORS: dict[str, type[SessionError]] = {
@@ -75,8 +89,8 @@ class IssuedCalls(NamedTuple):
 class _Retries:
     """Delays between the attempts of one request, for at most `patience` seconds.
 
-    Delays double from _FIRST_RETRY to _LONGEST_RETRY, each shortened at random by up to half. A request that waits
-    longer than _LOGGED_WAIT is logged once.
+    Delays double from _FIRST_RETRY to _LONGEST_RETRY, each shortened at random by up to half. A
+    request that waits longer than _LOGGED_WAIT is logged once.
     """
 
     def __init__(self, url: str, patience: float) -> None:
@@ -97,7 +111,8 @@ class _Retries:
         waited = time.monotonic() - self._start
         if waited + self._delay > self._patience:
             raise SessionError(
-                f"Client: expected a reply of {self._url} within {self._patience:g} s, got {problem}; "
+                f"Client: expected a reply of {self._url} within {self._patience:g} s, got "
+                f"{problem}; "
                 "check that the server runs, then repeat the call."
             )
         if waited > _LOGGED_WAIT and not self._logged:
@@ -118,7 +133,9 @@ def _parse_reply(reply: "httpx.Response", parse: Callable[[Any], _T]) -> _T:
     """
     media_type = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     got = f"status {reply.status_code} and content of type {media_type or 'unknown'}"
-    foreign = SessionError(f"Client: expected a reply of tombola serve, got {got} from {reply.url}; check the address.")
+    foreign = SessionError(
+        f"Client: expected a reply of tombola serve, got {got} from {reply.url}; check the address."
+    )
     try:
         if reply.is_success:
             return parse(reply.content if media_type in _FILE_TYPES else reply.json())
@@ -154,16 +171,24 @@ def _calls(found: list[Any]) -> list[Call]:
 
 
 def _outcomes_body(outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    rows = [_without_none(ticket=one.round, loss=one.loss, reward=one.reward, cost=one.cost) for one in outcomes]
+    rows = [
+        _without_none(ticket=one.round, loss=one.loss, reward=one.reward, cost=one.cost)
+        for one in outcomes
+    ]
     return {"outcomes": rows}
 
 
 def _answers_body(answers: Iterable[Event]) -> dict[str, Any]:
-    rows = [_without_none(ticket=one.ticket, loss=one.loss, cost=one.cost, failed=one.failed) for one in answers]
+    rows = [
+        _without_none(ticket=one.ticket, loss=one.loss, cost=one.cost, failed=one.failed)
+        for one in answers
+    ]
     return {"answers": rows}
 
 
-def _awaited(method: Callable[Concatenate[Any, _P], _T]) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
+def _awaited(
+    method: Callable[Concatenate[Any, _P], _T],
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
     """Return a blocking method for the async twin, where `_run` returns a coroutine.
 
     Wrong arguments raise at the call, not when the result is awaited.
@@ -178,20 +203,29 @@ class _Connection:
     _http_type: ClassVar[str]  # name of the client of httpx
 
     def __init__(
-        self, url: str, token: str = "", name: str = "", *, patience: float = 60.0, transport: Any = None
+        self,
+        url: str,
+        token: str = "",
+        name: str = "",
+        *,
+        patience: float = 60.0,
+        transport: Any = None,
     ) -> None:
         self.url, self.patience, self._name = url, patience, name
         try:
             import httpx
         except ImportError:
             raise ParameterError(
-                "Client: expected the package httpx, found none; write pip install 'tombola[serve]'."
+                "Client: expected the package httpx, found none; write pip install "
+                "'tombola[serve]'."
             ) from None
-        # A header of HTTP has no other characters. The message shows one of them, and never the token.
+        # A header of HTTP has no other characters. The message shows one of them, and never the
+        # token.
         if wrong := next((one for one in token if not (one.isascii() and one.isprintable())), ""):
             place = "--token or TOMBOLA_TOKEN" if is_cli_style() else "token"
             raise ParameterError(
-                f"Client: expected printable ASCII characters in the token, got {wrong!r}; correct {place}."
+                f"Client: expected printable ASCII characters in the token, got {wrong!r}; "
+                f"correct {place}."
             )
         headers = {"authorization": f"Bearer {token}"} if token else {}
         try:
@@ -199,12 +233,15 @@ class _Connection:
                 base_url=url, headers=headers, timeout=_READ_TIMEOUT, transport=transport
             )
             # Without a scheme, every request would fail as if the server did not run.
-            valid = self._http.base_url.scheme in ("http", "https") and bool(self._http.base_url.host)
+            valid = self._http.base_url.scheme in ("http", "https") and bool(
+                self._http.base_url.host
+            )
         except (httpx.InvalidURL, UnicodeEncodeError):
             valid = False
         if not valid:
             raise ParameterError(
-                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; write http:// and a host."
+                f"Client: expected an address such as http://127.0.0.1:8787, got {url!r}; write "
+                "http:// and a host."
             )
 
     def __repr__(self) -> str:
@@ -216,26 +253,33 @@ class _Connection:
         if len(names) != 1:
             listed = f" ({', '.join(names[:10])})" if names else ""
             raise ParameterError(
-                f"Client: expected the name of one of the {len(names)} {self.kind}{listed}, got none; "
+                f"Client: expected the name of one of the {len(names)} {self.kind}{listed}, got "
+                "none; "
                 "write Client(url, token, name)."
             )
         self._name = str(names[0])
         return self._name
 
-    def _build(self, name: str, path: str, body: dict[str, Any] | None = None, key: str = "") -> "httpx.Request":
+    def _build(
+        self, name: str, path: str, body: dict[str, Any] | None = None, key: str = ""
+    ) -> "httpx.Request":
         """Return a request about a session or race; about the server without a name.
 
         body: None for a GET request; else its fields; those that are None are left out.
-        key: idempotency key. All repetitions of the request carry it, so the server acts once. "" for none.
+        key: idempotency key. All repetitions of the request carry it, so the server acts once. ""
+            for none.
         """
         address = f"/v1/{self.kind}/{quote(name, safe='')}/{path}" if name else "/v1"
         headers = {"idempotency-key": key} if key else {}
         method, given = ("GET", None) if body is None else ("POST", _without_none(**body))
         try:
-            built: httpx.Request = self._http.build_request(method, address, json=given, headers=headers)
+            built: httpx.Request = self._http.build_request(
+                method, address, json=given, headers=headers
+            )
         except (TypeError, ValueError):
             raise FeedbackError(
-                "Client: expected finite numbers and lists of them, got something else; convert with float()."
+                "Client: expected finite numbers and lists of them, got something else; convert "
+                "with float()."
             ) from None
         return built
 
@@ -271,7 +315,9 @@ class _SyncConnection(_Connection):
         """
         suffix = Path(path).suffix.lower()
         if suffix not in (".csv", ".parquet"):
-            raise ParameterError(f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it.")
+            raise ParameterError(
+                f"Client.export: expected a path ending in .csv or .parquet, got {path}; rename it."
+            )
         return self._run(f"export{suffix}", lambda content: write_atomic(path, content))
 
     def close(self) -> None:
@@ -284,7 +330,13 @@ class _SyncConnection(_Connection):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _run(self, path: str, parse: Callable[[Any], _T], body: dict[str, Any] | None = None, key: str = "") -> _T:
+    def _run(
+        self,
+        path: str,
+        parse: Callable[[Any], _T],
+        body: dict[str, Any] | None = None,
+        key: str = "",
+    ) -> _T:
         """Send a request about the session or race, as `_build`; return the parsed reply."""
         return self._send(self._build(self.name, path, body, key), parse)
 
@@ -327,7 +379,11 @@ class _AsyncConnection(_Connection):
         await self.close()
 
     async def _run(
-        self, path: str, parse: Callable[[Any], _T], body: dict[str, Any] | None = None, key: str = ""
+        self,
+        path: str,
+        parse: Callable[[Any], _T],
+        body: dict[str, Any] | None = None,
+        key: str = "",
     ) -> _T:
         """Send a request about the session or race, as `_build`; return the parsed reply."""
         return await self._send(self._build(await self.name(), path, body, key), parse)
@@ -356,8 +412,9 @@ class Client(_SyncConnection):
     patience: seconds for which a request is repeated while the server does not reply.
     transport: transport of httpx, for tests.
 
-    Every request may be repeated safely: `next` sends an idempotency key, which is the same in all repetitions, and the
-    same outcome twice is ignored. So a lost reply loses no ticket and doubles none.
+    Every request may be repeated safely: `next` sends an idempotency key, which is the same in all
+    repetitions, and the same outcome twice is ignored. So a lost reply loses no ticket and doubles
+    none.
 
         with tombola.Client("http://127.0.0.1:8787", token) as client:
             for ticket in client.next(10):
@@ -370,7 +427,8 @@ class Client(_SyncConnection):
         """Issue the next tickets and return them; ExhaustedError if no row is left.
 
         count: fewer are issued if fewer rows are left.
-        reissue_after: first offer tickets without an outcome issued at least this many seconds ago; None for never.
+        reissue_after: first offer tickets without an outcome issued at least this many seconds ago;
+            None for never.
         """
         body = {"count": count, "reissue_after": reissue_after}
         return self._run("next", lambda found: _tickets(found["tickets"]), body, _new_key())
@@ -407,7 +465,8 @@ class Client(_SyncConnection):
     def ranking(self) -> dict[str, Any]:
         """Return the actions, the best first, with intervals of their mean losses.
 
-        Keys: actions (dicts with name, plays, known, mean, low and high), best (name), within (bound on its distance
+        Keys: actions (dicts with name, plays, known, mean, low and high), best (name), within
+            (bound on its distance
         from the best mean), level (error probability) and estimate (a sentence).
         """
         return self._run("ranking", _object)
@@ -424,7 +483,8 @@ class Client(_SyncConnection):
 class AsyncClient(_AsyncConnection):
     """A session behind `tombola serve`; `Client` for async functions.
 
-    Parameters and methods are those of `Client`; every result is awaited, also `pending` and `name()`.
+    Parameters and methods are those of `Client`; every result is awaited, also `pending` and
+    `name()`.
 
         async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
             for ticket in await client.next(10):
@@ -469,12 +529,20 @@ class RaceClient(_SyncConnection):
         Return also whether the race is done.
 
         count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer issued at least this many seconds ago; None for never.
+        reissue_after: first offer calls without an answer issued at least this many seconds ago;
+            None for never.
         """
         body = {"count": count, "reissue_after": reissue_after}
-        return self._run("next", lambda found: IssuedCalls(_calls(found["calls"]), found["done"]), body, _new_key())
+        return self._run(
+            "next",
+            lambda found: IssuedCalls(_calls(found["calls"]), found["done"]),
+            body,
+            _new_key(),
+        )
 
-    def record(self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False) -> bool:
+    def record(
+        self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False
+    ) -> bool:
         """Record the answer to a call, as `RaceFile.record`; return whether it is new.
 
         False may also mean that a first attempt succeeded and its reply was lost.
@@ -502,8 +570,10 @@ class RaceClient(_SyncConnection):
     def verdict(self) -> dict[str, Any]:
         """Return the answer of the race so far, as plain data.
 
-        Keys: verdict and progress (sentences), proved (None while undecided), answer (names of possible answers), done
-        (whether the race is over), active (candidates left), leader, calls and calls_saved (their numbers).
+        Keys: verdict and progress (sentences), proved (None while undecided), answer (names of
+            possible answers), done
+        (whether the race is over), active (candidates left), leader, calls and calls_saved (their
+        numbers).
         """
         return self._run("verdict", _object)
 

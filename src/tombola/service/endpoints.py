@@ -1,7 +1,7 @@
 """The JSON API under /v1: sessions, files, tokens, health.
 
-A handler gets a request whose role and body were checked, and returns plain data, sent as JSON, or a reply of its own.
-Its docstring is the description of the operation in the OpenAPI document.
+A handler gets a request whose role and body were checked, and returns plain data, sent as JSON, or
+a reply of its own. Its docstring is the description of the operation in the OpenAPI document.
 """
 
 import asyncio
@@ -29,9 +29,11 @@ from tombola.service.problems import ProblemError
 
 # Least seconds between two events of a stream: a burst of outcomes is one event.
 _EVENT_PAUSE = 0.5
-# Seconds without a change after which a stream sends a comment, so that proxies do not close the idle connection.
+# Seconds without a change after which a stream sends a comment, so that proxies do not close the
+# idle connection.
 _KEEP_ALIVE = 15.0
-# Largest number of open event streams: each holds a connection. Further ones are answered with status 503.
+# Largest number of open event streams: each holds a connection. Further ones are answered with
+# status 503.
 _MAX_STREAMS = 200
 
 
@@ -53,13 +55,29 @@ async def overview(request: CheckedRequest) -> Any:
     sessions, races = [], []
     for hosted in request.service.sessions.values():
         file, model = hosted.file, hosted.file.feedback_model
-        found = {"name": hosted.name, "rows": file.horizon, "actions": list(file.names), "learner": repr(file.learner)}
-        found |= {"full_feedback": bool(model.full_feedback), "n_listed_actions": int(model.n_listed_actions)}
-        found |= {"columns": list(file.columns), "id_column": file.id_column, "delimiter": file.delimiter}
+        found = {
+            "name": hosted.name,
+            "rows": file.horizon,
+            "actions": list(file.names),
+            "learner": repr(file.learner),
+        }
+        found |= {
+            "full_feedback": bool(model.full_feedback),
+            "n_listed_actions": int(model.n_listed_actions),
+        }
+        found |= {
+            "columns": list(file.columns),
+            "id_column": file.id_column,
+            "delimiter": file.delimiter,
+        }
         found |= {"direction": file.kind, "range": list(file.range), "paused": hosted.paused}
         sessions.append(found | {"budget": None if file.budget is None else file.budget.to_json()})
     for one in request.service.races.values():
-        race = {"name": one.name, "rows": len(one.file.rows), "candidates": list(one.file.settings.candidates)}
+        race = {
+            "name": one.name,
+            "rows": len(one.file.rows),
+            "candidates": list(one.file.settings.candidates),
+        }
         races.append(race | {"evaluator": one.file.evaluator_config or None, "paused": one.paused})
     return {"you": request.identity._asdict(), "sessions": sessions, "races": races}
 
@@ -72,9 +90,10 @@ async def openapi(request: CheckedRequest) -> Any:
 async def next_tickets(request: CheckedRequest) -> Any:
     """Issue tickets; the same Idempotency-Key gives the same tickets.
 
-    A ticket is a row of the list with the action to play. Body: count (default 1) and reissue_after, both optional.
-    Tickets without an outcome that were issued at least reissue_after seconds ago are offered first. Reply: tickets,
-    each with ticket (number), id, action, probability and columns (cells of its row), and key.
+    A ticket is a row of the list with the action to play. Body: count (default 1) and
+    reissue_after, both optional. Tickets without an outcome that were issued at least reissue_after
+    seconds ago are offered first. Reply: tickets, each with ticket (number), id, action,
+    probability and columns (cells of its row), and key.
     """
     key, file = request.key, request.session.file
     tickets = await request.session.write(lambda: _tickets_json(file, lease(request, file, key)))
@@ -96,14 +115,20 @@ def _tickets_json(file: SessionFile, tickets: list[Assignment]) -> list[dict[str
 
 def cells_of(file: SessionFile, row: tuple[str, ...]) -> dict[str, str]:
     """Return the cells of a row of `SessionFile.rows_of` by column; no id, no blanks."""
-    return {name: cell for name, cell in zip(file.columns, row, strict=True) if cell and name != file.id_column}
+    return {
+        name: cell
+        for name, cell in zip(file.columns, row, strict=True)
+        if cell and name != file.id_column
+    }
 
 
 async def record(request: CheckedRequest) -> Any:
     """Record outcomes of tickets, all or none.
 
-    Body: outcomes, a list of objects with ticket, loss or reward, and cost. The same outcome again is ignored, a
-    different one is a conflict (409). Reply: recorded and known, the numbers of new and repeated outcomes.
+    Body: outcomes, a list of objects with ticket, loss or reward, and cost. The same outcome again
+        is ignored, a
+    different one is a conflict (409). Reply: recorded and known, the numbers of new and repeated
+    outcomes.
     """
     outcomes = [_outcome(**one) for one in request.fields["outcomes"]]
     new = await request.session.write(request.session.file.record_all, outcomes)
@@ -117,12 +142,15 @@ def _outcome(ticket: int, **values: Any) -> Outcome:
 async def amend(request: CheckedRequest) -> Any:
     """Replace a wrong outcome of a ticket.
 
-    Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old loss, or the list of old losses
+    Body: ticket, and the right loss or reward. Reply: ticket, and loss_before, the old loss, or the
+        list of old losses
     with full feedback.
     """
     given = _outcome(**request.fields)
     file = request.session.file
-    before = await request.session.write(lambda: file.amend(given.round, loss=given.loss, reward=given.reward))
+    before = await request.session.write(
+        lambda: file.amend(given.round, loss=given.loss, reward=given.reward)
+    )
     return {"ticket": given.round, "loss_before": before}
 
 
@@ -132,7 +160,10 @@ async def cancel(request: CheckedRequest) -> Any:
     Body: ticket. Reply: ticket, and new, which is false if it was cancelled before.
     """
     ticket = request.fields["ticket"]
-    return {"ticket": ticket, "new": await request.session.write(request.session.file.cancel, ticket)}
+    return {
+        "ticket": ticket,
+        "new": await request.session.write(request.session.file.cancel, ticket),
+    }
 
 
 async def status(request: CheckedRequest) -> Any:
@@ -150,15 +181,17 @@ async def status(request: CheckedRequest) -> Any:
 async def ranking(request: CheckedRequest) -> Any:
     """Return the actions by mean loss, the best first, with confidence intervals.
 
-    Actions without an outcome come last. Reply: actions (each with name, plays, known, the number of known losses,
-    mean, and low and high, the ends of the interval), best (name), within (bound on its distance from the best
-    mean), level (error probability) and estimate (a sentence).
+    Actions without an outcome come last. Reply: actions (each with name, plays, known, the number
+    of known losses, mean, and low and high, the ends of the interval), best (name), within (bound
+    on its distance from the best mean), level (error probability) and estimate (a sentence).
     """
     now = await request.session.read_cached("status", request.session.file.status)
     means = {action.name: action.mean if action.known else math.inf for action in now.actions}
     found = now.to_json()
     actions = sorted(found["actions"], key=lambda action: means[action["name"]])
-    return {"actions": actions} | {name: found[name] for name in ("best", "within", "level", "estimate")}
+    return {"actions": actions} | {
+        name: found[name] for name in ("best", "within", "level", "estimate")
+    }
 
 
 async def ticket(request: CheckedRequest) -> Any:
@@ -175,7 +208,9 @@ async def export_table(request: CheckedRequest) -> Any:
     return await table_reply(request.session, request.http.path_params["kind"], export_tickets)
 
 
-async def table_reply(hosted: HostedFile[Any], kind: str, write: Callable[[Any, Path], int]) -> Response:
+async def table_reply(
+    hosted: HostedFile[Any], kind: str, write: Callable[[Any, Path], int]
+) -> Response:
     """Return the table that `write` makes of a file, as a download.
 
     ProblemError 404 for another kind than "csv" and "parquet".
@@ -184,9 +219,15 @@ async def table_reply(hosted: HostedFile[Any], kind: str, write: Callable[[Any, 
     """
     media_types = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
     if kind not in media_types:
-        raise ProblemError(404, "not-found", f"export: expected csv or parquet, got {kind!r:.100}; change the path.")
+        raise ProblemError(
+            404,
+            "not-found",
+            f"export: expected csv or parquet, got {kind!r:.100}; change the path.",
+        )
     return await _download(
-        f"{hosted.name}.{kind}", media_types[kind], lambda path: hosted.read(write, hosted.file, path)
+        f"{hosted.name}.{kind}",
+        media_types[kind],
+        lambda path: hosted.read(write, hosted.file, path),
     )
 
 
@@ -194,20 +235,31 @@ async def backup(request: CheckedRequest) -> Any:
     """Return a copy of a session or race file, made by SQLite while it is in use."""
     source = request.file.path
     return await _download(
-        source.name, "application/vnd.sqlite3", lambda path: asyncio.to_thread(_copy_database, source, path)
+        source.name,
+        "application/vnd.sqlite3",
+        lambda path: asyncio.to_thread(_copy_database, source, path),
     )
 
 
-async def _download(name: str, media_type: str, write: Callable[[Path], Awaitable[Any]]) -> Response:
+async def _download(
+    name: str, media_type: str, write: Callable[[Path], Awaitable[Any]]
+) -> Response:
     """Return what `write` puts into a temporary file; it is removed after the reply."""
-    with tempfile.NamedTemporaryFile(prefix="tombola-", suffix=Path(name).suffix, delete=False) as handle:
+    with tempfile.NamedTemporaryFile(
+        prefix="tombola-", suffix=Path(name).suffix, delete=False
+    ) as handle:
         path = Path(handle.name)
     try:
         await write(path)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    return FileResponse(path, media_type=media_type, filename=name, background=BackgroundTask(path.unlink, True))  # noqa: FBT003
+    return FileResponse(
+        path,
+        media_type=media_type,
+        filename=name,
+        background=BackgroundTask(path.unlink, True),  # noqa: FBT003
+    )
 
 
 def _copy_database(source: Path, target: Path) -> None:
@@ -219,7 +271,9 @@ def _copy_database(source: Path, target: Path) -> None:
         ):
             reader.backup(writer)
     except (sqlite3.Error, OSError) as error:
-        raise FileError(f"backup: expected to copy {source.name}, got {type(error).__name__}; try again.") from None
+        raise FileError(
+            f"backup: expected to copy {source.name}, got {type(error).__name__}; try again."
+        ) from None
 
 
 async def events(request: CheckedRequest) -> Any:
@@ -230,14 +284,19 @@ async def events(request: CheckedRequest) -> Any:
     return event_reply(request, request.session, _session_counts)
 
 
-def event_reply(request: CheckedRequest, hosted: HostedFile[Any], counts: Callable[[Any], dict[str, Any]]) -> Response:
+def event_reply(
+    request: CheckedRequest, hosted: HostedFile[Any], counts: Callable[[Any], dict[str, Any]]
+) -> Response:
     """Return a stream of a file's counts: one server-sent event (JSON) per change.
 
     ProblemError 503 if 200 streams are open already.
     """
     service = request.service
     if service.streams >= _MAX_STREAMS:
-        detail = f"events: expected at most {_MAX_STREAMS} open streams, got one more; poll the status instead."
+        detail = (
+            f"events: expected at most {_MAX_STREAMS} open streams, got one more; poll the "
+            "status instead."
+        )
         raise ProblemError(503, "unavailable", detail, {"Retry-After": "5"})
 
     async def stream() -> AsyncIterator[str]:
@@ -263,14 +322,20 @@ def event_reply(request: CheckedRequest, hosted: HostedFile[Any], counts: Callab
 def _session_counts(file: SessionFile) -> dict[str, int]:
     """Return the numbers of rows, and of tickets by state."""
     view = file.view()
-    counts = {"rows": view.horizon, "issued": view.round, "answered": view.answered, "cancelled": len(view.cancelled)}
+    counts = {
+        "rows": view.horizon,
+        "issued": view.round,
+        "answered": view.answered,
+        "cancelled": len(view.cancelled),
+    }
     return counts | {"pending": view.round - view.answered - len(view.cancelled)}
 
 
 async def pause(request: CheckedRequest) -> Any:
     """Pause a session or race, or resume it.
 
-    While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body: paused (true or false).
+    While it is paused, nothing is issued or recorded: 423. A pause ends with the server. Body:
+        paused (true or false).
     Reply: name and paused.
     """
     hosted = request.file
@@ -286,9 +351,13 @@ async def list_tokens(request: CheckedRequest) -> Any:
 async def add_token(request: CheckedRequest) -> Any:
     """Create a token for a name and a role; it is shown only in this reply.
 
-    Body: name and role ("reader", "worker" or "admin"). Reply: name, role and token, with status 201.
+    Body: name and role ("reader", "worker" or "admin"). Reply: name, role and token, with status
+        201.
     """
-    return {**request.fields, "token": await asyncio.to_thread(request.service.tokens.add, **request.fields)}
+    return {
+        **request.fields,
+        "token": await asyncio.to_thread(request.service.tokens.add, **request.fields),
+    }
 
 
 async def remove_token(request: CheckedRequest) -> Any:
@@ -296,6 +365,8 @@ async def remove_token(request: CheckedRequest) -> Any:
     name = request.http.path_params["owner"]
     if not await asyncio.to_thread(request.service.tokens.remove, name):
         raise ProblemError(
-            404, "not-found", f"token: expected the name of a token, got {name!r:.100}; list them first."
+            404,
+            "not-found",
+            f"token: expected the name of a token, got {name!r:.100}; list them first.",
         )
     return {"name": name, "removed": True}

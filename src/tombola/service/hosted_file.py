@@ -17,21 +17,23 @@ _T = TypeVar("_T")
 # Type of the open file.
 _File = TypeVar("_File", bound=SessionFile | RaceFile)
 
-# Seconds for which a computed status is reused without a change by this server. Another process may have written the
-# file in the meantime, so it is short.
+# Seconds for which a computed status is reused without a change by this server. Another process may
+# have written the file in the meantime, so it is short.
 _STATUS_LIFETIME = 1.0
 
 
 class HostedFile(Generic[_File]):
     """A served session or race file, with the only thread that uses it.
 
-    One thread per file keeps the event loop free while SQLite waits for the disk, and gives requests an order.
-    `paused` means that nothing is issued or recorded; `changes` counts `write`.
+    One thread per file keeps the event loop free while SQLite waits for the disk, and gives
+    requests an order. `paused` means that nothing is issued or recorded; `changes` counts `write`.
 
     on_close: called after the file was closed, for example to release a lock; None: nothing.
     """
 
-    def __init__(self, name: str, file: _File, *, on_close: Callable[[], Any] | None = None) -> None:
+    def __init__(
+        self, name: str, file: _File, *, on_close: Callable[[], Any] | None = None
+    ) -> None:
         self.name, self.file, self._on_close = name, file, on_close
         self.paused, self.changes = False, 0
         self._changed = asyncio.Event()
@@ -46,14 +48,20 @@ class HostedFile(Generic[_File]):
     async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function on the file's thread; a TombolaError becomes a ProblemError."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._writer, lambda: function(*arguments))
+            return await asyncio.get_running_loop().run_in_executor(
+                self._writer, lambda: function(*arguments)
+            )
         except TombolaError as error:
             raise problem_from(error, self.path) from None
 
     async def write(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function that changes the file, as `read`; ProblemError 423 if paused."""
         if self.paused:
-            raise ProblemError(423, "paused", f"{self.name}: expected a running list, got a paused one; ask an admin.")
+            raise ProblemError(
+                423,
+                "paused",
+                f"{self.name}: expected a running list, got a paused one; ask an admin.",
+            )
         result = await self.read(function, *arguments)
         self.changes += 1
         self._changed.set()

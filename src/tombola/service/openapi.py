@@ -13,11 +13,13 @@ from tombola.service.tokens import MAX_NAME_LENGTH, ROLES
 
 # A JSON schema, as plain data.
 _Schema = dict[str, Any]
-# Largest number of tickets or calls in one reply: bounds the time for which a request holds the writer thread.
+# Largest number of tickets or calls in one reply: bounds the time for which a request holds the
+# writer thread.
 _MAX_COUNT = 1000
 # Largest number of outcomes or answers in one request, for the same reason.
 _MAX_OUTCOMES = 10_000
-# Largest reissue_after, in seconds: one year. It exceeds every real wait, and rejects infinite numbers.
+# Largest reissue_after, in seconds: one year. It exceeds every real wait, and rejects infinite
+# numbers.
 _MAX_SECONDS = 366 * 86_400.0
 
 
@@ -27,7 +29,8 @@ class Operation(NamedTuple):
     path: may have parameters in braces, such as /v1/sessions/{name}/next.
     role: the least role that may call it: "reader", "worker" or "admin"; None: public.
     handler: called with a `CheckedRequest`. Its docstring is the description.
-    reply, body: JSON schemas, or the media types of another reply; None: no body. The body is checked by its schema.
+    reply, body: JSON schemas, or the media types of another reply; None: no body. The body is
+        checked by its schema.
     status: HTTP status of the reply if there is no error.
     takes_key: whether the header Idempotency-Key is read.
     """
@@ -52,7 +55,8 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         "info": {
             "title": "tombola serve",
             "version": __version__,
-            "description": "Tickets of sessions and calls of races. Requests may be repeated: the same Idempotency-Key "
+            "description": "Tickets of sessions and calls of races. Requests may be repeated: "
+            "the same Idempotency-Key "
             "gives the same tickets, and the same outcome twice is ignored.",
         },
         "paths": paths,
@@ -81,11 +85,16 @@ def _operation(operation: Operation) -> dict[str, Any]:
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
     if operation.takes_key:
-        parameters.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": _KEY})
+        parameters.append(
+            {"name": "Idempotency-Key", "in": "header", "required": False, "schema": _KEY}
+        )
     if parameters:
         found["parameters"] = parameters
     if operation.body is not None:
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": operation.body}}}
+        found["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": operation.body}},
+        }
     return found
 
 
@@ -97,7 +106,11 @@ def _reply(reply: _Schema | tuple[str, ...]) -> dict[str, Any]:
 
 def _body(required: _Schema, **optional: _Schema) -> _Schema:
     """Return the schema of an object in a request: it has no other fields."""
-    return {**_object(**required, **optional), "required": list(required), "additionalProperties": False}
+    return {
+        **_object(**required, **optional),
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 def _object(**fields: _Schema) -> _Schema:
@@ -122,9 +135,20 @@ _NUMBER: _Schema = {"type": "number"}
 _LOSS: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _TICKET: _Schema = {"type": "integer", "minimum": 1, "maximum": MAX_NUMBER}
 # Idempotency key: printable characters of ASCII. The service accepts all printable ones.
-_KEY: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[!-~]+$"}
-# Name of the owner of a token: the rule of TokenStore.add, which rejects unprintable characters too.
-_NAME: _Schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH, "pattern": r"^[^\s/]([^/]*[^\s/])?$"}
+_KEY: _Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_KEY_LENGTH,
+    "pattern": "^[!-~]+$",
+}
+# Name of the owner of a token: the rule of TokenStore.add, which rejects unprintable characters
+# too.
+_NAME: _Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_NAME_LENGTH,
+    "pattern": r"^[^\s/]([^/]*[^\s/])?$",
+}
 _PATH_PARAMETERS: dict[str, _Schema] = {
     "name": {"type": "string", "minLength": 1},
     "ticket": _TICKET,
@@ -134,7 +158,9 @@ _PATH_PARAMETERS: dict[str, _Schema] = {
 # Losses or rewards of a ticket: one number, or one per action with full feedback.
 _LOSSES: _Schema = {"anyOf": [_LOSS, _list(_LOSS, minItems=1)]}
 # Costs of a ticket: one number, or a list with several resources or full feedback.
-_COSTS: _Schema = {"anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]}
+_COSTS: _Schema = {
+    "anyOf": [{"type": "number", "minimum": 0}, _list({"type": "number", "minimum": 0}, minItems=1)]
+}
 
 _PROBLEM = _object(type=_TEXT, title=_TEXT, status={"type": "integer"}, detail=_TEXT)
 # Error reply, which all operations have in common (RFC 9457).
@@ -143,7 +169,8 @@ _PROBLEM_REPLY: _Schema = {
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
-# Request for tickets or calls: how many, and after how many seconds unanswered ones are offered again.
+# Request for tickets or calls: how many, and after how many seconds unanswered ones are offered
+# again.
 _LEASE_BODY = _body(
     {},
     count={"type": "integer", "minimum": 1, "maximum": _MAX_COUNT},
@@ -151,7 +178,11 @@ _LEASE_BODY = _body(
 )
 # An issued ticket: row id, action and its probability, cells of the row by column.
 _ASSIGNMENT = _object(
-    ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), columns={"type": "object"}
+    ticket=_TICKET,
+    id=_TEXT,
+    action=_TEXT,
+    probability=_nullable(_NUMBER),
+    columns={"type": "object"},
 )
 _TICKETS = _object(tickets=_list(_ASSIGNMENT), key=_TEXT)
 _OUTCOME = _body({"ticket": _TICKET}, loss=_LOSSES, reward=_LOSSES, cost=_COSTS)
@@ -161,24 +192,38 @@ _AMEND_BODY = _body({"ticket": _TICKET}, loss=_LOSSES, reward=_LOSSES)
 _AMENDED = _object(ticket=_TICKET, loss_before=_LOSSES)
 _TICKET_BODY = _body({"ticket": _TICKET})
 _CANCELLED = _object(ticket=_TICKET, new=_BOOLEAN)
-# Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence interval.
-_ACTION = _object(name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER)
-# Status of a session: counts of tickets, estimates, pending tickets. The total is in a field named by `quantity`.
+# Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence
+# interval.
+_ACTION = _object(
+    name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER
+)
+# Status of a session: counts of tickets, estimates, pending tickets. The total is in a field named
+# by `quantity`.
 _SESSION_STATUS = _object(
     **dict.fromkeys(("rows", "played", "answered", "cancelled", "amended"), _COUNT),
     quantity={"enum": ["loss", "score"]},
     actions=_list(_ACTION),
     pending=_list(
-        _object(ticket=_TICKET, id=_TEXT, action=_TEXT, probability=_nullable(_NUMBER), since=_nullable(_NUMBER))
+        _object(
+            ticket=_TICKET,
+            id=_TEXT,
+            action=_TEXT,
+            probability=_nullable(_NUMBER),
+            since=_nullable(_NUMBER),
+        )
     ),
     best=_TEXT,
     paused=_BOOLEAN,
 )
-_RANKING = _object(actions=_list(_ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT)
+_RANKING = _object(
+    actions=_list(_ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT
+)
 
 _CALL = _object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COUNT)
 _CALLS = _object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
-_ANSWER = _body({"ticket": _TICKET}, loss=_LOSS, cost={"type": "number", "minimum": 0}, failed=_BOOLEAN)
+_ANSWER = _body(
+    {"ticket": _TICKET}, loss=_LOSS, cost={"type": "number", "minimum": 0}, failed=_BOOLEAN
+)
 _ANSWERS_BODY = _body({"answers": _list(_ANSWER, minItems=1, maxItems=_MAX_OUTCOMES)})
 _ANSWERED = _object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
 # Answer of a race; proved is null while it is undecided.
@@ -193,7 +238,8 @@ _VERDICT = _object(
     calls=_COUNT,
     calls_saved=_COUNT,
 )
-# A candidate of a race: mean over its rows in the unit of the race (null without any); whether it is in the race.
+# A candidate of a race: mean over its rows in the unit of the race (null without any); whether it
+# is in the race.
 _STANDING = _object(name=_TEXT, mean=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
 # Status of a race: answer, standings, pending calls, counts.
 _RACE_STATUS = _object(
@@ -210,7 +256,9 @@ _ROLE: _Schema = {"enum": list(ROLES)}
 _IDENTITY = _object(name=_TEXT, role=_ROLE)
 _OVERVIEW = _object(
     you=_IDENTITY,
-    sessions=_list(_object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)),
+    sessions=_list(
+        _object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)
+    ),
     races=_list(_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
 )
 _PAUSE_BODY = _body({"paused": _BOOLEAN})
@@ -223,13 +271,22 @@ _STREAM = ("text/event-stream",)
 
 _SESSION, _RACE = "/v1/sessions/{name}", "/v1/races/{name}"
 
-# All operations: method, path, least role (None: public), handler, schema of the reply, and options.
+# All operations: method, path, least role (None: public), handler, schema of the reply, and
+# options.
 API = (
     Operation("GET", "/healthz", None, endpoints.health, _object(status=_TEXT, version=_TEXT)),
     Operation("GET", "/readyz", None, endpoints.ready, _object(status=_TEXT, files=_COUNT)),
     Operation("GET", "/openapi.json", None, endpoints.openapi, {"type": "object"}),
     Operation("GET", "/v1", "reader", endpoints.overview, _OVERVIEW),
-    Operation("POST", f"{_SESSION}/next", "worker", endpoints.next_tickets, _TICKETS, _LEASE_BODY, takes_key=True),
+    Operation(
+        "POST",
+        f"{_SESSION}/next",
+        "worker",
+        endpoints.next_tickets,
+        _TICKETS,
+        _LEASE_BODY,
+        takes_key=True,
+    ),
     Operation("POST", f"{_SESSION}/record", "worker", endpoints.record, _RECORDED, _OUTCOMES_BODY),
     Operation("POST", f"{_SESSION}/amend", "worker", endpoints.amend, _AMENDED, _AMEND_BODY),
     Operation("POST", f"{_SESSION}/cancel", "worker", endpoints.cancel, _CANCELLED, _TICKET_BODY),
@@ -238,15 +295,33 @@ API = (
     Operation("GET", f"{_SESSION}/tickets/{{ticket}}", "reader", endpoints.ticket, _ASSIGNMENT),
     Operation("GET", f"{_SESSION}/export.{{kind}}", "reader", endpoints.export_table, _TABLE),
     Operation("GET", f"{_SESSION}/events", "reader", endpoints.events, _STREAM),
-    Operation("POST", f"{_RACE}/next", "worker", race_endpoints.next_calls, _CALLS, _LEASE_BODY, takes_key=True),
+    Operation(
+        "POST",
+        f"{_RACE}/next",
+        "worker",
+        race_endpoints.next_calls,
+        _CALLS,
+        _LEASE_BODY,
+        takes_key=True,
+    ),
     Operation("POST", f"{_RACE}/record", "worker", race_endpoints.record, _ANSWERED, _ANSWERS_BODY),
     Operation("GET", f"{_RACE}/status", "reader", race_endpoints.status, _RACE_STATUS),
     Operation("GET", f"{_RACE}/verdict", "reader", race_endpoints.verdict, _VERDICT),
     Operation("GET", f"{_RACE}/export.{{kind}}", "reader", race_endpoints.export_table, _TABLE),
     Operation("GET", f"{_RACE}/events", "reader", race_endpoints.events, _STREAM),
-    Operation("GET", "/v1/files/{name}/backup", "admin", endpoints.backup, ("application/vnd.sqlite3",)),
+    Operation(
+        "GET", "/v1/files/{name}/backup", "admin", endpoints.backup, ("application/vnd.sqlite3",)
+    ),
     Operation("POST", "/v1/files/{name}/pause", "admin", endpoints.pause, _PAUSED, _PAUSE_BODY),
-    Operation("GET", "/v1/tokens", "admin", endpoints.list_tokens, _object(tokens=_list(_IDENTITY))),
+    Operation(
+        "GET", "/v1/tokens", "admin", endpoints.list_tokens, _object(tokens=_list(_IDENTITY))
+    ),
     Operation("POST", "/v1/tokens", "admin", endpoints.add_token, _NEW_TOKEN, _TOKEN_BODY, 201),
-    Operation("DELETE", "/v1/tokens/{owner}", "admin", endpoints.remove_token, _object(name=_TEXT, removed=_BOOLEAN)),
+    Operation(
+        "DELETE",
+        "/v1/tokens/{owner}",
+        "admin",
+        endpoints.remove_token,
+        _object(name=_TEXT, removed=_BOOLEAN),
+    ),
 )

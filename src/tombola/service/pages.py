@@ -1,7 +1,7 @@
 """Pages for people: work on a session, progress of a race, administration.
 
-Pages are rendered on the server and work without a script; the script adds shortcuts and live numbers. A form is
-answered by a redirect, so that reloading a page sends nothing twice.
+Pages are rendered on the server and work without a script; the script adds shortcuts and live
+numbers. A form is answered by a redirect, so that reloading a page sends nothing twice.
 """
 
 import asyncio
@@ -83,14 +83,21 @@ def page_routes(service: "Service") -> list[Route]:
     return routes
 
 
-def _with_error_pages(checked: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+def _with_error_pages(
+    checked: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint whose errors are pages; without a token, redirect to login."""
 
     async def run(request: Request) -> Response:
         try:
-            # Browsers send one of these with every form; a request without them could come from anywhere.
+            # Browsers send one of these with every form; a request without them could come from
+            # anywhere.
             if request.method == "POST" and not {"origin", "sec-fetch-site"} & {*request.headers}:
-                raise ProblemError(403, "origin", "form: expected an Origin header, got none; use a current browser.")
+                raise ProblemError(
+                    403,
+                    "origin",
+                    "form: expected an Origin header, got none; use a current browser.",
+                )
             return await checked(request)
         except ProblemError as problem:
             path = request.url.path
@@ -98,8 +105,16 @@ def _with_error_pages(checked: Callable[[Request], Awaitable[Response]]) -> Call
                 return _redirect("/login")
             is_repeatable = problem.status in (409, 422, 423, 503)
             session = path.startswith("/s/") and is_repeatable and request.path_params["name"]
-            back = f"/s/{quote(session, safe='')}" if session else "/admin" if path.startswith("/admin") else "/"
-            reply = _page("problem.html", problem.status, title=problem.kind, detail=problem.detail, back=back)
+            back = (
+                f"/s/{quote(session, safe='')}"
+                if session
+                else "/admin"
+                if path.startswith("/admin")
+                else "/"
+            )
+            reply = _page(
+                "problem.html", problem.status, title=problem.kind, detail=problem.detail, back=back
+            )
             reply.headers.update(problem.headers)
             return reply
 
@@ -127,7 +142,9 @@ async def _login(request: CheckedRequest) -> Response:
         return _page("login.html", 401, wrong=True)
     reply = _redirect("/")
     is_encrypted = request.http.url.scheme == "https"
-    reply.set_cookie(COOKIE, token, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=is_encrypted)
+    reply.set_cookie(
+        COOKIE, token, _COOKIE_SECONDS, httponly=True, samesite="strict", secure=is_encrypted
+    )
     return reply
 
 
@@ -149,7 +166,9 @@ async def _work(request: CheckedRequest) -> Response:
         actions=list(file.names[: model.n_listed_actions]),
         full=bool(model.full_feedback),
         buttons=_buttons(request.service, unit),
-        n_costs=0 if file.budget is None or file.budget.prices is not None else len(now.balance.amounts),
+        n_costs=0
+        if file.budget is None or file.budget.prices is not None
+        else len(now.balance.amounts),
         may_amend=bool(model.supports_amend),
         may_work=request.identity.may("worker") and not hosted.paused,
         key=secrets.token_urlsafe(16),
@@ -166,7 +185,12 @@ async def _progress(request: CheckedRequest) -> Response:
 
 def _header_values(request: CheckedRequest, hosted: HostedFile[Any]) -> dict[str, Any]:
     has_token = bool(len(request.service.tokens))
-    return {"name": hosted.name, "you": request.identity, "paused": hosted.paused, "has_token": has_token}
+    return {
+        "name": hosted.name,
+        "you": request.identity,
+        "paused": hosted.paused,
+        "has_token": has_token,
+    }
 
 
 def unit_of(file: SessionFile) -> Units:
@@ -193,12 +217,16 @@ def _buttons(service: "Service", unit: Units) -> list[dict[str, str]]:
 def _worker_view(file: SessionFile, worker: str) -> dict[str, Any]:
     """Return the tickets of a worker, those of which the last lease is the worker's.
 
-    current, columns: the oldest ticket without an outcome, None without any, and the cells of its row.
-    answered, n_today: today's last answered tickets with their losses, the newest first, and the number of all.
+    current, columns: the oldest ticket without an outcome, None without any, and the cells of its
+        row.
+    answered, n_today: today's last answered tickets with their losses, the newest first, and the
+        number of all.
     workers: name and number of answers of each worker, the most active first.
     """
     view, leases = file.view(), file.lease_of_ticket()
-    outcomes = {ticket: outcome for ticket, outcome in enumerate(view.outcomes, 1) if outcome is not None}
+    outcomes = {
+        ticket: outcome for ticket, outcome in enumerate(view.outcomes, 1) if outcome is not None
+    }
     midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
     counts = Counter({lease.worker: 0 for lease in leases.values()})
     counts.update(lease.worker for ticket, lease in leases.items() if ticket in outcomes)
@@ -206,12 +234,18 @@ def _worker_view(file: SessionFile, worker: str) -> dict[str, Any]:
     today = [ticket for ticket in mine if ticket in outcomes and leases[ticket].time >= midnight]
     pending = [ticket for ticket in mine if ticket not in outcomes and ticket not in view.cancelled]
     current = file.assignment(pending[0]) if pending else None
-    if current is not None and file.names.index(current.action) >= file.feedback_model.n_listed_actions:
+    if (
+        current is not None
+        and file.names.index(current.action) >= file.feedback_model.n_listed_actions
+    ):
         current = None
     return {
         "current": current,
         "columns": {} if current is None else cells_of(file, file.rows_of([current])[0]),
-        "answered": [(file.assignment(ticket), outcomes[ticket]) for ticket in today[-_LISTED_OUTCOMES:][::-1]],
+        "answered": [
+            (file.assignment(ticket), outcomes[ticket])
+            for ticket in today[-_LISTED_OUTCOMES:][::-1]
+        ],
         "n_today": len(today),
         "workers": counts.most_common(_LISTED_WORKERS),
     }
@@ -229,13 +263,31 @@ def _progress_values(now: Status, units: Units) -> dict[str, Any]:
     strips = []
     for action in now.actions:
         low, high = sorted((share(action.low), share(action.high)))
-        strip = {"name": action.name, "best": action.name == now.best and now.answered > 0, "known": action.known}
-        strip |= {"low": low, "width": max(high - low, 0.5), "mean": share(action.mean) if action.known else None}
+        strip = {
+            "name": action.name,
+            "best": action.name == now.best and now.answered > 0,
+            "known": action.known,
+        }
+        strip |= {
+            "low": low,
+            "width": max(high - low, 0.5),
+            "mean": share(action.mean) if action.known else None,
+        }
         strip["text"] = number(action.mean) if action.known else ""
         strip["range"] = " to ".join(map(format_number, units.interval(action.low, action.high)))
         strips.append(strip)
-    unit = {"word": units.quantity, "low": format_number(units.low), "high": format_number(units.high)}
-    return {"now": now, "strips": strips, "words": _plain_words(now, units), "unit": unit, "number": number}
+    unit = {
+        "word": units.quantity,
+        "low": format_number(units.low),
+        "high": format_number(units.high),
+    }
+    return {
+        "now": now,
+        "strips": strips,
+        "words": _plain_words(now, units),
+        "unit": unit,
+        "number": number,
+    }
 
 
 def _plain_words(now: Status, units: Units) -> str:
@@ -245,7 +297,10 @@ def _plain_words(now: Status, units: Units) -> str:
     if now.within <= 0.0:
         return f"{now.best} is the best action on this list, with probability {1 - now.level:g}."
     gap = format_number(units.gap(now.within))
-    return f"{now.best} is ahead. It is not sure yet: another action may be better by up to {gap} per row."
+    return (
+        f"{now.best} is ahead. It is not sure yet: another action may be better by up to "
+        f"{gap} per row."
+    )
 
 
 async def _next(request: CheckedRequest) -> Response:
@@ -288,7 +343,9 @@ async def _race(request: CheckedRequest) -> Response:
 
 async def _race_progress(request: CheckedRequest) -> Response:
     hosted = request.race
-    return _page("race_progress.html", **await hosted.read_cached("page", lambda: _race_view(hosted.file)))
+    return _page(
+        "race_progress.html", **await hosted.read_cached("page", lambda: _race_view(hosted.file))
+    )
 
 
 def _race_view(file: RaceFile) -> dict[str, Any]:
@@ -301,7 +358,12 @@ def _race_view(file: RaceFile) -> dict[str, Any]:
         "limits": f"{units.low:g} to {units.high:g}",
         "saved_share": f"{100 * saved / max(calls + saved, 1):.0f} %",
         "standings": [
-            {**one, "place": None if one["mean"] is None else _position((one["mean"] - units.low) / units.gap(1.0))}
+            {
+                **one,
+                "place": None
+                if one["mean"] is None
+                else _position((one["mean"] - units.low) / units.gap(1.0)),
+            }
             for one in now["candidates"][:_LISTED_CANDIDATES]
         ],
         "n_hidden": max(len(now["candidates"]) - _LISTED_CANDIDATES, 0),
@@ -331,7 +393,9 @@ async def _pause(request: CheckedRequest) -> Response:
 async def _add_token(request: CheckedRequest) -> Response:
     name, role = (request.fields.get(field, "") for field in ("name", "role"))
     # The only page that shows the token: just its hash is stored.
-    return await _admin(request, await asyncio.to_thread(request.service.tokens.add, name, role), name)
+    return await _admin(
+        request, await asyncio.to_thread(request.service.tokens.add, name, role), name
+    )
 
 
 async def _remove_token(request: CheckedRequest) -> Response:
@@ -342,8 +406,12 @@ async def _remove_token(request: CheckedRequest) -> Response:
 async def _static(request: CheckedRequest) -> Response:
     name = request.http.path_params["file"]
     if name not in _STATIC:
-        raise ProblemError(404, "not-found", "static: expected page.css or page.js, got another name; reload.")
-    return Response(_template_text(name), media_type=_STATIC[name], headers={"cache-control": "max-age=3600"})
+        raise ProblemError(
+            404, "not-found", "static: expected page.css or page.js, got another name; reload."
+        )
+    return Response(
+        _template_text(name), media_type=_STATIC[name], headers={"cache-control": "max-age=3600"}
+    )
 
 
 async def _icon(request: CheckedRequest) -> Response:
@@ -360,7 +428,10 @@ def _outcome(request: CheckedRequest) -> Outcome:
     fields, file = request.fields, request.session.file
     model, unit = file.feedback_model, unit_of(file)
     if model.full_feedback:
-        loss: Any = [_loss(unit, fields.get(f"outcome-{index}", "")) for index in range(model.n_listed_actions)]
+        loss: Any = [
+            _loss(unit, fields.get(f"outcome-{index}", ""))
+            for index in range(model.n_listed_actions)
+        ]
     else:
         loss = _loss(unit, fields.get("outcome", ""))
     costs = [_cost(fields[name]) for name in sorted(fields) if name.startswith("cost-")]
@@ -370,7 +441,12 @@ def _outcome(request: CheckedRequest) -> Outcome:
 def _loss(unit: Units, text: str) -> float:
     loss = unit.parse(text)
     if loss is None:
-        raise invalid_value("outcome", f"a number from {unit.low:g} to {unit.high:g}", text, "write digits such as 0.5")
+        raise invalid_value(
+            "outcome",
+            f"a number from {unit.low:g} to {unit.high:g}",
+            text,
+            "write digits such as 0.5",
+        )
     return loss
 
 

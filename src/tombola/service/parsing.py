@@ -20,19 +20,26 @@ from tombola.service.tokens import Identity
 if TYPE_CHECKING:
     from tombola.service.app import Service
 
-# Largest body of a request in bytes: 10,000 outcomes of about 100 bytes. Larger ones are answered with status 413.
+# Largest body of a request in bytes: 10,000 outcomes of about 100 bytes. Larger ones are answered
+# with status 413.
 _MAX_BODY_BYTES = 1_000_000
-# Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a hostile form.
+# Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a
+# hostile form.
 _MAX_FIELDS = 200
 # Largest number of characters of an idempotency key: several UUIDs.
 MAX_KEY_LENGTH = 100
 # Largest number in a body: larger integers are not exact in JSON parsers with float64 numbers.
 MAX_NUMBER = 2**53
-# JSON type -> Python types of its values (a boolean is not a number), and how the names of its limits end.
+# JSON type -> Python types of its values (a boolean is not a number), and how the names of its
+# limits end.
 _TYPES: dict[str, tuple[set[type], str]] = {
-    "object": ({dict}, "Properties"), "array": ({list}, "Items"), "string": ({str}, "Length"),
-    "boolean": ({bool}, "imum"), "integer": ({int}, "imum"), "number": ({int, float}, "imum"),
-}  # fmt: skip
+    "object": ({dict}, "Properties"),
+    "array": ({list}, "Items"),
+    "string": ({str}, "Length"),
+    "boolean": ({bool}, "imum"),
+    "integer": ({int}, "imum"),
+    "number": ({int, float}, "imum"),
+}
 
 
 class CheckedRequest(NamedTuple):
@@ -67,7 +74,9 @@ class CheckedRequest(NamedTuple):
     def ticket(self) -> int:
         """The ticket number in the path or the form; ProblemError 422 if malformed."""
         text = self.http.path_params.get("ticket") or self.fields.get("ticket", "")
-        if not (text.isascii() and text.isdecimal() and len(text) < 17 and 1 <= int(text) <= MAX_NUMBER):
+        if not (
+            text.isascii() and text.isdecimal() and len(text) < 17 and 1 <= int(text) <= MAX_NUMBER
+        ):
             raise invalid_value("ticket", f"an integer in 1..{MAX_NUMBER}", text, "change it")
         return int(text)
 
@@ -78,13 +87,17 @@ class CheckedRequest(NamedTuple):
         header = self.http.headers.get("idempotency-key", secrets.token_urlsafe(12))
         key: str = self.fields.get("key", header)
         if not 1 <= len(key) <= MAX_KEY_LENGTH or not key.isprintable():
-            raise invalid_value("key", f"1 to {MAX_KEY_LENGTH} printable characters", key, "change it")
+            raise invalid_value(
+                "key", f"1 to {MAX_KEY_LENGTH} printable characters", key, "change it"
+            )
         return key
 
     def _named(self, kind: str, files: Mapping[str, HostedFile[Any]]) -> HostedFile[Any]:
         name = self.http.path_params["name"]
         if name not in files:
-            raise ProblemError(404, "not-found", f"request: {unknown_name_text(kind, name, list(files))}")
+            raise ProblemError(
+                404, "not-found", f"request: {unknown_name_text(kind, name, list(files))}"
+            )
         return files[name]
 
 
@@ -94,7 +107,10 @@ async def _read_body(request: Request) -> bytes:
         async for chunk in request.stream():
             body += chunk
             if len(body) > _MAX_BODY_BYTES:
-                detail = f"request: expected a body of at most {_MAX_BODY_BYTES} bytes, got more; split the request."
+                detail = (
+                    f"request: expected a body of at most {_MAX_BODY_BYTES} bytes, got "
+                    "more; split the request."
+                )
                 raise ProblemError(413, "too-large", detail)
     except ClientDisconnect:
         detail = "request: expected the whole body, got a part of it; send it again."
@@ -105,18 +121,24 @@ async def _read_body(request: Request) -> bytes:
 async def read_json(request: Request, schema: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON object of a body that fits a schema, see `check_json`.
 
-    ProblemError: 415 for another content type, 400 for malformed JSON, 413 beyond a megabyte, 422 for invalid fields.
+    ProblemError: 415 for another content type, 400 for malformed JSON, 413 beyond a megabyte, 422
+        for invalid fields.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await _read_body(request)
     # A form of another site cannot send this type without asking the browser's permission first.
     if media_type != "application/json":
-        detail = f"request: expected the content type application/json, got {media_type!r:.100}; add the header."
+        detail = (
+            "request: expected the content type application/json, got "
+            f"{media_type!r:.100}; add the header."
+        )
         raise ProblemError(415, "media-type", detail)
     try:
         found: dict[str, Any] = json.loads(body)
     except (RecursionError, ValueError):
-        raise ProblemError(400, "malformed", "request: expected JSON, got something else; repair the body.") from None
+        raise ProblemError(
+            400, "malformed", "request: expected JSON, got something else; repair the body."
+        ) from None
     check_json("request", found, schema)
     return found
 
@@ -125,7 +147,12 @@ async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a submitted form, each with its last value; else 400 or 413."""
     body = await _read_body(request)
     try:
-        found = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=_MAX_FIELDS)
+        found = parse_qs(
+            body.decode(),
+            keep_blank_values=True,
+            strict_parsing=bool(body),
+            max_num_fields=_MAX_FIELDS,
+        )
     except ValueError:
         detail = "form: expected the fields of a form, got something else; reload."
         raise ProblemError(400, "malformed", detail) from None
@@ -135,7 +162,8 @@ async def read_form(request: Request) -> dict[str, str]:
 def check_json(owner: str, value: Any, schema: dict[str, Any]) -> None:
     """Raise ProblemError 422 unless a value fits the JSON schema of a body.
 
-    The message names the innermost field that does not fit. Objects have no other fields than their properties.
+    The message names the innermost field that does not fit. Objects have no other fields than their
+    properties.
 
     owner: name of the field.
 
@@ -150,7 +178,11 @@ def check_json(owner: str, value: Any, schema: dict[str, Any]) -> None:
             return None
     elif _has_type_and_size(value, schema):
         fields = schema.get("properties", {})
-        items = [(name, item, fields[name]) for name, item in value.items()] if type(value) is dict else []
+        items = (
+            [(name, item, fields[name]) for name, item in value.items()]
+            if type(value) is dict
+            else []
+        )
         items += [(owner, item, schema["items"]) for item in value] if type(value) is list else []
         for name, item, expected in items:
             check_json(name, item, expected)
@@ -163,10 +195,14 @@ def _has_type_and_size(value: Any, schema: dict[str, Any]) -> bool:
     types, limit = _TYPES[schema["type"]]
     if type(value) not in types:
         return False
-    if type(value) is dict and not {*schema.get("required", ())} <= {*value} <= {*schema.get("properties", ())}:
+    if type(value) is dict and not {*schema.get("required", ())} <= {*value} <= {
+        *schema.get("properties", ())
+    }:
         return False
     size = value if limit == "imum" else len(value)
-    return bool(schema.get(f"min{limit}", -MAX_NUMBER) <= size <= schema.get(f"max{limit}", MAX_NUMBER))
+    return bool(
+        schema.get(f"min{limit}", -MAX_NUMBER) <= size <= schema.get(f"max{limit}", MAX_NUMBER)
+    )
 
 
 def _schema_text(schema: dict[str, Any]) -> str:
@@ -181,7 +217,9 @@ def _schema_text(schema: dict[str, Any]) -> str:
         return f"one of {', '.join(schema['enum'])}"
     if "properties" in schema:
         return f"object with the fields {', '.join(schema['properties'])}"
-    limits = [f"{name} {limit}" for name, limit in schema.items() if name.startswith(("min", "max"))]
+    limits = [
+        f"{name} {limit}" for name, limit in schema.items() if name.startswith(("min", "max"))
+    ]
     return f"{schema['type']} ({', '.join(limits)})" if limits else str(schema["type"])
 
 
@@ -193,4 +231,6 @@ def invalid_value(owner: str, expected: str, got: Any, fix: str) -> ProblemError
     >>> invalid_value("count", "an integer", "x", "change it").detail
     "count: expected an integer, got 'x'; change it."
     """
-    return ProblemError(422, "invalid", f"{owner}: expected {expected}, got {reprlib.repr(got)}; {fix}.")
+    return ProblemError(
+        422, "invalid", f"{owner}: expected {expected}, got {reprlib.repr(got)}; {fix}."
+    )

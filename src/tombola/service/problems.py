@@ -6,7 +6,14 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from tombola.errors import ConflictError, ExhaustedError, FeedbackError, ParameterError, TableError, TombolaError
+from tombola.errors import (
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    ParameterError,
+    TableError,
+    TombolaError,
+)
 
 # Content type of an error reply (RFC 9457).
 MEDIA_TYPE = "application/problem+json"
@@ -39,9 +46,16 @@ class ProblemError(Exception):
     404
     """
 
-    def __init__(self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(detail)
-        self.status, self.kind, self.detail, self.headers = status, kind, detail, dict(headers or {})
+        self.status, self.kind, self.detail, self.headers = (
+            status,
+            kind,
+            detail,
+            dict(headers or {}),
+        )
 
     def response(self) -> Response:
         """Return the reply: a JSON object with type, title, status and detail."""

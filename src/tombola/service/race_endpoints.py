@@ -14,9 +14,9 @@ from tombola.service.parsing import CheckedRequest
 async def next_calls(request: CheckedRequest) -> Any:
     """Issue calls of a race; the same Idempotency-Key gives the same calls.
 
-    A call is a candidate to evaluate on a row. Body: count (default: all that the next row needs) and reissue_after,
-    both optional. Reply: calls (each with ticket, candidate, row and row_index, from 0), key, and done (true or false).
-    No calls and not done: the race waits for answers.
+    A call is a candidate to evaluate on a row. Body: count (default: all that the next row needs)
+    and reissue_after, both optional. Reply: calls (each with ticket, candidate, row and row_index,
+    from 0), key, and done (true or false). No calls and not done: the race waits for answers.
     """
     key, file = request.key, request.race.file
     calls, done = await request.race.write(lambda: (lease(request, file, key), file.race.done))
@@ -26,8 +26,10 @@ async def next_calls(request: CheckedRequest) -> Any:
 async def record(request: CheckedRequest) -> Any:
     """Record answers to calls, all or none.
 
-    Body: answers, a list of objects with ticket, loss or failed, and cost. The same answer again is ignored, a
-    different one is a conflict (409). Reply: recorded and known (numbers of new and repeated answers), and done.
+    Body: answers, a list of objects with ticket, loss or failed, and cost. The same answer again is
+        ignored, a
+    different one is a conflict (409). Reply: recorded and known (numbers of new and repeated
+    answers), and done.
     """
     file, answers = request.race.file, [Event("answer", **one) for one in request.fields["answers"]]
     new, done = await request.race.write(lambda: (file.record_all(answers), file.race.done))
@@ -37,7 +39,8 @@ async def record(request: CheckedRequest) -> Any:
 async def status(request: CheckedRequest) -> Any:
     """Return verdict, standings, pending calls and settings of a race.
 
-    Reply: the fields of `RaceReport.to_json`, pending (calls), active (candidates left), leader, progress (a line), and
+    Reply: the fields of `RaceReport.to_json`, pending (calls), active (candidates left), leader,
+        progress (a line), and
     paused, which is true while the race is paused.
     """
     hosted = request.race
@@ -48,11 +51,23 @@ async def status(request: CheckedRequest) -> Any:
 async def verdict(request: CheckedRequest) -> Any:
     """Return the answer of a race so far, whether it is proved, and the calls made.
 
-    Reply: verdict and progress (sentences), proved (null while undecided), answer (names of the candidates that are
-    possible answers), done, active (candidates left), leader, calls and calls_saved (their numbers).
+    Reply: verdict and progress (sentences), proved (null while undecided), answer (names of the
+        candidates that are
+    possible answers), done, active (candidates left), leader, calls and calls_saved (their
+    numbers).
     """
     now = await status(request)
-    names = ("verdict", "progress", "proved", "answer", "done", "active", "leader", "calls", "calls_saved")
+    names = (
+        "verdict",
+        "progress",
+        "proved",
+        "answer",
+        "done",
+        "active",
+        "leader",
+        "calls",
+        "calls_saved",
+    )
     return {name: now[name] for name in names}
 
 
@@ -67,8 +82,10 @@ async def export_table(request: CheckedRequest) -> Any:
 async def events(request: CheckedRequest) -> Any:
     """Stream the counts of a race as server-sent events, one at each change.
 
-    Counts: rows, rows_counted (rows that the race has used), calls (made), answered, saved (pairs of a row and a
-    candidate neither evaluated nor known before), active (number of candidates left) and done (true or false).
+    Counts: rows, rows_counted (rows that the race has used), calls (made), answered, saved (pairs
+        of a row and a
+    candidate neither evaluated nor known before), active (number of candidates left) and done (true
+    or false).
     """
     return event_reply(request, request.race, _race_counts)
 

@@ -15,8 +15,8 @@ from tombola.racing.options import RaceSettings
 from tombola.racing.subprocess_evaluator import CallCounts, OutOfRangeError, SubprocessEvaluator
 from tombola.service.client import AsyncRaceClient
 
-# Seconds between two requests for the verdict, which other machines may have reached, and for new calls while none
-# is possible.
+# Seconds between two requests for the verdict, which other machines may have reached, and for new
+# calls while none is possible.
 _POLL_SECONDS = 1.0
 
 
@@ -31,14 +31,17 @@ async def run_remote_race(
 ) -> dict[str, Any]:
     """Run commands until the race is done, here or elsewhere, and return its verdict.
 
-    The verdict is that of `AsyncRaceClient.verdict`. ParameterError if the commands are not those of the race,
-    SessionError if all first calls fail, OutOfRangeError if a command prints a number outside of the range of the race.
+    The verdict is that of `AsyncRaceClient.verdict`. ParameterError if the commands are not those
+    of the race, SessionError if all first calls fail, OutOfRangeError if a command prints a number
+    outside of the range of the race.
 
-    evaluator: one command for each candidate of the race; they print numbers in the unit of the race.
+    evaluator: one command for each candidate of the race; they print numbers in the unit of the
+        race.
     workers: commands at a time on this machine.
     max_seconds: time limit of this run, None for no limit; calls under way then stay pending.
     log: receives a line at each change seen, and per failed command; None: silent.
-    reissue_after: take over calls issued at least this many seconds ago without an answer; None: never.
+    reissue_after: take over calls issued at least this many seconds ago without an answer; None:
+        never.
     counts: counts the calls of this run and their failures; None: no counts.
     """
     settings = await client.settings
@@ -57,12 +60,20 @@ async def run_remote_race(
 class _RemoteWorker:
     """Make calls of a served race, a limited number at a time; see `run_remote_race`.
 
-    While every answer of this machine is a failure, answers are held back: its set-up is probably broken. After as many
-    failures as candidates without a success `drive` raises SessionError; those calls stay pending for other machines.
+    While every answer of this machine is a failure, answers are held back: its set-up is probably
+    broken. After as many failures as candidates without a success `drive` raises SessionError;
+    those calls stay pending for other machines.
     """
 
-    def __init__(self, client: AsyncRaceClient, settings: RaceSettings, log: Log, reissue_after: float | None) -> None:
-        self._client, self._settings, self._log, self._reissue_after = client, settings, log, reissue_after
+    def __init__(
+        self, client: AsyncRaceClient, settings: RaceSettings, log: Log, reissue_after: float | None
+    ) -> None:
+        self._client, self._settings, self._log, self._reissue_after = (
+            client,
+            settings,
+            log,
+            reissue_after,
+        )
         # By ticket: a call that was offered again keeps its last answer.
         self._held: dict[int, Event] = {}
         self._has_succeeded = False
@@ -74,11 +85,14 @@ class _RemoteWorker:
         try:
             while not await self._is_done(tasks, ask, workers):
                 if tasks:
-                    done, _ = await asyncio.wait(tasks, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                    done, _ = await asyncio.wait(
+                        tasks, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                    )
                     for task in done:
                         await self._take(tasks.pop(task), task)
                 else:
-                    # Only answers of other machines make new calls possible, or those held back here.
+                    # Only answers of other machines make new calls possible, or those held back
+                    # here.
                     await self._flush()
                     await self._log_open_calls()
                     await asyncio.sleep(_POLL_SECONDS)
@@ -88,7 +102,9 @@ class _RemoteWorker:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _is_done(self, tasks: dict[Any, Call], ask: Callable[[Call], Awaitable[Any]], workers: int) -> bool:
+    async def _is_done(
+        self, tasks: dict[Any, Call], ask: Callable[[Call], Awaitable[Any]], workers: int
+    ) -> bool:
         """Start calls until all workers are busy; return whether the race is done."""
         while len(tasks) < workers:
             calls, done = await self._client.next(1, reissue_after=self._reissue_after)
@@ -114,19 +130,28 @@ class _RemoteWorker:
             self._has_waited = True
             first = pending[0]
             self._log(
-                f"waits for {plural(len(pending), 'call')} without an answer, the first is ticket {first['ticket']} "
+                f"waits for {plural(len(pending), 'call')} without an answer, the first is "
+                f"ticket {first['ticket']} "
                 f"({first['candidate']} on {first['row']}{since_text(first['since'])})"
-                + ("; to take them over, run with --reissue-after 600" if self._reissue_after is None else "")
+                + (
+                    "; to take them over, run with --reissue-after 600"
+                    if self._reissue_after is None
+                    else ""
+                )
             )
 
     async def _take(self, call: Call, task: "asyncio.Future[Any]") -> None:
         error = task.exception()
-        if error is not None and (isinstance(error, OutOfRangeError) or not isinstance(error, Exception)):
+        if error is not None and (
+            isinstance(error, OutOfRangeError) or not isinstance(error, Exception)
+        ):
             raise error
         if error is None:
             self._has_succeeded = True
             cost = self._settings.default_cost
-            answer = Event("answer", call.ticket, *loss_and_cost(call, task.result(), default_cost=cost))
+            answer = Event(
+                "answer", call.ticket, *loss_and_cost(call, task.result(), default_cost=cost)
+            )
         else:
             answer = Event("answer", call.ticket, failed=True)
         self._held[call.ticket] = answer
@@ -134,8 +159,10 @@ class _RemoteWorker:
             await self._flush()
         elif len(self._held) >= len(self._settings.candidates):
             raise SessionError(
-                f"race run: expected a loss, but the first {plural(len(self._held), 'call')} on this machine all "
-                f"failed, the last, {call.candidate} on row {call.row}, with {error!r}; run it by hand to see why."
+                f"race run: expected a loss, but the first {plural(len(self._held), 'call')} on "
+                "this machine all "
+                f"failed, the last, {call.candidate} on row {call.row}, with {error!r}; run it "
+                "by hand to see why."
             ) from error
 
     async def _flush(self) -> None:
@@ -154,13 +181,16 @@ async def _check_evaluator(client: AsyncRaceClient, evaluator: SubprocessEvaluat
     found = next(one for one in (await client.overview())["races"] if one["name"] == name)
     if set(found["candidates"]) != set(evaluator.commands):
         raise ParameterError(
-            f"race run: expected a command for each of {', '.join(found['candidates'][:10])}, got those of "
-            f"{', '.join(list(evaluator.commands)[:10])}; write --candidate 'NAME=COMMAND {{row}}' once for each."
+            f"race run: expected a command for each of {', '.join(found['candidates'][:10])}, "
+            "got those of "
+            f"{', '.join(list(evaluator.commands)[:10])}; write --candidate 'NAME=COMMAND "
+            f"{{row}}' once for each."
         )
     stored, given = found["evaluator"] or {}, evaluator.to_json()
     different = [name for name in ("loss", "cap") if name in stored and stored[name] != given[name]]
     if different:
         raise ParameterError(
-            f"race run: expected --{different[0]} {stored[different[0]]} as in the race, got {given[different[0]]}; "
+            f"race run: expected --{different[0]} {stored[different[0]]} as in the race, got "
+            f"{given[different[0]]}; "
             "give the same."
         )

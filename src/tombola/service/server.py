@@ -20,25 +20,32 @@ from tombola.service.hosted_file import HostedFile
 from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
 
-# Seconds that requests under way have to finish when the server stops; event streams, which never finish, are cut then.
+# Seconds that requests under way have to finish when the server stops; event streams, which never
+# finish, are cut then.
 _GRACEFUL_SECONDS = 5
 # Connections that wait to be accepted; the default of uvicorn.
 _BACKLOG = 2048
 
 
-def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[str, str] | None = None) -> Service:
+def open_service(
+    paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[str, str] | None = None
+) -> Service:
     """Open session and race files; each is served under its name without the suffix.
 
-    ParameterError for equal names and for invalid `outcomes`. Race files are locked until the service closes.
+    ParameterError for equal names and for invalid `outcomes`. Race files are locked until the
+    service closes.
 
-    outcomes: text of each button of an outcome -> its value, in the unit of the session; None: yes and no.
+    outcomes: text of each button of an outcome -> its value, in the unit of the session; None: yes
+        and no.
     """
     sessions: dict[str, HostedFile[SessionFile]] = {}
     races: dict[str, HostedFile[RaceFile]] = {}
     for path in paths:
         name = path.stem
         if name in sessions or name in races:
-            raise ParameterError(f"serve: expected files with different names, got {name!r} twice; rename one.")
+            raise ParameterError(
+                f"serve: expected files with different names, got {name!r} twice; rename one."
+            )
         if _is_race(path):
             # `race run` on the same file would make the calls that clients make.
             lock = ExitStack()
@@ -53,7 +60,8 @@ def open_service(paths: Sequence[Path], tokens: TokenStore, outcomes: Mapping[st
             for text, value in (outcomes or {}).items():
                 if unit.parse(value) is None:
                     raise ParameterError(
-                        f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for {path.name}, got "
+                        f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for "
+                        f"{path.name}, got "
                         f"{text}={value}; write --outcomes 'sold=1,later=0.5,no=0'."
                     )
     return Service(sessions, races, tokens, outcomes)
@@ -78,7 +86,8 @@ def check_host(host: str, n_tokens: int) -> None:
         is_local = False
     if not is_local and not n_tokens:
         raise ParameterError(
-            f"serve: expected a token to listen on {host}, got none, so that every machine could write; "
+            f"serve: expected a token to listen on {host}, got none, so that every machine could "
+            "write; "
             "add one with --add-token NAME:admin."
         )
 
@@ -93,12 +102,18 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise FileError(f"serve: expected a free port, got {host}:{port} ({error.strerror}); use --port.") from None
+        raise FileError(
+            f"serve: expected a free port, got {host}:{port} ({error.strerror}); use --port."
+        ) from None
     return listener
 
 
 def run(
-    service: Service, listener: socket.socket, *, proxy_headers: bool = False, on_start: Callable[[], Any] | None = None
+    service: Service,
+    listener: socket.socket,
+    *,
+    proxy_headers: bool = False,
+    on_start: Callable[[], Any] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are finished first.
 

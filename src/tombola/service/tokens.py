@@ -1,6 +1,7 @@
 """Tokens of the service: random secrets with a name and a role, stored as hashes.
 
-A token has 256 random bits, so one SHA-256 is enough: there is nothing to guess that a slow hash would protect.
+A token has 256 random bits, so one SHA-256 is enough: there is nothing to guess that a slow hash
+would protect.
 """
 
 import hashlib
@@ -16,11 +17,14 @@ from typing import NamedTuple
 from tombola._files import read_bytes, write_atomic
 from tombola.errors import FileError, ParameterError
 
-# Roles of callers; each includes the ones before it. Readers see, workers issue and record, admins manage.
+# Roles of callers; each includes the ones before it. Readers see, workers issue and record, admins
+# manage.
 ROLES = ("reader", "worker", "admin")
-# Characters of a token; longer ones are unknown. Bounds the work for a hostile header; real ones have 43.
+# Characters of a token; longer ones are unknown. Bounds the work for a hostile header; real ones
+# have 43.
 _MAX_TOKEN_LENGTH = 200
-# Largest number of characters of the name of an owner: enough for a full name, and it fits a table cell.
+# Largest number of characters of the name of an owner: enough for a full name, and it fits a table
+# cell.
 MAX_NAME_LENGTH = 60
 
 
@@ -39,14 +43,16 @@ class Identity(NamedTuple):
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-# Identity of every caller of a service without tokens: an admin, because it listens only on this machine.
+# Identity of every caller of a service without tokens: an admin, because it listens only on this
+# machine.
 LOCAL_ADMIN = Identity("local", "admin")
 
 
 class TokenStore:
     """Tokens of a service, in a JSON file that only its owner can read.
 
-    Every lookup reads the file, so that changes by another process count. A damaged file raises FileError.
+    Every lookup reads the file, so that changes by another process count. A damaged file raises
+    FileError.
 
     path: created by the first `add`; None keeps the tokens in memory.
 
@@ -74,23 +80,37 @@ class TokenStore:
     def add(self, name: str, role: str) -> str:
         """Create a token and return it; only its hash is stored.
 
-        ParameterError for an unknown role, a malformed or used name, and a first token that is not an admin's.
+        ParameterError for an unknown role, a malformed or used name, and a first token that is not
+        an admin's.
         """
         if role not in ROLES:
-            raise ParameterError(f"token: expected a role of {', '.join(ROLES)}, got {role!r}; write one of them.")
-        # A slash would end the name in the address that removes the token.
-        if not (0 < len(name) <= MAX_NAME_LENGTH and name.isprintable() and name.strip() == name and "/" not in name):
             raise ParameterError(
-                f"token: expected a name of 1 to {MAX_NAME_LENGTH} printable characters without a slash, "
+                f"token: expected a role of {', '.join(ROLES)}, got {role!r}; write one of them."
+            )
+        # A slash would end the name in the address that removes the token.
+        if not (
+            0 < len(name) <= MAX_NAME_LENGTH
+            and name.isprintable()
+            and name.strip() == name
+            and "/" not in name
+        ):
+            raise ParameterError(
+                f"token: expected a name of 1 to {MAX_NAME_LENGTH} printable characters without "
+                "a slash, "
                 f"got {name!r:.200}; change it."
             )
         with self._lock:
             known, token = self._read(), secrets.token_urlsafe(32)
             if any(found.name == name for found in known.values()):
-                raise ParameterError(f"token: expected a new name, got {name!r}, which has a token; remove it first.")
-            # Once a token exists, requests without one are rejected, also those of the person at the server.
+                raise ParameterError(
+                    f"token: expected a new name, got {name!r}, which has a token; remove it first."
+                )
+            # Once a token exists, requests without one are rejected, also those of the person at
+            # the server.
             if not known and role != "admin":
-                raise ParameterError(f"token: expected admin for the first token, got {role!r}; add an admin first.")
+                raise ParameterError(
+                    f"token: expected admin for the first token, got {role!r}; add an admin first."
+                )
             self._save({**known, _hash(token): Identity(name, role)})
         return token
 
@@ -103,7 +123,9 @@ class TokenStore:
                 return False
             # Without any token every caller would be an admin.
             if not any(found.role == "admin" for found in kept.values()):
-                raise ParameterError(f"token: expected at least one admin to stay, got {name!r}; add an admin first.")
+                raise ParameterError(
+                    f"token: expected at least one admin to stay, got {name!r}; add an admin first."
+                )
             self._save(kept)
             return True
 
@@ -112,7 +134,8 @@ class TokenStore:
         if len(token) > _MAX_TOKEN_LENGTH:
             return None
         found, given = None, _hash(token)
-        # Compare with all hashes, each in constant time: the duration reveals nothing about a stored hash.
+        # Compare with all hashes, each in constant time: the duration reveals nothing about a
+        # stored hash.
         for stored, identity in self._read().items():
             if hmac.compare_digest(stored, given):
                 found = identity
@@ -120,7 +143,9 @@ class TokenStore:
 
     def _save(self, by_hash: dict[str, Identity]) -> None:
         if self.path is not None:
-            rows = [{"name": name, "role": role, "sha256": key} for key, (name, role) in by_hash.items()]
+            rows = [
+                {"name": name, "role": role, "sha256": key} for key, (name, role) in by_hash.items()
+            ]
             if not self.path.exists():
                 # The mode is set before there is any content.
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -135,7 +160,8 @@ class TokenStore:
             by_hash: dict[str, Identity] = {}
             content = b""
             try:
-                # Only a missing file has no tokens: one that cannot be read must not admit everybody.
+                # Only a missing file has no tokens: one that cannot be read must not admit
+                # everybody.
                 with suppress(FileNotFoundError):
                     content = read_bytes(self.path)
                 for row in json.loads(content)["tokens"] if content else ():
@@ -147,10 +173,14 @@ class TokenStore:
             except (KeyError, TypeError, ValueError):
                 # Never continue without tokens: that would admit everybody.
                 raise FileError(
-                    f"{self.path}: expected the tokens of a service, got something else; restore it, or remove it."
+                    f"{self.path}: expected the tokens of a service, got something else; restore "
+                    "it, or remove it."
                 ) from None
             if self._by_hash and not by_hash:
-                raise FileError(f"{self.path}: expected tokens, got none after some were read; restart the service.")
+                raise FileError(
+                    f"{self.path}: expected tokens, got none after some were read; restart the "
+                    "service."
+                )
             self._by_hash = by_hash
             return by_hash
 

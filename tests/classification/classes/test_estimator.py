@@ -33,7 +33,9 @@ def test_estimator_refits_as_data_grows() -> None:
     assert play(ERM(Estimator(Majority())), weighted, order="given", seed=0).actions[3] == 0
 
 
-def test_estimator_session_needs_its_learner(tmp_path: Path, one_sentence: Callable[[object], str]) -> None:
+def test_estimator_session_needs_its_learner(
+    tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
     learner = ERM(Estimator(Majority()))
     session = Session(learner, horizon=10, seed=0)
     session.observe(session.act(1.0), label=1)

@@ -11,7 +11,9 @@ def test_finite_erm_is_first_least_row() -> None:
     for ties in ("first", "last", "middle"):
         matrix, points = generator.integers(0, 2, (9, 5)), generator.integers(0, 5, 40)
         labels = generator.integers(0, 2, 40)
-        trace = play(ERM(FiniteClass(matrix), ties), LabelledPool(points, labels), order="given", seed=0)
+        trace = play(
+            ERM(FiniteClass(matrix), ties), LabelledPool(points, labels), order="given", seed=0
+        )
         for t in range(40):
             errors = (matrix[:, points[:t]] != labels[:t]).sum(axis=1)
             best = np.flatnonzero(errors == errors.min())

@@ -26,7 +26,9 @@ CLASSES: dict[str, tuple[LineClass, int, int]] = {
 }
 
 
-def twin_predictions(learner: ERM, sizes: tuple[int, int], pool: LabelledPool, delay: Any, seed: int) -> list[int]:
+def twin_predictions(
+    learner: ERM, sizes: tuple[int, int], pool: LabelledPool, delay: Any, seed: int
+) -> list[int]:
     """Play the twin in the order and with the rng that `play` uses."""
     order = play(learner, pool, delay=delay, seed=seed).order
     rng = RngStreams(seed).learner(learner)
@@ -65,7 +67,9 @@ def test_whole_play_and_session_agree_with_twin(name: str, ties: Any) -> None:
     hypotheses, switches, entries = CLASSES[name]
     learner = ERM(hypotheses, ties)
     generator = np.random.default_rng(7)
-    for trial, kind in enumerate(("few", "ugly", "spread", "weighted", "clean", "few", "ugly", "few")):
+    for trial, kind in enumerate(
+        ("few", "ugly", "spread", "weighted", "clean", "few", "ugly", "few")
+    ):
         rows = (1, 2, 9, 12, 13, 14, 10, 11)[trial]
         pool = pool_of(generator, rows, hypotheses.dimensions or 1, kind)
         for delay in (0, 3, rows + 1, generator.integers(0, 5, rows)):
@@ -83,8 +87,12 @@ def test_best_hypothesis_is_brute_force_minimum(name: str, data: st.DataObject) 
     rows = data.draw(st.integers(1, 12))
     columns = hypotheses.dimensions or 1
     number = st.sampled_from([*EXTREME_NUMBERS, 2.0, 3.0])
-    features = data.draw(st.lists(st.lists(number, min_size=columns, max_size=columns), min_size=rows, max_size=rows))
-    pool = LabelledPool(features, data.draw(st.lists(st.integers(0, 1), min_size=rows, max_size=rows)))
+    features = data.draw(
+        st.lists(st.lists(number, min_size=columns, max_size=columns), min_size=rows, max_size=rows)
+    )
+    pool = LabelledPool(
+        features, data.draw(st.lists(st.integers(0, 1), min_size=rows, max_size=rows))
+    )
     twin = LineTwin(switches, entries, "first", lambda: math.nan)
     for row, label in zip(pool.features.tolist(), pool.labels.tolist(), strict=True):
         twin.learn(row, label, 1.0)
@@ -100,7 +108,9 @@ def test_plain_python_gives_same_bits(ties: Any) -> None:
         compiled = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
         with interpreted():
             slow = play(ERM(hypotheses, ties), pool, delay=2, seed=5)
-            assert predict_live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.actions.tolist()
+            assert (
+                predict_live(ERM(hypotheses, ties), pool, slow.order, 2, 5) == slow.actions.tolist()
+            )
         assert slow.actions.tolist() == compiled.actions.tolist()
         assert slow.regret == compiled.regret
 
@@ -109,7 +119,9 @@ def test_session_equals_play_on_longer_pool() -> None:
     generator = np.random.default_rng(1)
     for hypotheses in (Thresholds(), Intervals(), Stumps(2)):
         for ties in TIES:
-            features = np.concatenate([generator.random((300, 2)), generator.integers(-5, 5, (200, 2))])
+            features = np.concatenate(
+                [generator.random((300, 2)), generator.integers(-5, 5, (200, 2))]
+            )
             pool = LabelledPool(features[:, : hypotheses.dimensions], generator.integers(0, 2, 500))
             learner = ERM(hypotheses, ties)
             trace = play(learner, pool, delay=1, seed=2)
@@ -121,11 +133,16 @@ def test_prediction_depends_only_on_what_was_seen() -> None:
     generator = np.random.default_rng(4)
     features, labels = generator.random((200, 2)), generator.integers(0, 2, 200)
     other_features, other_labels = features.copy(), labels.copy()
-    other_features[100:], other_labels[100:] = generator.normal(size=(100, 2)) * 100, generator.integers(0, 2, 100)
+    other_features[100:], other_labels[100:] = (
+        generator.normal(size=(100, 2)) * 100,
+        generator.integers(0, 2, 100),
+    )
     for ties in TIES:
         learner = ERM(Stumps(2), ties)
         one = play(learner, LabelledPool(features, labels), order="given", seed=0).actions
-        two = play(learner, LabelledPool(other_features, other_labels), order="given", seed=0).actions
+        two = play(
+            learner, LabelledPool(other_features, other_labels), order="given", seed=0
+        ).actions
         assert (one[:100] == two[:100]).all()
         assert (one[101:] != two[101:]).any()
 
@@ -143,9 +160,11 @@ def test_random_ties_are_uniform() -> None:
 
 
 def test_vc_of_stumps() -> None:
-    """A set of v points is shattered by d features iff d orders of the points have all subsets as ends; tried out.
+    """A set of v points is shattered by d features iff d orders of the points have all subsets as
+    ends; tried out.
 
-    The bound on the growth function is below 2^(v+1) at v + 1 points, so no larger set is shattered.
+    The bound on the growth function is below 2^(v+1) at v + 1 points, so no larger set is
+    shattered.
     """
     for features, vc in ((1, 2), (2, 3), (3, 4)):
         assert Stumps(features).vc == vc

@@ -35,7 +35,9 @@ def test_plane_finds_least_error(hypotheses: HypothesisClass, truth: Any) -> Non
         labels, weights = generator.integers(0, 2, rows), generator.choice([0.25, 0.5, 1.0], rows)
         pool = LabelledPool(table, labels, weights)
         expected = truth(table.tolist(), labels.tolist(), weights.tolist())
-        got = naive.error_of(hypotheses.best_labels(pool).tolist(), labels.tolist(), weights.tolist())
+        got = naive.error_of(
+            hypotheses.best_labels(pool).tolist(), labels.tolist(), weights.tolist()
+        )
         assert got == expected, trial
 
 

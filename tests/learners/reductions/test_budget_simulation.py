@@ -39,7 +39,9 @@ def test_simulation_with_delay_waits() -> None:
     learner = BudgetSimulation(delta=0.9, margin=0.0, delay=7)
     trace = play(learner, pool, "given", 7, budget=Budget(150.0), stop="strict", mixed=True, seed=0)
     plays = (trace.costs[:100, 0] > 0).tolist()
-    blocks = [(2**i + 1 + (i + 1) * 7, 2**i) for i in range(1, 7)]  # one round of training has less than 1 to spend
+    blocks = [
+        (2**i + 1 + (i + 1) * 7, 2**i) for i in range(1, 7)
+    ]  # one round of training has less than 1 to spend
     assert plays == [any(s <= t < s + n for s, n in blocks) for t in range(1, 101)]
 
 
@@ -56,5 +58,7 @@ def test_training_plays_requested_rounds(rounds: int) -> None:
     """With a last chunk that is too long, the frequencies of the actions sum to more than 1."""
     learner = FollowTheLeader()
     setting = make_feedback_model(learner, rounds, actions=2)
-    plays = train(learner, setting, np.array([[0.0, 1.0], [1.0, 0.0]]), RngStreams(1).learner(learner))
+    plays = train(
+        learner, setting, np.array([[0.0, 1.0], [1.0, 0.0]]), RngStreams(1).learner(learner)
+    )
     assert plays.sum() == rounds

@@ -69,7 +69,15 @@ def test_simulated_mean_is_the_index() -> None:
     assert share[0] == 0.0, "an action that never lost has nothing to keep"
     memory, run = _compile_simulation(Listener(), 2, 64, compiled=compiles())
     sums = memory.copy()
-    run(sums, new_rng(np.random.SeedSequence(1)), state.past, state.known, share, 40_000, np.zeros(2))
+    run(
+        sums,
+        new_rng(np.random.SeedSequence(1)),
+        state.past,
+        state.known,
+        share,
+        40_000,
+        np.zeros(2),
+    )
     count, total = sums[sums.size - 4 : sums.size - 2]
     assert count == 40_000
     assert 0.6 < expected < 0.75
@@ -89,7 +97,9 @@ def test_simulation_agrees_with_twin(case: Case, delay: int, answered: int) -> N
         np.eye(4)[:3],
     ]
     for losses in [*tables, np.ones((1, 2)), np.ones((9, 1))]:
-        arrivals = [some if t < answered else [] for t, some in enumerate(after(len(losses), delay))]
+        arrivals = [
+            some if t < answered else [] for t, some in enumerate(after(len(losses), delay))
+        ]
         follow(case, losses, arrivals, seed=2)
 
 
@@ -121,7 +131,10 @@ def law(base: Learner, horizon: int, seen: Seen) -> Floats:
         return np.array([a == seen.index(()) for a in range(k)], dtype=np.float64)
     looked = [losses[: max(n for n in (1, 2, 3, 5, 8) if n <= len(losses))] for losses in seen]
     left = float(horizon - acted)
-    indices = [lower_index(sum(some) / len(some), float(len(some)), left, k, float(horizon)) for some in looked]
+    indices = [
+        lower_index(sum(some) / len(some), float(len(some)), left, k, float(horizon))
+        for some in looked
+    ]
     return simulated_probabilities(base, 2 ** ((acted + 1).bit_length() - 1), tuple(indices))
 
 
@@ -149,7 +162,9 @@ def largest_share(k: int, horizons: range) -> float:
     learner, found = OptimisticSimulation(UCB1()), 0.0
     for T in horizons:
         pools = itertools.combinations_with_replacement(itertools.product([0.0, 1.0], repeat=k), T)
-        found = max(found, max(exact_regret(UCB1(), rows) for rows in pools) / (learner.bound(k, T) or 0.0))
+        found = max(
+            found, max(exact_regret(UCB1(), rows) for rows in pools) / (learner.bound(k, T) or 0.0)
+        )
     return found
 
 
@@ -169,7 +184,13 @@ def test_simulation_bound_on_all_larger_pools() -> None:
 def test_plays_have_regret_of_exact_law() -> None:
     """1,000 plays to 4.5 standard errors: a right program fails with probability 1e-5."""
     rows = [(1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)]
-    runs = compare(Pool(np.array(rows)), {"it": OptimisticSimulation(UCB1())}, repetitions=1000, relabel=False, seed=3)
+    runs = compare(
+        Pool(np.array(rows)),
+        {"it": OptimisticSimulation(UCB1())},
+        repetitions=1000,
+        relabel=False,
+        seed=3,
+    )
     regrets = runs.regrets("it")
     error = float(regrets.std()) / math.sqrt(regrets.size)
     assert float(regrets.mean()) == pytest.approx(exact_regret(UCB1(), rows), abs=4.5 * error)

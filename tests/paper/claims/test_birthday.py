@@ -58,7 +58,8 @@ def test_regret_on_the_birthday_pool_is_half_the_horizon(T: int) -> None:
 def test_mean_regret_with_one_repeated_loss_equals_all_orders(T: int) -> None:
     pool = birthday._pool_with_repeat(T)
     regrets = [
-        play(BirthdayTest(), pool, order=list(order), seed=0).regret for order in itertools.permutations(range(T))
+        play(BirthdayTest(), pool, order=list(order), seed=0).regret
+        for order in itertools.permutations(range(T))
     ]
     assert birthday._repeat_mean(T) == pytest.approx(float(np.mean(regrets)), rel=1e-12)
 

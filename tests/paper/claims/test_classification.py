@@ -7,7 +7,14 @@ import pytest
 
 from tombola import play
 from tombola.bounds import classification as bounds
-from tombola.classification import ERM, AllLabellings, Intervals, LabelledPool, Thresholds, attack_thresholds
+from tombola.classification import (
+    ERM,
+    AllLabellings,
+    Intervals,
+    LabelledPool,
+    Thresholds,
+    attack_thresholds,
+)
 from tombola.classification.classes.base import Ties
 
 
@@ -30,11 +37,15 @@ def realizable(rows: int, seed: int) -> LabelledPool:
 def test_realizable_thresholds_have_logarithmic_mistakes(
     ties: Ties, T: int, plays: int, low: float, high: float
 ) -> None:
-    """Mistakes per ln T: records, ln T - 1 + gamma on average, with ties first; half as many with ties in the middle.
+    """Mistakes per ln T: records, ln T - 1 + gamma on average, with ties first; half as many with
+    ties in the middle.
 
-    The standard error of the mean is about sqrt(ln T / plays) / ln T, .024 and .055: limits are 3.5 of them away.
+    The standard error of the mean is about sqrt(ln T / plays) / ln T, .024 and .055: limits are 3.5
+    of them away.
     """
-    mean = np.mean([play(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(plays)])
+    mean = np.mean(
+        [play(ERM(Thresholds(), ties), realizable(T, s), seed=s).mistakes for s in range(plays)]
+    )
     assert low < mean / math.log(T) < high
 
 
@@ -59,7 +70,11 @@ def test_random_labels_have_root_regret(T: int, plays: int, low: float, high: fl
     """Labels are fair rng: a play has a standard deviation of about sqrt(T) / 2; limits are 3.5 or more errors off."""
     generator = np.random.default_rng(0)
     regrets = [
-        play(ERM(Thresholds()), LabelledPool(generator.random(T), generator.integers(0, 2, T)), seed=s).regret
+        play(
+            ERM(Thresholds()),
+            LabelledPool(generator.random(T), generator.integers(0, 2, T)),
+            seed=s,
+        ).regret
         for s in range(plays)
     ]
     mean = float(np.mean(regrets))
@@ -103,4 +118,6 @@ def test_curve_ends_in_regret() -> None:
     assert trace.curve.shape == (300,)
     assert "mistakes" in repr(trace)
     for model in ("iid", "given"):
-        assert play(ERM(Intervals()), realizable(50, 5), order=model, seed=2).order_model.name == model
+        assert (
+            play(ERM(Intervals()), realizable(50, 5), order=model, seed=2).order_model.name == model
+        )

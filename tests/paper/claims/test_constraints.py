@@ -9,7 +9,14 @@ from pools import OWN, REAL, SHARED
 from tombola import Trace, instances, play
 from tombola.bounds import budget as bounds
 from tombola.budget.budget import Budget, BudgetTerms
-from tombola.learners import BudgetedLearner, BudgetSimulation, DualDescent, EmpiricalLP, PrimalDual, SerflingLP
+from tombola.learners import (
+    BudgetedLearner,
+    BudgetSimulation,
+    DualDescent,
+    EmpiricalLP,
+    PrimalDual,
+    SerflingLP,
+)
 from tombola.paper.claims import constraints
 from tombola.paper.source_faults import injected
 from tombola.pool import Pool
@@ -21,7 +28,13 @@ def traces(learner: BudgetedLearner, T: int, rate: float, count: int, **how: Any
     """Play on `count` pools of three actions, fluid unless told otherwise."""
     how = {"mixed": True, **how}
     return [
-        play(learner, instances.three_actions(T, seed=s), budget=Budget(rate * T, worst=1.0, null=0), seed=s, **how)
+        play(
+            learner,
+            instances.three_actions(T, seed=s),
+            budget=Budget(rate * T, worst=1.0, null=0),
+            seed=s,
+            **how,
+        )
         for s in range(count)
     ]
 
@@ -33,9 +46,13 @@ def mean_regret(learner: BudgetedLearner, T: int, rate: float, count: int, **how
 @pytest.mark.full
 def test_budget_simulation_regret() -> None:
     """Means of 3 runs whose standard deviation is about 90: off by 300 with probability below 1e-8; seeds are fixed."""
-    assert mean_regret(BudgetSimulation(), LONG, 0.5, 3, stop="strict") == pytest.approx(7281, abs=300)
+    assert mean_regret(BudgetSimulation(), LONG, 0.5, 3, stop="strict") == pytest.approx(
+        7281, abs=300
+    )
     with pytest.warns(UserWarning, match="never plays"):
-        assert mean_regret(BudgetSimulation(), LONG, 0.1, 1, stop="strict") == pytest.approx(0.2 * LONG, abs=1)
+        assert mean_regret(BudgetSimulation(), LONG, 0.1, 1, stop="strict") == pytest.approx(
+            0.2 * LONG, abs=1
+        )
 
 
 @pytest.mark.parametrize(("rate", "most"), [(0.5, 15), (0.1, 40)])
@@ -56,7 +73,8 @@ def test_empirical_lp_regret_is_small(rate: float, most: float) -> None:
     ids=repr,
 )
 def test_practical_learners_have_root_regret(learner: BudgetedLearner) -> None:
-    """Slope of log regret (at least 1) on log T, from means of 16 runs that are within a fifth of their value.
+    """Slope of log regret (at least 1) on log T, from means of 16 runs that are within a fifth of
+    their value.
 
     Seeds are fixed; with others a slope of .5 would pass .65 with probability below 1e-3.
     """
@@ -94,13 +112,17 @@ def test_bounds_of_linear_programs(
 
 
 @pytest.mark.usefixtures("short_work")
-@pytest.mark.parametrize(("T", "k", "rate"), [(4096, 3, 0.5), (4096, 3, 0.05), (500, 25, 0.1), (797, 57, 0.5)])
+@pytest.mark.parametrize(
+    ("T", "k", "rate"), [(4096, 3, 0.5), (4096, 3, 0.05), (500, 25, 0.1), (797, 57, 0.5)]
+)
 def test_serfling_lp_first_play(T: int, k: int, rate: float) -> None:
     rng = np.random.default_rng(1)
     losses, costs = rng.random((T, k)), rng.random((T, k))
     losses[:, 0], costs[:, 0] = 1.0, 0.0
     pool = Pool(losses, costs=costs)
-    trace = play(SerflingLP(), pool, budget=Budget(rate * T, worst=1.0, null=0), stop="strict", seed=1)
+    trace = play(
+        SerflingLP(), pool, budget=Budget(rate * T, worst=1.0, null=0), stop="strict", seed=1
+    )
     first = bounds.serfling_lp_first_play(T, k, 1, rate, 0.05)
     played = np.flatnonzero(np.asarray(trace.actions) != 0)
     assert (first is None) == (played.size == 0)
@@ -117,7 +139,9 @@ def test_printed_and_corrected_bounds() -> None:
     printed = bounds.budget_simulation_printed(2**24, 3, 1, 0.5, 0.05)
     corrected = bounds.budget_simulation(2**24, 3, 1, 0.5, 0.05)
     assert printed < corrected < 2**24
-    first, later = (bounds.budget_first_play(2**16, 3, 1, 0.5, 0.05, margin=margin) for margin in (2.0, 3.0))
+    first, later = (
+        bounds.budget_first_play(2**16, 3, 1, 0.5, 0.05, margin=margin) for margin in (2.0, 3.0)
+    )
     assert first < later
     roots = [bounds.serfling_lp(2**i, 3, 1, 0.5, 0.05) / 2 ** (i / 2) for i in (20, 24, 28)]
     assert max(roots) < 1.1 * min(roots), "of order sqrt(T), up to ln ln T"

@@ -24,12 +24,18 @@ def test_errata_are_numbered_and_complete() -> None:
         assert all((erratum.printed, erratum.correct, erratum.quantity))
 
 
-@pytest.mark.parametrize("erratum", sorted(ERRATA), ids=[str(erratum.number) for erratum in sorted(ERRATA)])
+@pytest.mark.parametrize(
+    "erratum", sorted(ERRATA), ids=[str(erratum.number) for erratum in sorted(ERRATA)]
+)
 def test_evidence_demonstrates_the_erratum(erratum: Any) -> None:
     printed, corrected, truth = EVIDENCE[erratum.number]
     assert demonstrates(erratum.relation, printed, corrected, truth)
-    assert not demonstrates(erratum.relation, corrected, printed, truth), "printed and corrected exchanged"
-    assert not demonstrates(erratum.relation, corrected, corrected, truth), "printed as it should be"
+    assert not demonstrates(erratum.relation, corrected, printed, truth), (
+        "printed and corrected exchanged"
+    )
+    assert not demonstrates(erratum.relation, corrected, corrected, truth), (
+        "printed as it should be"
+    )
     assert not demonstrates("tighter", 3.0, 2.0, 2.5), "a bound that does not hold is not tighter"
 
 

@@ -24,14 +24,25 @@ def test_probability_of_a_pool_equals_permutations(make: type[Ranks]) -> None:
             if not rule.done:
                 rule.update(losses[row])
         wrong.append(bool((rule.before & ~ahead).any()))
-    tree = _Tree(make(3, len(pool), len(pool), level), [kind[None, :] * 1.0 for kind in types], types, len(pool))
-    leaves = [(sequence, before) for sequence, before in tree.leaves() if tuple(sorted(sequence)) == pool]
-    assert np.mean([bool((before & ~ahead).any()) for _, before in leaves]) == pytest.approx(np.mean(wrong))
+    tree = _Tree(
+        make(3, len(pool), len(pool), level),
+        [kind[None, :] * 1.0 for kind in types],
+        types,
+        len(pool),
+    )
+    leaves = [
+        (sequence, before) for sequence, before in tree.leaves() if tuple(sorted(sequence)) == pool
+    ]
+    assert np.mean([bool((before & ~ahead).any()) for _, before in leaves]) == pytest.approx(
+        np.mean(wrong)
+    )
 
 
 @pytest.mark.parametrize(("steps", "rows"), [(1, 5), (3, 3)])
 @pytest.mark.parametrize("make", [Ranks, _NoUnion])
-def test_worst_pair_equals_enumeration_of_all_sequences(make: type[Ranks], steps: int, rows: int) -> None:
+def test_worst_pair_equals_enumeration_of_all_sequences(
+    make: type[Ranks], steps: int, rows: int
+) -> None:
     types, level = _row_types(2, steps), 0.6
     tree = _Tree(make(2, rows, rows, level), [kind[None, :] / steps for kind in types], types, rows)
     worst, pools = _worst_pair(make(2, rows, rows, level), np.arange(-steps, steps + 1), steps)
@@ -41,7 +52,8 @@ def test_worst_pair_equals_enumeration_of_all_sequences(make: type[Ranks], steps
     assert pools == n_pools
 
 
-# Level .05 needs 14 rows and compiled kernels: the claim has it (`tombola reproduce --claims ranks --full`).
+# Level .05 needs 14 rows and compiled kernels: the claim has it (`tombola reproduce --claims ranks
+# --full`).
 @pytest.mark.full
 @pytest.mark.parametrize(("level", "rows"), [(0.5, 9), (0.2, 11)])
 def test_wrong_claim_on_four_candidates_needs_rows(level: float, rows: int) -> None:
@@ -66,4 +78,6 @@ def test_pair_of_three_bets_as_two_at_a_third_of_the_level() -> None:
         two.update(row[:2])
         assert three.state.threshold == pytest.approx(two.state.threshold)
         # Bettor a k + b bets against "a is at most b".
-        assert three.state.wealth[[1, 3]].sum(axis=1) == pytest.approx(two.state.wealth[[1, 2]].sum(axis=1))
+        assert three.state.wealth[[1, 3]].sum(axis=1) == pytest.approx(
+            two.state.wealth[[1, 2]].sum(axis=1)
+        )

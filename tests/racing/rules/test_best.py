@@ -33,8 +33,8 @@ def test_best_matches_naive(table: list[list[float]], level: float, endless: boo
 def distinct_pools(values: tuple[float, ...], N: int, k: int) -> tuple[Any, Any]:
     """Return rows, and all all_pools of N of them, by number, that differ for a race.
 
-    To add the same to all losses in a row changes no difference, so the least of a row is 0; and of all_pools that only
-    name the candidates differently there is one.
+    To add the same to all losses in a row changes no difference, so the least of a row is 0; and of
+    all_pools that only name the candidates differently there is one.
     """
     rows = [row for row in product(values, repeat=k) if min(row) == 0.0]
     numbers = {row: number for number, row in enumerate(rows)}
@@ -48,10 +48,14 @@ def distinct_pools(values: tuple[float, ...], N: int, k: int) -> tuple[Any, Any]
     return np.array(rows), found[first]
 
 
-def drops(memory: Any, start: Any, rows: Any, all_pools: Any, best: Any, row: Any, stack: Any, count: Any) -> None:
-    """Write into `count` the share of orders in which a best candidate is dropped, for every pool and candidate.
+def drops(
+    memory: Any, start: Any, rows: Any, all_pools: Any, best: Any, row: Any, stack: Any, count: Any
+) -> None:
+    """Write into `count` the share of orders in which a best candidate is dropped, for every pool
+    and candidate.
 
-    Goes through the different orders of a pool as through a tree, and leaves a branch when nothing can change.
+    Goes through the different orders of a pool as through a tree, and leaves a branch when nothing
+    can change.
     """
     state = view(memory)  # type: ignore[name-defined]  # noqa: F821
     N, k = all_pools.shape[1], row.size
@@ -105,7 +109,8 @@ def completions(left: Any, pool: Any, size: int) -> float:
 
 
 def worst_drop(level: float, rows: Any, all_pools: Any) -> float:
-    """Return the largest probability, over all_pools and their best candidates, that one is dropped.
+    """Return the largest probability, over all_pools and their best candidates, that one is
+    dropped.
 
     Two candidates are three of which one is dropped at the start: the tree is compiled once.
     """
@@ -128,7 +133,10 @@ def check_all_pools(values: tuple[float, ...], N: int, k: int) -> None:
     rows, found = distinct_pools(values, N, k)
     for level in LEVELS:
         worst = worst_drop(level, rows, found)
-        print(f"N = {N}, k = {k}, {len(values)} values, {len(found):,} all_pools, level {level}: at most {worst:.6f}")
+        print(
+            f"N = {N}, k = {k}, {len(values)} values, {len(found):,} all_pools, level {level}: "
+            f"at most {worst:.6f}"
+        )
         assert worst <= level + 1e-12, (N, k, level)
 
 
@@ -140,7 +148,9 @@ def test_theorem_1_exactly(N: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("values", "N", "k"), [(THIRDS, 4, 3), (THIRDS, 5, 3), (THIRDS, 6, 3), (BITS, 8, 2)])
+@pytest.mark.parametrize(
+    ("values", "N", "k"), [(THIRDS, 4, 3), (THIRDS, 5, 3), (THIRDS, 6, 3), (BITS, 8, 2)]
+)
 def test_theorem_1_exactly_larger_pools(values: tuple[float, ...], N: int, k: int) -> None:
     check_all_pools(values, N, k)
 
@@ -200,17 +210,24 @@ def three_close(N: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("fault", "level", "table"), [(OpponentAfterTheRow, 0.2, three_close(60)), (Best, 0.8, three_close(200))]
+    ("fault", "level", "table"),
+    [(OpponentAfterTheRow, 0.2, three_close(60)), (Best, 0.8, three_close(200))],
 )
 def test_faults_are_detected(fault: type[Best], level: float, table: Any) -> None:
-    """The honest race is below the level of 0.2 by more than 4 standard errors, the fault above it by as many.
+    """The honest race is below the level of 0.2 by more than 4 standard errors, the fault above it
+    by as many.
 
     The second fault is a quarter of the threshold.
     """
     N, k = table.shape
     error = 4 * math.sqrt(0.2 * 0.8 / 2000)
-    assert error_rate(Best(candidates=k, rows=N, population=N, level=0.2), table, 2000) < 0.2 - error
-    assert error_rate(fault(candidates=k, rows=N, population=N, level=level), table, 2000) > 0.2 + error
+    assert (
+        error_rate(Best(candidates=k, rows=N, population=N, level=0.2), table, 2000) < 0.2 - error
+    )
+    assert (
+        error_rate(fault(candidates=k, rows=N, population=N, level=level), table, 2000)
+        > 0.2 + error
+    )
 
 
 def test_best_is_dropped_without_shuffle() -> None:

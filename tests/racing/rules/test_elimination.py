@@ -1,7 +1,7 @@
 """Guarantees of all rules: exact enumeration of small pools, error rates on adversarial ones.
 
-If a guarantee holds, each assertion on an error rate fails with probability below 1e-5: the limit is five standard
-errors above the level, and the measured rates are far below it.
+If a guarantee holds, each assertion on an error rate fails with probability below 1e-5: the limit
+is five standard errors above the level, and the measured rates are far below it.
 """
 
 import math
@@ -49,7 +49,9 @@ def test_theorems_2_to_4_exactly(N: int, k: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("values", "N", "k"), [(BITS, 4, 3), (BITS, 6, 2), (THIRDS, 4, 2), (BITS, 3, 4)])
+@pytest.mark.parametrize(
+    ("values", "N", "k"), [(BITS, 4, 3), (BITS, 6, 2), (THIRDS, 4, 2), (BITS, 3, 4)]
+)
 def test_theorems_2_to_4_exactly_larger_pools(values: Any, N: int, k: int) -> None:
     check_all_rules(values, N, k, (0.05, 0.2, 0.6, 0.9))
 
@@ -82,11 +84,16 @@ def max_error_rate(level: float, repetitions: int) -> float:
 @pytest.mark.parametrize(
     ("table", "repetitions"),
     [
-        (by_one_row(50, 0.5), 400), (by_one_row(1000, 0.1), 400), (clones(300, 10), 400), (independent(300, 10), 400),
-        *(pytest.param(table, 4000, marks=pytest.mark.full)
-          for table in (by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10))),
+        (by_one_row(50, 0.5), 400),
+        (by_one_row(1000, 0.1), 400),
+        (clones(300, 10), 400),
+        (independent(300, 10), 400),
+        *(
+            pytest.param(table, 4000, marks=pytest.mark.full)
+            for table in (by_one_row(5000, 0.2), clones(2000, 10), independent(2000, 10))
+        ),
     ],
-)  # fmt: skip
+)
 def test_best_by_one_row_error_rate(table: Any, repetitions: int) -> None:
     N, k = table.shape
     for level in (0.05, 0.2):
@@ -110,6 +117,10 @@ def test_error_rates_on_adversarial_pools() -> None:
     start: dict[str, Any] = {"candidates": 5, "rows": 400, "population": 400, "level": 0.1}
     ties = independent(400, 5)
     assert error_rate(Within(**start, within=0.05), table, 2000) <= max_error_rate(0.1, 2000)
-    assert error_rate(Gate(**start, baseline=0, margin=0.05), table, 2000) <= max_error_rate(0.1, 2000)
-    assert error_rate(Gate(**start, baseline=1, margin=0.0), ties, 2000) <= max_error_rate(0.1, 2000)
+    assert error_rate(Gate(**start, baseline=0, margin=0.05), table, 2000) <= max_error_rate(
+        0.1, 2000
+    )
+    assert error_rate(Gate(**start, baseline=1, margin=0.0), ties, 2000) <= max_error_rate(
+        0.1, 2000
+    )
     assert error_rate(Top(**start, top=2), ties, 2000) <= max_error_rate(0.1, 2000)

@@ -36,7 +36,8 @@ def test_ranks_equals_naive_twin(losses: list[list[float]], level: float) -> Non
             break
         rule.update(np.array(row))
         proved = {(int(a), int(b)) for a, b in zip(*np.nonzero(rule.before), strict=True)}
-        # A settled candidate is asked no more; its further claims would be repeats of the closed order.
+        # A settled candidate is asked no more; its further claims would be repeats of the closed
+        # order.
         assert proved <= expected[n]
         if all(rule.state.active):
             assert proved == expected[n]
@@ -55,7 +56,11 @@ def error_rates(losses: np.ndarray, make: Callable[[], Any]) -> tuple[float, flo
             rule.update(losses[i])
             claims = [] if isinstance(rule, Place) else zip(*np.nonzero(rule.before), strict=True)
             bad |= any(place[int(a)] > place[int(b)] for a, b in claims)
-        sets = {rule.candidate: rule.rank_set()} if isinstance(rule, Place) else dict(enumerate(rule.rank_sets()))
+        sets = (
+            {rule.candidate: rule.rank_set()}
+            if isinstance(rule, Place)
+            else dict(enumerate(rule.rank_sets()))
+        )
         missed += any(not first <= place[a] + 1 <= last for a, (first, last) in sets.items())
         wrong += bad
         count += 1
@@ -74,7 +79,9 @@ POOLS = [
 @pytest.mark.parametrize("losses", POOLS, ids=range(len(POOLS)))
 @pytest.mark.parametrize("level", [0.05, 0.2, 0.5])
 @pytest.mark.parametrize("make", [Ranks, Blocks])
-def test_ranks_error_is_below_level_over_all_orders(losses: np.ndarray, level: float, make: type[Ranks]) -> None:
+def test_ranks_error_is_below_level_over_all_orders(
+    losses: np.ndarray, level: float, make: type[Ranks]
+) -> None:
     rows, k = losses.shape
     assert max(error_rates(losses, lambda: make(k, rows, rows, level))) <= level + 1e-12
 
@@ -89,11 +96,16 @@ def test_threshold_without_union_is_caught() -> None:
     generator, worst = np.random.default_rng(5), 0.0
     for _ in range(12):
         half = generator.integers(0, 2, (3, 4)).astype(float)
-        losses = np.concatenate([half, half[:, ::-1]])  # all candidates tied: any claim against file order is an error
+        losses = np.concatenate(
+            [half, half[:, ::-1]]
+        )  # all candidates tied: any claim against file order is an error
         losses = losses[:5] if len(losses) > 5 else losses
         rows, k = losses.shape
         for level in (0.5, 0.77):
-            worst = max(worst, error_rates(losses, lambda: NoUnion(k, rows, rows, level))[0] / level)  # noqa: B023
+            worst = max(
+                worst,
+                error_rates(losses, lambda: NoUnion(k, rows, rows, level))[0] / level,  # noqa: B023
+            )
     assert worst > 1.0
 
 
@@ -119,7 +131,12 @@ def test_incremental_closure_equals_warshall() -> None:
         k = 6
         rule = Ranks(k, 5, 5, 0.05)
         order = generator.permutation(k)
-        pairs = [(order[i], order[j]) for i in range(k) for j in range(i + 1, k) if generator.random() < 0.3]
+        pairs = [
+            (order[i], order[j])
+            for i in range(k)
+            for j in range(i + 1, k)
+            if generator.random() < 0.3
+        ]
         direct = np.zeros((k, k), bool)
         for a, b in generator.permutation(np.array(pairs)).tolist() if pairs else []:
             ranks._add_order(rule.state, a, b)

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.usefixtures("plainly")
 
 
 @settings(max_examples=120, deadline=None)
-@given(loss_tables(), st.sampled_from([0.05, 0.3, 0.9]), st.integers(1, 3), st.sampled_from([2, 5000]))
+@given(
+    loss_tables(), st.sampled_from([0.05, 0.3, 0.9]), st.integers(1, 3), st.sampled_from([2, 5000])
+)
 def test_top_matches_naive(table: list[list[float]], level: float, m: int, most: int) -> None:
     """With 2 sets at most, pairs drop candidates first."""
     k, N = len(table[0]), len(table)

@@ -52,6 +52,8 @@ def test_small_tolerance_costs_no_more_calls_than_none(scale: float) -> None:
         order = np.arange(400, dtype=np.uint32)
         calls += [
             Best(candidates=4, rows=400, population=400, level=0.05).play(table, order),
-            Within(candidates=4, rows=400, population=400, level=0.05, within=tolerance).play(table, order),
+            Within(candidates=4, rows=400, population=400, level=0.05, within=tolerance).play(
+                table, order
+            ),
         ]
     assert calls[1] <= 1.02 * calls[0]

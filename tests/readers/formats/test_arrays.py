@@ -24,8 +24,12 @@ BAD_NPZ: dict[str, Callable[[Path], object]] = {
     "complex": lambda path: np.savez(path, losses=np.zeros((2, 2), dtype=complex)),
     "NaN": lambda path: np.savez(path, losses=np.array([[np.nan]])),
     "above 1": lambda path: np.savez(path, losses=np.array([[1.5]])),
-    "too few actions": lambda path: np.savez(path, losses=np.zeros((2, 2)), actions=np.array(["a"])),
-    "one action as a number": lambda path: np.savez(path, losses=np.zeros((2, 2)), actions=np.array("a")),
+    "too few actions": lambda path: np.savez(
+        path, losses=np.zeros((2, 2)), actions=np.array(["a"])
+    ),
+    "one action as a number": lambda path: np.savez(
+        path, losses=np.zeros((2, 2)), actions=np.array("a")
+    ),
     "empty": lambda path: path.write_bytes(b""),
     "garbage": lambda path: path.write_bytes(b"garbage"),
     "a broken zip": lambda path: path.write_bytes(b"PK\x03\x04 and no more"),
@@ -44,7 +48,9 @@ def members(path: Path, *found: tuple[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (1, 2), (2, 1)])
-def test_npy_with_another_size_is_rejected(shape: tuple[int, int], tmp_path: Path, refused: Refused) -> None:
+def test_npy_with_another_size_is_rejected(
+    shape: tuple[int, int], tmp_path: Path, refused: Refused
+) -> None:
     """A header that claims fewer rows than there are would drop the others in silence."""
     np.save(tmp_path / "t.npy", LOSSES)
     content = (tmp_path / "t.npy").read_bytes()
@@ -54,7 +60,9 @@ def test_npy_with_another_size_is_rejected(shape: tuple[int, int], tmp_path: Pat
 
 def test_npz_with_duplicate_members_is_rejected(tmp_path: Path, refused: Refused) -> None:
     with pytest.warns(UserWarning, match="Duplicate name"):
-        twice = members(tmp_path / "twice.npz", ("losses.npy", LOSSES), ("losses.npy", [[0.0, 0.0]]))
+        twice = members(
+            tmp_path / "twice.npz", ("losses.npy", LOSSES), ("losses.npy", [[0.0, 0.0]])
+        )
     assert "something else" in refused(twice)
     path = members(tmp_path / "t.npz", ("losses.npy", LOSSES), ("actions.npy", ["a", "b"]))
     content = bytearray(path.read_bytes())
@@ -90,11 +98,15 @@ BAD_NPY: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "noise": lambda path: path.write_bytes(bytes(range(256))),
     "an archive": lambda path: np.savez(path.open("wb"), losses=np.zeros((2, 2))),
-    "no end of the header": lambda path: path.write_bytes(b"\x93NUMPY\x01\x00\x77\x00" + OPEN_HEADER + bytes(32)),
+    "no end of the header": lambda path: path.write_bytes(
+        b"\x93NUMPY\x01\x00\x77\x00" + OPEN_HEADER + bytes(32)
+    ),
 }
 
 
-@pytest.mark.parametrize(("name", "what"), [*(("t.npy", one) for one in BAD_NPY), *(("t.npz", one) for one in BAD_NPZ)])
+@pytest.mark.parametrize(
+    ("name", "what"), [*(("t.npy", one) for one in BAD_NPY), *(("t.npz", one) for one in BAD_NPZ)]
+)
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 def test_bad_file_is_rejected(name: str, what: str, tmp_path: Path, refused: Refused) -> None:
     (BAD_NPY if name == "t.npy" else BAD_NPZ)[what](tmp_path / name)

@@ -54,11 +54,15 @@ def test_run_times_are_par1_losses(scenario: Scenario) -> None:
     assert table.pool.ids == ("one", "two, too", "three")
     assert table.pool.losses.tolist() == [[0.25, 0.5], [1.0, 1.0], [1.0, 0.2]]
     assert table.pool.costs is None
-    assert "loss = run time / cutoff (100), and 1 for a run that did not succeed (PAR1)" in table.notes
+    assert (
+        "loss = run time / cutoff (100), and 1 for a run that did not succeed (PAR1)" in table.notes
+    )
 
 
 def test_quality_is_unchanged(scenario: Scenario) -> None:
-    description = DESCRIPTION.replace("- runtime", "- quality", 1).replace("type:\n- runtime", "type: solution_quality")
+    description = DESCRIPTION.replace("- runtime", "- quality", 1).replace(
+        "type:\n- runtime", "type: solution_quality"
+    )
     runs = RUNS.replace("'runtime'", "quality")
     folder = scenario(description.replace("- false", "- true"), runs)
     assert read_table(folder, range=(0, 250)).pool.losses[0].tolist() == [0.9, 0.8]
@@ -75,11 +79,15 @@ def test_missing_run_is_missing_cell(scenario: Scenario) -> None:
 
 def test_features_are_matched_by_instance(scenario: Scenario) -> None:
     folder = scenario(DESCRIPTION, RUNS)
-    names = "".join(f"@attribute {name} numeric\n" for name in ("instance_id", "repetition", "clauses", "ratio"))
+    names = "".join(
+        f"@attribute {name} numeric\n" for name in ("instance_id", "repetition", "clauses", "ratio")
+    )
     (folder / "feature_values.arff").write_text(f"{names}@data\nthree,1,20,?\none,1,10,0.5\n")
     table = read_table(folder, features=["*"])
     assert table.pool.feature_names == ("clauses", "ratio")
-    np.testing.assert_array_equal(np.asarray(table.pool.features), [[10.0, 0.5], [np.nan, np.nan], [20.0, np.nan]])
+    np.testing.assert_array_equal(
+        np.asarray(table.pool.features), [[10.0, 0.5], [np.nan, np.nan], [20.0, np.nan]]
+    )
     assert "1 of 3 instances have no features" in table.notes
 
 
@@ -98,7 +106,11 @@ def test_features_are_matched_by_instance(scenario: Scenario) -> None:
     ],
 )
 def test_bad_scenario_is_rejected(
-    description: str, runs: str, says: str, scenario: Scenario, one_sentence: Callable[[object], str]
+    description: str,
+    runs: str,
+    says: str,
+    scenario: Scenario,
+    one_sentence: Callable[[object], str],
 ) -> None:
     with pytest.raises(TableError) as caught:
         read_table(scenario(description, runs))

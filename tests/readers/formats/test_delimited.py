@@ -8,7 +8,9 @@ from tombola.readers.formats import delimited
 
 def test_chunks_of_long_rows_are_short() -> None:
     rows = iter([(number, ["x" * 1000] * 1000) for number in range(40)])
-    assert len(list(delimited._next_chunk(rows, 1000))) == 1 + delimited._CHUNK_CHARACTERS // 1_008_000
+    assert (
+        len(list(delimited._next_chunk(rows, 1000))) == 1 + delimited._CHUNK_CHARACTERS // 1_008_000
+    )
     assert len(list(delimited._next_chunk(iter([(0, ["0"])] * 5000), 1))) == delimited._CHUNK_ROWS
 
 

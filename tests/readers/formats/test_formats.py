@@ -8,7 +8,9 @@ import pytest
 Refused = Callable[..., str]
 
 
-def test_closed_or_endless_standard_input_is_rejected(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_or_endless_standard_input_is_rejected(
+    refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input: expected a table, got 'none'" in refused("-")
     monkeypatch.setattr("tombola.readers.input_checks._machine_memory", lambda: 8_000_000)

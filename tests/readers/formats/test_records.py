@@ -36,7 +36,11 @@ def test_wrong_sheet_dimension_drops_nothing(said: bytes, tmp_path: Path) -> Non
     """Many programs write a size that is too small; rows and columns beyond it are data all the same."""
     path = workbook(tmp_path / "t.xlsx", (b'dimension ref="A1:C3"', b'dimension ref="%s"' % said))
     pool = read_table(path, kind="losses").pool
-    assert (pool.ids, pool.actions, pool.losses.tolist()) == (("x", "y"), ("a", "b"), [[0.5, 1.0], [0.0, 0.25]])
+    assert (pool.ids, pool.actions, pool.losses.tolist()) == (
+        ("x", "y"),
+        ("a", "b"),
+        [[0.5, 1.0], [0.0, 0.25]],
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,9 @@ def test_wrong_sheet_dimension_drops_nothing(said: bytes, tmp_path: Path) -> Non
     ],
     ids=["too many lines", "a zip bomb"],
 )
-def test_too_large_workbook_is_rejected(old: bytes, new: bytes, reason: str, tmp_path: Path, refused: Refused) -> None:
+def test_too_large_workbook_is_rejected(
+    old: bytes, new: bytes, reason: str, tmp_path: Path, refused: Refused
+) -> None:
     assert reason in refused(workbook(tmp_path / "t.xlsx", (old, new)))
 
 

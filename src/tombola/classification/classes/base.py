@@ -14,8 +14,8 @@ from tombola.errors import PoolError
 from tombola.learners.parameters import Checked
 from tombola.rng import new_rng
 
-# Rule that selects one of several hypotheses of smallest error: the first, last or middle one in the order of the
-# class, or one drawn with equal probabilities.
+# Rule that selects one of several hypotheses of smallest error: the first, last or middle one in
+# the order of the class, or one drawn with equal probabilities.
 Ties: TypeAlias = Literal["first", "last", "middle", "random"]
 
 
@@ -36,7 +36,8 @@ class OnlineERM(Protocol):
 class HypothesisClass(Checked, ABC):
     """Base class of hypothesis classes: functions from features to labels 0 and 1.
 
-    Subclasses are frozen dataclasses; they implement `vc` and `online_erm`, and may override the others.
+    Subclasses are frozen dataclasses; they implement `vc` and `online_erm`, and may override the
+    others.
 
     ties: tie rules that the class supports: which of several hypotheses of smallest error predicts.
     """
@@ -65,17 +66,19 @@ class HypothesisClass(Checked, ABC):
     def growth(self, points: int) -> int | None:
         """Return the growth function: the largest number of labellings of n points.
 
-        It is an upper bound (Sauer-Shelah) where the number is not known, and None if the VC dimension is unknown.
+        It is an upper bound (Sauer-Shelah) where the number is not known, and None if the VC
+        dimension is unknown.
         """
         return None if self.vc is None else sauer_shelah(points, self.vc)
 
     def littlestone(self, points: int | None = None) -> float | None:
         """Return the Littlestone dimension, possibly infinite; None if unknown.
 
-        It is the number of mistakes that an adversary can force on every learner, with labels by some hypothesis.
-        ParameterError if the search takes too long.
+        It is the number of mistakes that an adversary can force on every learner, with labels by
+        some hypothesis. ParameterError if the search takes too long.
 
-        points: largest number of different feature rows that may occur; None for no limit. `FiniteClass` ignores it.
+        points: largest number of different feature rows that may occur; None for no limit.
+            `FiniteClass` ignores it.
         """
         return None
 
@@ -95,7 +98,9 @@ class HypothesisClass(Checked, ABC):
         self.check(pool.dimensions)
         erm = self.online_erm("first", pool.rows, pool.dimensions)
         rng = new_rng(np.random.SeedSequence(0))
-        for row, label, weight in zip(pool.features, pool.labels.tolist(), pool.weights.tolist(), strict=True):
+        for row, label, weight in zip(
+            pool.features, pool.labels.tolist(), pool.weights.tolist(), strict=True
+        ):
             erm.learn(row, label, weight)
         with np.errstate(over="ignore"):
             return np.array([erm.predict(row, rng) for row in pool.features], np.int64)

@@ -16,11 +16,13 @@ from tombola.learners.parameters import real
 class Estimator(HypothesisClass):
     """Hypothesis class of a classifier with the interface of scikit-learn.
 
-    Its minimiser is approximate: the fitted model. Until both labels were seen, it predicts the one seen; at first 0.
+    Its minimiser is approximate: the fitted model. Until both labels were seen, it predicts the one
+    seen; at first 0.
 
     model: with `fit` and `predict`; it is copied, never changed.
     growth_factor: the model is refitted whenever the number of rows seen has grown by this factor.
-    dimension: VC dimension of the model's class; None if unknown, and then there is no bound on the regret.
+    dimension: VC dimension of the model's class; None if unknown, and then there is no bound on the
+        regret.
     """
 
     model: Any
@@ -29,7 +31,10 @@ class Estimator(HypothesisClass):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (callable(getattr(self.model, "fit", None)) and callable(getattr(self.model, "predict", None))):
+        if not (
+            callable(getattr(self.model, "fit", None))
+            and callable(getattr(self.model, "predict", None))
+        ):
             raise ParameterError(
                 f"Estimator: model must have the methods fit and predict, got {self.model!r}; "
                 "write for example Estimator(DecisionTreeClassifier(max_depth=1))."
@@ -54,7 +59,11 @@ class _EstimatorERM:
         self._fitted: Any = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        self._rows[self._seen], self._labels[self._seen], self._weights[self._seen] = row, label, weight
+        self._rows[self._seen], self._labels[self._seen], self._weights[self._seen] = (
+            row,
+            label,
+            weight,
+        )
         self._seen += 1
 
     def predict(self, row: Floats, rng: RngState) -> int:
@@ -65,10 +74,14 @@ class _EstimatorERM:
         return int(self._fitted.predict(np.asarray(row, np.float64).reshape(1, -1))[0])
 
     def _fit(self) -> None:
-        rows, labels, weights = (part[: self._seen] for part in (self._rows, self._labels, self._weights))
+        rows, labels, weights = (
+            part[: self._seen] for part in (self._rows, self._labels, self._weights)
+        )
         if labels.min() == labels.max():
             return
         self._next = max(self._seen + 1, int(self._factor * self._seen))
         model = copy.deepcopy(self._model)
         even = bool((weights == weights[0]).all())
-        self._fitted = model.fit(rows, labels) if even else model.fit(rows, labels, sample_weight=weights)
+        self._fitted = (
+            model.fit(rows, labels) if even else model.fit(rows, labels, sample_weight=weights)
+        )

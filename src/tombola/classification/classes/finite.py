@@ -1,6 +1,7 @@
 """Finite hypothesis classes: given as a matrix, and the class of all labellings.
 
-A row of the matrix is a hypothesis, a column a point; its entries are the labels. All labellings cannot be learned.
+A row of the matrix is a hypothesis, a column a point; its entries are the labels. All labellings
+cannot be learned.
 """
 
 from dataclasses import dataclass
@@ -77,7 +78,8 @@ class FiniteClass(HypothesisClass):
         value = float(row[0])
         if not (value.is_integer() and 0 <= value < self.points):
             raise PoolError(
-                f"FiniteClass: the feature must be the number of a point, 0..{self.points - 1}, got {value:g}; "
+                f"FiniteClass: the feature must be the number of a point, 0..{self.points - 1}, "
+                f"got {value:g}; "
                 "give the column of the matrix."
             )
         return int(value)
@@ -103,7 +105,9 @@ class _FiniteERM:
             with np.errstate(over="ignore"):
                 place = int(uniform(rng) * leaders.size)
         else:
-            place = {"first": 0, "last": leaders.size - 1, "middle": (leaders.size - 1) // 2}[self._ties]
+            place = {"first": 0, "last": leaders.size - 1, "middle": (leaders.size - 1) // 2}[
+                self._ties
+            ]
         return int(self._columns[self._class.point_of(row), leaders[place]])
 
 
@@ -111,8 +115,8 @@ class _FiniteERM:
 class AllLabellings(HypothesisClass):
     """Hypothesis class of all labellings of `points` points, numbered from 0.
 
-    A row has one feature, the number of its point. The minimiser labels a point by the majority of its labels; ties,
-    and points never seen, are 0 if `ties` is "first" and 1 if it is "last".
+    A row has one feature, the number of its point. The minimiser labels a point by the majority of
+    its labels; ties, and points never seen, are 0 if `ties` is "first" and 1 if it is "last".
 
     >>> AllLabellings(99).vc, AllLabellings(3).growth(2), AllLabellings(3).littlestone()
     (99, 4, 3)

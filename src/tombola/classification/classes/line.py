@@ -38,7 +38,8 @@ class LineClass(HypothesisClass):
 
     A hypothesis is a first label and the values of one feature at which the label switches.
 
-    entries: number of labels that may come first, before all switches: 1 for label 0 only, 2 for both.
+    entries: number of labels that may come first, before all switches: 1 for label 0 only, 2 for
+        both.
     """
 
     ties: ClassVar[tuple[Ties, ...]] = ("first", "last", "middle", "random")
@@ -78,7 +79,9 @@ class LineClass(HypothesisClass):
     def online_erm(self, ties: Ties, horizon: int, dimensions: int) -> "_LineERM":
         return _LineERM(new_vectors(RULES[ties], self.entries, self.switches, dimensions, horizon))
 
-    def play(self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState) -> Integers:
+    def play(
+        self, ties: Ties, pool: LabelledPool, order: Order, arrivals: ArrivalSchedule, rng: RngState
+    ) -> Integers:
         """Play ERM over an order of rows, compiled; return the predicted labels, (rounds,)."""
         tree, dp, rows = self._ranked(pool, ties)
         labels = np.zeros(order.size, np.int64)
@@ -170,8 +173,8 @@ class Unions(LineClass):
 class Stumps(LineClass):
     """Hypothesis class of one cut on one feature: h(x) = [x_f >= c] or [x_f < c].
 
-    Decision stumps (Iba and Langley 1992). The VC dimension is the largest v with C(v, floor(v/2)) <= 2 d (Gey 2018,
-    "Vapnik-Chervonenkis dimension of axis-parallel cuts"): about log2 d.
+    Decision stumps (Iba and Langley 1992). The VC dimension is the largest v with C(v, floor(v/2))
+    <= 2 d (Gey 2018, "Vapnik-Chervonenkis dimension of axis-parallel cuts"): about log2 d.
 
     features: d, the number of features of a row.
     entries: 2, either label may come first.

@@ -1,7 +1,8 @@
 """Classes in the plane, rectangles and half-planes, searched exactly.
 
-A search takes about n^3 small steps for n different points. It is repeated only after a mistake, because a minimiser
-that labels a new row correctly is still one. It is meant for a few thousand rows.
+A search takes about n^3 small steps for n different points. It is repeated only after a mistake,
+because a minimiser that labels a new row correctly is still one. It is meant for a few thousand
+rows.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,9 @@ from tombola.engine.compiler import compile_loop
 class _PlaneERM:
     """Search a class in the plane again whenever its hypothesis was wrong."""
 
-    def __init__(self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]) -> None:
+    def __init__(
+        self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]
+    ) -> None:
         self._search, self._label = search, label
         self._gains: dict[tuple[float, float], float] = {}
         self._found: Floats | None = None
@@ -34,7 +37,9 @@ class _PlaneERM:
             return 0
         if self._found is None:
             points = sorted(self._gains)
-            self._found = self._search(np.array(points), np.array([self._gains[point] for point in points]))
+            self._found = self._search(
+                np.array(points), np.array([self._gains[point] for point in points])
+            )
         return self._label(self._found, row)
 
 
@@ -52,8 +57,8 @@ class _PlaneClass(HypothesisClass):
 class Rectangles(_PlaneClass):
     """Hypothesis class: label 1 inside an axis-aligned rectangle, or nowhere.
 
-    Rows have two features. Of several rectangles of smallest error, the leftmost predicts: smallest left side, then
-    smallest right side.
+    Rows have two features. Of several rectangles of smallest error, the leftmost predicts: smallest
+    left side, then smallest right side.
 
     >>> Rectangles().vc
     4
@@ -74,10 +79,13 @@ def _find_rectangle(points: Floats, gains: Floats) -> Floats:
     return found
 
 
-def _best_rectangle(points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats) -> None:
+def _best_rectangle(
+    points: Floats, gains: Floats, ranks: Floats, levels: Floats, sums: Floats, found: Floats
+) -> None:
     """Search all pairs of sides by Kadane's scan for the rectangle `found`; a kernel.
 
-    points, gains: sorted by x. ranks, levels: rank of each y, and the distinct values of y. sums: scratch space.
+    points, gains: sorted by x. ranks, levels: rank of each y, and the distinct values of y. sums:
+        scratch space.
     """
     best = 0.0
     for left in range(gains.size):
@@ -109,9 +117,10 @@ def _in_rectangle(found: Floats, row: Floats) -> int:
 class Halfplanes(_PlaneClass):
     """Hypothesis class: label 1 on one side of a line in the plane.
 
-    Rows have two features. Ties go to the first line found. The minimiser tries all lines through two points seen.
-    Points on the line may go to either side, because a line can be tilted by an arbitrarily small angle. The search is
-    exact as far as float64 can tell on which side of a line a point lies: always for whole numbers up to 2^25.
+    Rows have two features. Ties go to the first line found. The minimiser tries all lines through
+    two points seen. Points on the line may go to either side, because a line can be tilted by an
+    arbitrarily small angle. The search is exact as far as float64 can tell on which side of a line
+    a point lies: always for whole numbers up to 2^25.
 
     >>> Halfplanes().vc, Halfplanes().growth(4)
     (3, 14)
@@ -138,10 +147,13 @@ def _find_halfplane(points: Floats, gains: Floats) -> Floats:
     return found
 
 
-def _best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats) -> None:
+def _best_halfplane(
+    points: Floats, gains: Floats, along: Floats, found: Floats, best: Floats
+) -> None:
     """Search all lines through two points for the half-plane `found`; a kernel.
 
-    along: scratch space, position of each point on the line, infinite off the line. best: output, its gain.
+    along: scratch space, position of each point on the line, infinite off the line. best: output,
+        its gain.
     """
     for first in range(gains.size):
         for second in range(first + 1, gains.size):
@@ -160,10 +172,18 @@ def _best_halfplane(points: Floats, gains: Floats, along: Floats, found: Floats,
             for split in range(gains.size):
                 if along[split] < np.inf:
                     ahead, behind = _gains_along_line(along, gains, split)
-                    _try_halfplane(found, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0))
-                    _try_halfplane(found, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0))
-                    _try_halfplane(found, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0))
-                    _try_halfplane(found, best, below + behind, (x, y, dx, dy, -1.0, along[split], -1.0))
+                    _try_halfplane(
+                        found, best, above + ahead, (x, y, dx, dy, 1.0, along[split], 1.0)
+                    )
+                    _try_halfplane(
+                        found, best, above + behind, (x, y, dx, dy, 1.0, along[split], -1.0)
+                    )
+                    _try_halfplane(
+                        found, best, below + ahead, (x, y, dx, dy, -1.0, along[split], 1.0)
+                    )
+                    _try_halfplane(
+                        found, best, below + behind, (x, y, dx, dy, -1.0, along[split], -1.0)
+                    )
             _try_halfplane(found, best, above, (x, y, dx, dy, 1.0, np.inf, 1.0))
             _try_halfplane(found, best, below, (x, y, dx, dy, -1.0, np.inf, 1.0))
 

@@ -33,10 +33,10 @@ class _State(NamedTuple):
 class BanditBirthdayTest(Learner):
     """Play action 0 until a loss of it repeats or is off the grid; then play UCB1.
 
-    UCB1 starts from scratch. The grid is {1/g, .., g/g} with g = `grid`, or the horizon T if None. On i.i.d. rows it
-    has the regret of UCB1 and 2 sqrt(T) more. On the pool in which action 0 has the losses 1/T, .., T/T it never
-    leaves action 0. It shows that a learner for i.i.d. rows may fail in random order, and that `OptimisticSimulation`
-    repairs it.
+    UCB1 starts from scratch. The grid is {1/g, .., g/g} with g = `grid`, or the horizon T if None.
+    On i.i.d. rows it has the regret of UCB1 and 2 sqrt(T) more. On the pool in which action 0 has
+    the losses 1/T, .., T/T it never leaves action 0. It shows that a learner for i.i.d. rows may
+    fail in random order, and that `OptimisticSimulation` repairs it.
 
     grid: number g of points of the grid, at least 1; None is the horizon.
 

@@ -26,7 +26,8 @@ def observe_mean(state: Any, action: int, probability: float, loss: float) -> No
 def least_tried_action(seen: Floats, chosen: Floats) -> int:
     """Return the least chosen action without feedback; -1 if all have feedback.
 
-    A kernel. Without delay it tries every action once, in turn; with delay it goes round in turn until feedback comes.
+    A kernel. Without delay it tries every action once, in turn; with delay it goes round in turn
+    until feedback comes.
     """
     best = -1
     for action in range(seen.size):
@@ -49,8 +50,9 @@ def kl_lower_bound(mean: float, divergence: float) -> float:
 
     kl is the relative entropy of two Bernoulli distributions, in nats. q is in [0, mean].
 
-    Newton's method for u = ln q. kl is convex in u, and both starting points are left of the root (Pinsker's
-    inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to the root and never passes it.
+    Newton's method for u = ln q. kl is convex in u, and both starting points are left of the root
+    (Pinsker's inequality; leaving out the term -(1 - mean) ln(1 - q) >= 0 of kl), so u climbs to
+    the root and never passes it.
     """
     if mean <= _TOLERANCE or divergence <= 0.0:
         return mean if divergence <= 0.0 else 0.0
@@ -75,8 +77,8 @@ def kl_lower_bound(mean: float, divergence: float) -> float:
 def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, radii: Floats) -> None:
     """Drop active actions with mean - radius > min (mean + radius), in place.
 
-    A kernel. The first `left[0]` entries of `active` are the active actions. The minimum is over those with feedback;
-    actions without feedback are kept.
+    A kernel. The first `left[0]` entries of `active` are the active actions. The minimum is over
+    those with feedback; actions without feedback are kept.
     """
     ceiling = math.inf
     for place in range(int(left[0])):
@@ -95,10 +97,11 @@ def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, rad
 def make_block_act(most_promising: Kernel, next_block: Kernel) -> Kernel:
     """Return the kernel `act` of a learner that plays one action for a whole block.
 
-    While an action has no feedback, such an action is played for one round. Then `most_promising(state)` returns the
-    action of the next block, and `next_block(state, action)` its number of rounds. The state has the fields `current`
-    and `left`, action and rounds left of the block, shape (1,), and the counts `chosen` and `seen`, plays and observed
-    losses of each action.
+    While an action has no feedback, such an action is played for one round. Then
+    `most_promising(state)` returns the action of the next block, and `next_block(state, action)`
+    its number of rounds. The state has the fields `current` and `left`, action and rounds left of
+    the block, shape (1,), and the counts `chosen` and `seen`, plays and observed losses of each
+    action.
     """
 
     def act(state: Any, rng: RngState) -> tuple[int, float]:

@@ -32,9 +32,10 @@ def _best_mean_action(state: _State) -> int:
 class EpsilonGreedy(MixedLearner):
     """Explore with probability e = min(1, c k / t), otherwise play the best mean.
 
-    k is the number of actions and t the round. Before any feedback every round explores. Auer, Cesa-Bianchi and Fischer
-    2002, Theorem 3, prove logarithmic regret on i.i.d. rows if c > 5 / d^2 and d is at most the smallest gap, which is
-    unknown in practice. With the default it may stay with a wrong action for long, so `bound` is None.
+    k is the number of actions and t the round. Before any feedback every round explores. Auer,
+    Cesa-Bianchi and Fischer 2002, Theorem 3, prove logarithmic regret on i.i.d. rows if c > 5 / d^2
+    and d is at most the smallest gap, which is unknown in practice. With the default it may stay
+    with a wrong action for long, so `bound` is None.
 
     c: exploration constant, 0 or more.
 

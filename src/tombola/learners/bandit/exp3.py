@@ -1,6 +1,7 @@
 """Exp3, exponential weights on estimated losses (Auer et al. 2002), for losses.
 
-Bubeck and Cesa-Bianchi 2012, Figure 3.1 and Theorem 3.1; Lattimore and Szepesvari 2020, Theorem 11.2.
+Bubeck and Cesa-Bianchi 2012, Figure 3.1 and Theorem 3.1; Lattimore and Szepesvari 2020, Theorem
+11.2.
 """
 
 import math
@@ -46,10 +47,11 @@ def _weight_sum(weights: Floats) -> float:
 class Exp3(MixedLearner):
     """Play action a with probability proportional to exp(-rate total(a)).
 
-    total(a) is the sum of loss / probability over the plays of a; it is right on average also when feedback is late.
+    total(a) is the sum of loss / probability over the plays of a; it is right on average also when
+    feedback is late.
 
-    rate: learning rate, above 0. None is tuned to k actions and T rounds, sqrt(2 ln k / (k T)); then the regret is at
-        most sqrt(2 k T ln k), in every order.
+    rate: learning rate, above 0. None is tuned to k actions and T rounds, sqrt(2 ln k / (k T));
+        then the regret is at most sqrt(2 k T ln k), in every order.
 
     >>> from tombola import Pool, play
     >>> trace = play(Exp3(), Pool([[1.0, 0.0]] * 200), seed=0)

@@ -27,12 +27,12 @@ class _State(NamedTuple):
 class ExploreThenCommit(Learner):
     """Play each action until `rounds` losses are seen, then that of the best mean.
 
-    In random order its regret is at most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m) for m = `rounds` and F = T - k m
-    (proof: `bounds.explore_then_commit`). A delay prolongs the exploration until the losses have arrived; feedback
-    after the commitment is ignored.
+    In random order its regret is at most (k-1) m + sqrt(2 ln k (F+m) (F+1) / m) for m = `rounds`
+    and F = T - k m (proof: `bounds.explore_then_commit`). A delay prolongs the exploration until
+    the losses have arrived; feedback after the commitment is ignored.
 
-    rounds: number of losses to see of each action before the commitment, at least 1; None is tuned to the horizon,
-        ceil((T / k)^(2/3) (ln T)^(1/3)), at most T / k.
+    rounds: number of losses to see of each action before the commitment, at least 1; None is tuned
+        to the horizon, ceil((T / k)^(2/3) (ln T)^(1/3)), at most T / k.
 
     >>> from tombola import Pool, play
     >>> play(ExploreThenCommit(rounds=2), Pool([[1.0, 0.0]] * 8), seed=0).actions.tolist()
@@ -51,7 +51,9 @@ class ExploreThenCommit(Learner):
     def init(self, actions: int, horizon: int) -> _State:
         rounds = float(self._losses_needed(actions, horizon))
         short = np.full(1, float(actions))
-        return _State(rounds, np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions))
+        return _State(
+            rounds, np.full(1, -1.0), np.zeros(1), short, np.zeros(actions), np.zeros(actions)
+        )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:

@@ -39,7 +39,9 @@ def _solve_lower_bound(state: _State, action: int, level: float) -> float:
     index = kl_lower_bound(mean, level / seen)
     if index < mean or index == 0.0:
         state.indices[action], state.levels[action] = index, level
-        state.slopes[action] = index * (1.0 - index) / (seen * (mean - index)) if index > 0.0 else 0.0
+        state.slopes[action] = (
+            index * (1.0 - index) / (seen * (mean - index)) if index > 0.0 else 0.0
+        )
     return index
 
 
@@ -67,9 +69,10 @@ class KLUCB(Learner):
 
     q <= mean(a) is the smallest with n(a) kl(mean(a), q) <= ln t + c ln ln t.
 
-    n(a) counts the losses seen of a, and t - 1 all of them; kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)). Every action
-    is tried once first. c = 0 is the choice of Garivier and Cappe 2011 in practice, c = 3 that of their proof, which
-    gives no bound for c = 0, nor one that is free of the gaps, so `bound` is None (docs/theory/transfer.md).
+    n(a) counts the losses seen of a, and t - 1 all of them; kl(p, q) = p ln(p/q) + (1-p)
+    ln((1-p)/(1-q)). Every action is tried once first. c = 0 is the choice of Garivier and Cappe
+    2011 in practice, c = 3 that of their proof, which gives no bound for c = 0, nor one that is
+    free of the gaps, so `bound` is None (docs/theory/transfer.md).
 
     c: weight of ln ln t in the threshold, at least 0.
 
@@ -84,7 +87,9 @@ class KLUCB(Learner):
 
     def init(self, actions: int, horizon: int) -> _State:
         chosen, seen, means, levels, slopes = np.zeros((5, actions))
-        return _State(self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes)
+        return _State(
+            self.c, np.zeros(1), chosen, seen, means, np.full(actions, -math.inf), levels, slopes
+        )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:

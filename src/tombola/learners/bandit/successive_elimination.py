@@ -28,10 +28,11 @@ class _State(NamedTuple):
 class SuccessiveElimination(Learner):
     """Play every active action once, drop the inferior ones, and repeat.
 
-    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) for the n losses seen of
-    an action. With late feedback it continues in turn, and decides at the end of each turn by the losses seen so far.
-    In random order its regret is at most `bounds.successive_elimination`, in which a delay d adds d (H_k - 1), less
-    than d ln k; H_k is 1 + 1/2 + .. + 1/k (docs/theory/transfer.md).
+    Action a is dropped if mean(a) - r(a) > min_b (mean(b) + r(b)), with r = sqrt(2 ln T / n) for
+    the n losses seen of an action. With late feedback it continues in turn, and decides at the end
+    of each turn by the losses seen so far. In random order its regret is at most
+    `bounds.successive_elimination`, in which a delay d adds d (H_k - 1), less than d ln k; H_k is 1
+    + 1/2 + .. + 1/k (docs/theory/transfer.md).
 
     >>> from tombola import Pool, play
     >>> trace = play(SuccessiveElimination(), Pool([[1.0, 0.0]] * 100), seed=0)
@@ -44,7 +45,9 @@ class SuccessiveElimination(Learner):
     def init(self, actions: int, horizon: int) -> _State:
         width = math.sqrt(2 * math.log(horizon))
         everyone = np.arange(actions, dtype=np.float64)
-        return _State(width, np.zeros(1), np.full(1, float(actions)), everyone, *np.zeros((3, actions)))
+        return _State(
+            width, np.zeros(1), np.full(1, float(actions)), everyone, *np.zeros((3, actions))
+        )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:

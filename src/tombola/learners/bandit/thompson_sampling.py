@@ -25,7 +25,8 @@ class ThompsonSampling(Learner):
 
     For losses in {0, 1} this is Agrawal and Goyal 2012, Algorithm 1. Their Algorithm 2 turns a loss in between into 0
     or 1 by a coin; here it counts as a fraction, so that learning needs no rng. The probability of the action has no
-    formula: it is NaN. The bound is for i.i.d. rows and has no explicit constants, so `bound` is None.
+    formula: it is NaN. The bound is for i.i.d. rows and has no explicit constants, so `bound` is
+        None.
 
     >>> from tombola import Pool, play
     >>> trace = play(ThompsonSampling(), Pool([[1.0, 0.0]] * 100), seed=0)

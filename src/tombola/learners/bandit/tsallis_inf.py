@@ -1,6 +1,7 @@
 """Tsallis-INF (Zimmert and Seldin 2021, Algorithm 1, alpha = 1/2).
 
-Good at once for i.i.d. and for adversarial losses. The variant with importance-weighted estimates ("IW").
+Good at once for i.i.d. and for adversarial losses. The variant with importance-weighted estimates
+("IW").
 """
 
 import math
@@ -31,8 +32,8 @@ class _State(NamedTuple):
 def normalise(gaps: Floats, y: float, mix: Floats) -> float:
     """Write the mix 1 / (y + gap)^2 for the y >= 1 that makes its sum 1; return y.
 
-    A kernel: Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y. After one step it climbs to
-    the root and never passes it.
+    A kernel: Newton's method on sum^(-1/2) = 1, which is concave and nearly straight in y. After
+    one step it climbs to the root and never passes it.
 
     gaps: eta (total - smallest total) / 2 of each action, with eta the learning rate.
     y: where the search starts, 1 or more; the y of the last round is close.
@@ -56,9 +57,9 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
 class TsallisInf(MixedLearner):
     """Play action a with probability 4 / (eta (total(a) - x))^2; x makes the sum 1.
 
-    total(a) adds up loss / probability of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts the rounds answered
-    (without delay, t is the round). No parameters, no horizon. The regret is at most (4 sqrt(k) - 2) sqrt(T) in every
-    order.
+    total(a) adds up loss / probability of the plays of a, and eta = 2 / sqrt(t), where t - 1 counts
+    the rounds answered (without delay, t is the round). No parameters, no horizon. The regret is at
+    most (4 sqrt(k) - 2) sqrt(T) in every order.
 
     >>> from tombola import Pool, play
     >>> trace = play(TsallisInf(), Pool([[1.0, 0.0]] * 200), seed=0)
@@ -69,7 +70,9 @@ class TsallisInf(MixedLearner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        return _State(np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions))
+        return _State(
+            np.zeros(1), np.full(1, math.sqrt(actions)), np.zeros(actions), np.zeros(actions)
+        )
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:

@@ -31,9 +31,10 @@ class _State(NamedTuple):
 class UCB1(Learner):
     """Play the smallest lower confidence bound, mean(a) - sqrt(scale ln n / n(a)).
 
-    n(a) counts the losses seen of a, and n all of them. Every action is tried once first. `scale` = 2 is the original;
-    a smaller one explores less. With `scale` = 2 and without delay its regret in random order is at most `bounds.ucb1`:
-    the bound for i.i.d. rows plus the drift of random order (docs/theory/transfer.md).
+    n(a) counts the losses seen of a, and n all of them. Every action is tried once first. `scale` =
+    2 is the original; a smaller one explores less. With `scale` = 2 and without delay its regret in
+    random order is at most `bounds.ucb1`: the bound for i.i.d. rows plus the drift of random order
+    (docs/theory/transfer.md).
 
     scale: factor of ln n, 0 or more.
 
@@ -73,4 +74,6 @@ class UCB1(Learner):
         state.answered[0] += 1.0
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        return bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None
+        return (
+            bounds.ucb1(horizon, actions) if self.scale == _DEFAULT_SCALE and delay == 0 else None
+        )

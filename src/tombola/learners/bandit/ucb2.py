@@ -13,8 +13,8 @@ from tombola.learners.bandit.counts import make_block_act, update_mean
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.parameters import real
 
-# Smallest allowed `alpha`, the growth of the blocks. Blocks of length 0 are skipped one by one: a smaller alpha would
-# make that slow, and endless once 1 + alpha rounds to 1.
+# Smallest allowed `alpha`, the growth of the blocks. Blocks of length 0 are skipped one by one: a
+# smaller alpha would make that slow, and endless once 1 + alpha rounds to 1.
 _MIN_ALPHA = 1e-6
 
 
@@ -60,10 +60,11 @@ class UCB2(Learner):
 
     The bound is mean(a) - sqrt((1 + alpha) ln(e n / n(a)) / (2 n(a))).
 
-    The r-th block of an action has ceil((1 + alpha)^(r+1)) - ceil((1 + alpha)^r) rounds; every action is tried once
-    first. n(a) counts the losses seen of a, and n all of them; without delay, n(a) is the printed tau(r) = ceil((1 +
-    alpha)^r). Without delay its regret in random order is at most `bounds.ucb2`: the number of plays that Auer,
-    Cesa-Bianchi and Fischer 2002, Theorem 2, prove for i.i.d. rows holds there too (docs/theory/transfer.md).
+    The r-th block of an action has ceil((1 + alpha)^(r+1)) - ceil((1 + alpha)^r) rounds; every
+    action is tried once first. n(a) counts the losses seen of a, and n all of them; without delay,
+    n(a) is the printed tau(r) = ceil((1 + alpha)^r). Without delay its regret in random order is at
+    most `bounds.ucb2`: the number of plays that Auer, Cesa-Bianchi and Fischer 2002, Theorem 2,
+    prove for i.i.d. rows holds there too (docs/theory/transfer.md).
 
     alpha: growth of the blocks, in (0, 1); a larger one switches less.
 
@@ -94,10 +95,10 @@ class UCB2(Learner):
 class UCB2WithoutReplacement(UCB2):
     """Play as `UCB2` with a smaller radius, for sampling without replacement.
 
-    The radius of action a is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), where n(a) of the n losses seen are of
-    action a, T is the horizon, e is Euler's number, and f = 1 - (n(a) - 1) / T is Serfling's factor (1974): rows of the
-    pool that were seen cannot differ any more. It matters late in a pool. No bound is proved for this radius, so
-    `bound` is None.
+    The radius of action a is sqrt(f (1 + alpha) ln(e n / n(a)) / (2 n(a))), where n(a) of the n
+    losses seen are of action a, T is the horizon, e is Euler's number, and f = 1 - (n(a) - 1) / T
+    is Serfling's factor (1974): rows of the pool that were seen cannot differ any more. It matters
+    late in a pool. No bound is proved for this radius, so `bound` is None.
 
     >>> from tombola import Pool, play
     >>> play(UCB2WithoutReplacement(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()

@@ -1,7 +1,7 @@
 """Base classes of learners under budgets.
 
-They are learners as in `learners.base` that observe costs besides losses. The engine enforces the budget, so no learner
-can overspend.
+They are learners as in `learners.base` that observe costs besides losses. The engine enforces the
+budget, so no learner can overspend.
 """
 
 from abc import ABC, abstractmethod
@@ -18,11 +18,13 @@ from tombola.learners.parameters import Checked
 class BudgetedBase(Checked, ABC):
     """Base class of learners under budgets, for both kinds of feedback.
 
-    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, like a `Learner`, and define `init` and the static
-    methods `mix` and `observe`. Costs are in [0, 1], with one rate (budget per round) for all resources.
+    Subclass `BudgetedLearner` or `BudgetedBanditLearner` instead, like a `Learner`, and define
+    `init` and the static methods `mix` and `observe`. Costs are in [0, 1], with one rate (budget
+    per round) for all resources.
 
     feedback: "budgeted" or "budgeted-bandit".
-    learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow learners.
+    learns: whether `check_learner` tests that it beats uniform play; False for baselines and slow
+        learners.
     supports_target: whether it can minimise costs under a loss target.
     """
 
@@ -35,7 +37,8 @@ class BudgetedBase(Checked, ABC):
     def init(self, terms: BudgetTerms) -> Any:
         """Return the state before the first round, a named tuple of numbers and arrays.
 
-        terms: the budget as the learner knows it, with the numbers of actions, resources and rounds.
+        terms: the budget as the learner knows it, with the numbers of actions, resources and
+            rounds.
         """
 
     @staticmethod
@@ -47,7 +50,8 @@ class BudgetedBase(Checked, ABC):
     def needs_plan(state: Any, fits: Floats) -> bool:
         """Return whether `plan` must run before the next round; a kernel.
 
-        After `plan` it must return False. `fits` is 1 for each action that the budget left can pay for, shape (k,).
+        After `plan` it must return False. `fits` is 1 for each action that the budget left can pay
+        for, shape (k,).
         """
         return False
 
@@ -75,8 +79,9 @@ class BudgetedBase(Checked, ABC):
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         """Return a bound on the regret in random order, or None if none is proved.
 
-        For every pool, with probability 1 - delta, the reward of the best fixed mix within the budget exceeds that of
-        this learner by at most the bound, in total over all rounds. `terms` are those of `init`.
+        For every pool, with probability 1 - delta, the reward of the best fixed mix within the
+        budget exceeds that of this learner by at most the bound, in total over all rounds. `terms`
+        are those of `init`.
         """
         return None
 
@@ -96,8 +101,10 @@ class BudgetedLearner(BudgetedBase):
         """Update the state in place with the row of a round; a kernel.
 
         round: in which the row was played, from 1.
-        played: share of each action, shape (k,): the mix itself under `play(mixed=True)`, else 1 at the action drawn.
-        losses, costs: of all actions, shapes (k,) and (k, m) for m resources; both in [0, 1], costs by scaling.
+        played: share of each action, shape (k,): the mix itself under `play(mixed=True)`, else 1 at
+            the action drawn.
+        losses, costs: of all actions, shapes (k,) and (k, m) for m resources; both in [0, 1], costs
+            by scaling.
         """
 
 
@@ -112,7 +119,9 @@ class BudgetedBanditLearner(BudgetedBase):
 
     @staticmethod
     @abstractmethod
-    def observe(state: Any, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: Any, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         """Update the state in place with loss and costs of the action played; a kernel.
 
         round: in which it was played, from 1.

@@ -1,7 +1,8 @@
 """Dual descent: best action at current prices, prices by subgradient steps.
 
-Balseiro, Lu and Mirrokni ("The best of many worlds: dual mirror descent for online allocation problems"), with the
-squared distance. There a row is seen before its action is chosen; here after it, so the best action is for the means.
+Balseiro, Lu and Mirrokni ("The best of many worlds: dual mirror descent for online allocation
+problems"), with the squared distance. There a row is seen before its action is chosen; here after
+it, so the best action is for the means.
 """
 
 import math
@@ -32,10 +33,11 @@ class _State(NamedTuple):
 class DualDescent(BudgetedLearner):
     """Play the best action at dual prices p, updated by subgradient steps.
 
-    The action is argmax_a of mean reward minus priced mean cost; p <- max(0, p + step (c_t . x_t - rho)).
+    The action is argmax_a of mean reward minus priced mean cost; p <- max(0, p + step (c_t . x_t -
+    rho)).
 
-    Here c_t are the costs and x_t the mix of round t, and rho is the rate, the budget per round. Before the first
-    feedback it plays the null action.
+    Here c_t are the costs and x_t the mix of round t, and rho is the rate, the budget per round.
+    Before the first feedback it plays the null action.
 
     step: size of a step; None is 1 / (rho sqrt(T)), because prices are in [0, 1/rho].
 
@@ -77,4 +79,6 @@ class DualDescent(BudgetedLearner):
     def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
         add_row(state.seen, state.losses, state.costs, losses, costs)
         for j in range(state.prices.size):
-            state.prices[j] = max(0.0, state.prices[j] + state.step * (resource_use(played, costs, j) - state.rate))
+            state.prices[j] = max(
+                0.0, state.prices[j] + state.step * (resource_use(played, costs, j) - state.rate)
+            )

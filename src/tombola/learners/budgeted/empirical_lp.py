@@ -26,14 +26,15 @@ from tombola.learners.parameters import real
 class EmpiricalLP(BudgetedLearner):
     """Play the optimal mix of the LP of the empirical means.
 
-    Its rate is (budget left) / (rounds without feedback). With a target, it minimises the cost for the mean loss that
-    is still needed. The default choice under a budget with full feedback. The LP is solved for the actions that still
-    fit, so play with `stop="fits"`. Before the first feedback it plays the null action. In random order without delay
-    its regret is at most `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of
+    Its rate is (budget left) / (rounds without feedback). With a target, it minimises the cost for
+    the mean loss that is still needed. The default choice under a budget with full feedback. The LP
+    is solved for the actions that still fit, so play with `stop="fits"`. Before the first feedback
+    it plays the null action. In random order without delay its regret is at most
+    `bounds.empirical_lp(...)`, of order sqrt(T)/rate (docs/theory/budget.md): the margin of
     `SerflingLP` is not needed.
 
-    growth: the LP is solved again when the rows seen have grown by this factor, when the rounds to come have shrunk by
-        its square, and when an action of the mix no longer fits.
+    growth: the LP is solved again when the rows seen have grown by this factor, when the rounds to
+        come have shrunk by its square, and when an action of the mix no longer fits.
     supports_target: True, it can minimise costs under a loss target.
 
     >>> from tombola.budget.budget import Budget
@@ -73,4 +74,6 @@ class EmpiricalLP(BudgetedLearner):
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
 
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
-        return empirical_lp(terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth)
+        return empirical_lp(
+            terms.horizon, terms.actions, terms.resources, terms.rate, delta, self.growth
+        )

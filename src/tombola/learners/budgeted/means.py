@@ -14,11 +14,13 @@ class RowState(NamedTuple):
     """State of learners that plan by the means of whole rows.
 
     growth, log: parameter of the learner, and logarithm of its radii, if it has any.
-    target, idle: mean loss to reach, infinite without one; added null action, which cannot reach it, -1 if none.
+    target, idle: mean loss to reach, infinite without one; added null action, which cannot reach
+        it, -1 if none.
     lost: total loss so far.
     seen, losses, costs: number of rows, and their sums, shapes (1,), (k,) and (k, m).
     following: number of rows at which the next plan is due.
-    played, fitted, basis: mix of the last plan, 1 for each action affordable then, and basis of its LP, -1 for none.
+    played, fitted, basis: mix of the last plan, 1 for each action affordable then, and basis of its
+        LP, -1 for none.
     """
 
     growth: float
@@ -40,8 +42,10 @@ class RowState(NamedTuple):
 class AnswerState(NamedTuple):
     """State of learners that plan by the means of the actions played, as `RowState`.
 
-    prices, ceilings: known costs, NaN where unknown, and largest rewards: 1, and 0 for an added null action.
-    answered: number of rounds with feedback; `following` is its value at which the next plan is due.
+    prices, ceilings: known costs, NaN where unknown, and largest rewards: 1, and 0 for an added
+        null action.
+    answered: number of rounds with feedback; `following` is its value at which the next plan is
+        due.
     seen, means, costs: observations, mean loss (k,) and mean costs (k, m) of each action.
     marks: values of `seen` at which the next plan is due.
     """
@@ -109,7 +113,9 @@ def new_answer_state(terms: BudgetTerms, growth: float, log: float = 0.0) -> Ans
     )
 
 
-def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats) -> None:
+def add_row(
+    seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats, costs: Floats
+) -> None:
     """Add a row to the sums of losses (k,) and costs (k, m), and count it, in place; a kernel."""
     seen[0] += 1.0
     for action in range(losses.size):
@@ -121,8 +127,8 @@ def add_row(seen: Floats, losses_sum: Floats, costs_sum: Floats, losses: Floats,
 def add_costs(state: Any, action: int, costs: Floats) -> None:
     """Add the costs of an observed play to their means in place; a kernel.
 
-    It also counts the round in `state.answered`, and makes a plan due if the action has been observed `state.marks`
-    times; `state.seen` counts this play already.
+    It also counts the round in `state.answered`, and makes a plan due if the action has been
+    observed `state.marks` times; `state.seen` counts this play already.
     """
     state.answered[0] += 1.0
     for j in range(costs.size):
@@ -146,8 +152,8 @@ def write_planned_mix(state: Any, mix: Floats) -> None:
 def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
     """Return whether to plan: enough new feedback, or a planned action does not fit.
 
-    A kernel. A planned action does not fit if it has a positive probability, was affordable when it was planned, and is
-    no longer (`fits` is 0).
+    A kernel. A planned action does not fit if it has a positive probability, was affordable when it
+    was planned, and is no longer (`fits` is 0).
     """
     if answered >= state.following[0]:
         return True
@@ -160,8 +166,8 @@ def plan_is_due(state: Any, answered: float, fits: Floats) -> bool:
 def schedule_next_plan(state: Any, fits: Floats) -> float:
     """Schedule the next plan of a bandit learner; return the rounds without feedback.
 
-    Their number is at least 1. The next plan is due when the observations of an action have grown by the factor
-    `growth`, or the rounds without feedback have shrunk by it.
+    Their number is at least 1. The next plan is due when the observations of an action have grown
+    by the factor `growth`, or the rounds without feedback have shrunk by it.
     """
     answered = int(state.answered[0])
     state.fitted[:] = fits
@@ -174,10 +180,14 @@ def schedule_next_plan(state: Any, fits: Floats) -> float:
 def loss_to_reach_target(state: Any, lost: float, remaining: float) -> float:
     """Return the mean loss of the remaining rounds that reaches the target overall.
 
-    `remaining` is the number of those rounds. Negative if the loss so far, `lost`, exceeds the target; infinite without
-    a target.
+    `remaining` is the number of those rounds. Negative if the loss so far, `lost`, exceeds the
+    target; infinite without a target.
     """
-    return float((state.target * state.horizon - lost) / remaining) if state.target < math.inf else math.inf
+    return (
+        float((state.target * state.horizon - lost) / remaining)
+        if state.target < math.inf
+        else math.inf
+    )
 
 
 def _write_cheapest_mix(
@@ -188,7 +198,9 @@ def _write_cheapest_mix(
     if active.size == 0:
         return False
     try:
-        mix, _ = best_mix(*target_as_budget(1.0 - rewards[active], costs[active], rates, needed_loss)[0])
+        mix, _ = best_mix(
+            *target_as_budget(1.0 - rewards[active], costs[active], rates, needed_loss)[0]
+        )
     except UnreachableError:
         return False
     state.played[:] = 0.0
@@ -197,20 +209,31 @@ def _write_cheapest_mix(
 
 
 def solve(
-    state: Any, rewards: Floats, costs: Floats, rates: Floats, actions: Any, needed_loss: float = math.inf
+    state: Any,
+    rewards: Floats,
+    costs: Floats,
+    rates: Floats,
+    actions: Any,
+    needed_loss: float = math.inf,
 ) -> None:
     """Write the mix of the largest reward within the rates into `state.played`.
 
-    If `needed_loss` is finite, and some mix within the rates has at most that mean loss, it is the cheapest such mix.
-    The LP is warm-started from the last basis. Raises UnreachableError if no mix keeps within the rates.
+    If `needed_loss` is finite, and some mix within the rates has at most that mean loss, it is the
+    cheapest such mix. The LP is warm-started from the last basis. Raises UnreachableError if no mix
+    keeps within the rates.
 
-    rewards, costs, rates: means of all actions, shapes (k,) and (k, m), and budget per round, shape (m,).
+    rewards, costs, rates: means of all actions, shapes (k,) and (k, m), and budget per round, shape
+        (m,).
     actions: indices of the actions that may be used; the others get probability 0.
     """
-    if needed_loss < math.inf and _write_cheapest_mix(state, rewards, costs, rates, actions, needed_loss):
+    if needed_loss < math.inf and _write_cheapest_mix(
+        state, rewards, costs, rates, actions, needed_loss
+    ):
         return
     everyone = actions.size == rewards.size
-    mix, basis = best_mix(rewards[actions], costs[actions], rates, state.basis if everyone else None)
+    mix, basis = best_mix(
+        rewards[actions], costs[actions], rates, state.basis if everyone else None
+    )
     state.played[:] = 0.0
     state.played[actions] = mix
     if everyone and basis.size:
@@ -220,12 +243,15 @@ def solve(
 def share_unseen(state: Any, rewards: Floats, costs: Floats) -> None:
     """Share the planned probability of actions never observed among their equals.
 
-    Equal are affordable actions without feedback that have the same reward and costs in the LP, which picks one of them
-    arbitrarily. Each gets the same part of their total probability, in place in `state.played`.
+    Equal are affordable actions without feedback that have the same reward and costs in the LP,
+    which picks one of them arbitrarily. Each gets the same part of their total probability, in
+    place in `state.played`.
     """
     unseen = (state.seen == 0.0) & (state.fitted == 1.0)
     if not unseen.any():
         return
     for action in np.flatnonzero(unseen & (state.played > 0.0)).tolist():
-        alike = np.flatnonzero(unseen & (rewards == rewards[action]) & (costs == costs[action]).all(axis=1))
+        alike = np.flatnonzero(
+            unseen & (rewards == rewards[action]) & (costs == costs[action]).all(axis=1)
+        )
         state.played[alike] = state.played[alike].sum() / alike.size

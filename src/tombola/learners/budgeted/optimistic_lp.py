@@ -1,7 +1,7 @@
 """Optimistic LP: optimal mix for upper rewards and lower costs (bandit feedback).
 
-Badanidiyuru, Kleinberg and Slivkins 2013 and Agrawal and Devanur 2014 for i.i.d. rows; docs/theory/budget_bandit.md has
-the theorem for random order, and its proof.
+Badanidiyuru, Kleinberg and Slivkins 2013 and Agrawal and Devanur 2014 for i.i.d. rows;
+docs/theory/budget_bandit.md has the theorem for random order, and its proof.
 """
 
 from dataclasses import dataclass
@@ -30,11 +30,12 @@ from tombola.learners.parameters import real
 class OptimisticLP(BudgetedBanditLearner):
     """Play the optimal mix of the LP of optimistic means (bandit feedback).
 
-    Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs. For an action observed n
-    times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or 1/4 if p > 1/2, and g = ln(2 (k+1)
-    (m+1) T / delta) for k actions, m resources and T rounds; costs with a price are known. Solved again when the plays
-    of an action have grown by a factor, or the rounds to come have shrunk by it. In random order without delay its
-    regret is at most `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need
+    Optimistic are upper confidence bounds of rewards and lower confidence bounds of costs. For an
+    action observed n times, a mean p may be as low as p - sqrt(2 v g / n), where v = p (1 - p), or
+    1/4 if p > 1/2, and g = ln(2 (k+1) (m+1) T / delta) for k actions, m resources and T rounds;
+    costs with a price are known. Solved again when the plays of an action have grown by a factor,
+    or the rounds to come have shrunk by it. In random order without delay its regret is at most
+    `bounds.optimistic_lp(...)`, of order sqrt(k T g) ln(T) / rate. Few rows and many actions need
     less caution: see `ThriftyLP`.
 
     delta: error probability of the confidence bounds.
@@ -57,7 +58,9 @@ class OptimisticLP(BudgetedBanditLearner):
     mix = staticmethod(write_planned_mix)
 
     @staticmethod
-    def observe(state: AnswerState, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: AnswerState, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         update_mean(state.seen, state.means, action, loss)
         add_costs(state, action, costs)
 
@@ -67,7 +70,9 @@ class OptimisticLP(BudgetedBanditLearner):
 
     def plan(self, state: AnswerState, left: Floats, fits: Floats, rng: RngState) -> None:
         rates = left / schedule_next_plan(state, fits)
-        lows = lower_confidence_bounds(np.column_stack([state.means, state.costs]), state.seen[:, None], state.log)
+        lows = lower_confidence_bounds(
+            np.column_stack([state.means, state.costs]), state.seen[:, None], state.log
+        )
         rewards = np.minimum(state.ceilings, 1.0 - lows[:, 0])
         costs = np.where(np.isnan(state.prices), lows[:, 1:], state.prices)
         solve(state, rewards, costs, rates, np.flatnonzero(fits))
@@ -76,14 +81,16 @@ class OptimisticLP(BudgetedBanditLearner):
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         if delta < self.delta:  # the bound is proved for the parameter only
             return None
-        return optimistic_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)
+        return optimistic_lp(
+            terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth
+        )
 
 
 def lower_confidence_bounds(means: Floats, counts: Floats, log: float) -> Floats:
     """Return lower confidence bounds of pool means, shape (k,); 0 if not observed.
 
-    The bound of a mean p of n values is p - sqrt(2 v log / n), at least 0, where v = p (1 - p), or 1/4 if p > 1/2, and
-    log is that of the inverse error probability.
+    The bound of a mean p of n values is p - sqrt(2 v log / n), at least 0, where v = p (1 - p), or
+    1/4 if p > 1/2, and log is that of the inverse error probability.
 
     means, counts: mean of the observed values of each action, and their number n, shapes (k,).
 

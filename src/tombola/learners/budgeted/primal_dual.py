@@ -1,7 +1,7 @@
 """Primal-dual: exponential weights on actions and on resource prices.
 
-Castiglioni, Celli and Kroer 2022 ("Online learning with knapsacks: the best of both worlds"), with negative entropy on
-both sides, as in Section 4.2 of the paper.
+Castiglioni, Celli and Kroer 2022 ("Online learning with knapsacks: the best of both worlds"), with
+negative entropy on both sides, as in Section 4.2 of the paper.
 """
 
 import math
@@ -34,12 +34,13 @@ class PrimalDual(BudgetedLearner):
 
     The price of a resource used above its rate rises.
 
-    Round s has rewards r_s = 1 - losses, costs c_s, prices p_s and the mix x_s; rho is the rate, the budget per round.
-    There are k actions, m resources and T rounds, and ~ means proportional to. Then x_t ~ exp(eta_P sum_{s<t} (r_s -
-    p_s . c_s)). The prices are the first m entries of w_t / rho, where w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) /
-    rho); the last entry of w_t is a slack, with exponent 0. eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D = rho
-    sqrt(8 ln(m+1) / T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 -
-    delta. Late feedback is valued at the current prices.
+    Round s has rewards r_s = 1 - losses, costs c_s, prices p_s and the mix x_s; rho is the rate,
+    the budget per round. There are k actions, m resources and T rounds, and ~ means proportional
+    to. Then x_t ~ exp(eta_P sum_{s<t} (r_s - p_s . c_s)). The prices are the first m entries of w_t
+    / rho, where w_t ~ exp(eta_D sum_{s<t} (c_s . x_s - rho) / rho); the last entry of w_t is a
+    slack, with exponent 0. eta_P = sqrt(8 ln k / T) / (1 + 1/rho) and eta_D = rho sqrt(8 ln(m+1) /
+    T). On i.i.d. rows its regret is at most `bounds.primal_dual(...)` with probability 1 - delta.
+    Late feedback is valued at the current prices.
 
     >>> from tombola.budget.budget import Budget
     >>> from tombola import instances, play

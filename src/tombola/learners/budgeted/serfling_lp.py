@@ -11,7 +11,14 @@ from tombola._types import Floats, RngState
 from tombola.bounds.budget import lp_log, lp_margin, serfling_lp
 from tombola.budget.budget import BudgetTerms
 from tombola.learners.budgeted.base import BudgetedLearner
-from tombola.learners.budgeted.means import RowState, add_row, means_of, new_row_state, solve, write_planned_mix
+from tombola.learners.budgeted.means import (
+    RowState,
+    add_row,
+    means_of,
+    new_row_state,
+    solve,
+    write_planned_mix,
+)
 from tombola.learners.parameters import real
 
 
@@ -19,12 +26,13 @@ from tombola.learners.parameters import real
 class SerflingLP(BudgetedLearner):
     """Play the optimal mix of the empirical LP with a margin on the rate.
 
-    The LP may spend (B - 1) / (rounds left) - margin per round, where B is the budget left, scaled so that no cost is
-    above 1. The margin is `bounds.lp_margin`: T/(T-n) Serfling radii of the n past rows plus one of the next block.
-    With probability 1 - delta no block then spends more than (B - 1) / (rounds left) per round, the budget lasts to the
-    end, and the regret is at most `bounds.serfling_lp(...)`, for every pool in random order
-    without delay. With delays the budget is as safe, but the bound is not proved. On a short list the margin exceeds
-    the rate and only the null action is played; `bounds.serfling_lp_first_play` computes it in advance.
+    The LP may spend (B - 1) / (rounds left) - margin per round, where B is the budget left, scaled
+    so that no cost is above 1. The margin is `bounds.lp_margin`: T/(T-n) Serfling radii of the n
+    past rows plus one of the next block. With probability 1 - delta no block then spends more than
+    (B - 1) / (rounds left) per round, the budget lasts to the end, and the regret is at most
+    `bounds.serfling_lp(...)`, for every pool in random order without delay. With delays the budget
+    is as safe, but the bound is not proved. On a short list the margin exceeds the rate and only
+    the null action is played; `bounds.serfling_lp_first_play` computes it in advance.
 
     delta: error probability of the margins.
     growth: factor of the rows seen after which the LP is solved again.
@@ -57,7 +65,9 @@ class SerflingLP(BudgetedLearner):
         seen, horizon = int(state.seen[0]), int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
-        rates = (left - 1.0) / (horizon - seen) - lp_margin(seen, following - seen, horizon, state.log)
+        rates = (left - 1.0) / (horizon - seen) - lp_margin(
+            seen, following - seen, horizon, state.log
+        )
         if (rates <= 0.0).any():
             state.played[:] = np.eye(fits.size)[int(state.null)]
             return
@@ -66,4 +76,6 @@ class SerflingLP(BudgetedLearner):
     def bound(self, terms: BudgetTerms, delta: float) -> float | None:
         if delta < self.delta:  # the bound is proved for the parameter only
             return None
-        return serfling_lp(terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth)
+        return serfling_lp(
+            terms.horizon, terms.actions, terms.resources, terms.rate, self.delta, self.growth
+        )

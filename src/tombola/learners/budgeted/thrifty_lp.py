@@ -1,8 +1,8 @@
 """Thrifty LP: optimal mix of posterior means plus a bonus for rare actions.
 
-The posterior means come from an empirical-Bayes prior, as in `Thrifty`. The bonus has the form of MOSS (Audibert and
-Bubeck 2009), with the rounds left in place of the horizon. The mix solves the linear program of the budget left, as in
-`EmpiricalLP`.
+The posterior means come from an empirical-Bayes prior, as in `Thrifty`. The bonus has the form of
+MOSS (Audibert and Bubeck 2009), with the rounds left in place of the horizon. The mix solves the
+linear program of the budget left, as in `EmpiricalLP`.
 """
 
 import math
@@ -27,23 +27,42 @@ from tombola.learners.budgeted.means import (
     write_planned_mix,
 )
 from tombola.learners.parameters import real
-from tombola.learners.switching.prior import CENTRE, SPREAD, TRIED, UNIFORM_VARIANCE, add_loss, update_posterior
+from tombola.learners.switching.prior import (
+    CENTRE,
+    SPREAD,
+    TRIED,
+    UNIFORM_VARIANCE,
+    add_loss,
+    update_posterior,
+)
 
-# Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and least prior variance
-# of an action tried, over the variance of a coin. Chosen on two tables (docs/theory/budget_bandit.md).
+# Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and
+# least prior variance of an action tried, over the variance of a coin. Chosen on two tables
+# (docs/theory/budget_bandit.md).
 _BONUS, _LEAST_SPREAD, _LEAST_PRIOR = 0.4, 0.15, 0.1
-# Least variance of log costs between actions, so that some weight is left to the costs of the action itself.
+# Least variance of log costs between actions, so that some weight is left to the costs of the
+# action itself.
 _LEAST_LOG_SPREAD = 0.05
 # Largest dual price that counts as 0: that of a resource which is not scarce.
 _NO_PRICE = 1e-9
 
 
-# Of each action: plays, plays at which the next plan is due, and the posterior as in `thrifty._State`.
+# Of each action: plays, plays at which the next plan is due, and the posterior as in
+# `thrifty._State`.
 _PER_ACTION = ("chosen", "limits", "posterior_mean", "posterior_var", "noise_var", "errors")
-# Number and mean of the logarithms of the positive costs, by action and resource, and sum of their squared deviations,
-# by resource; `within` and `prior` as in `thrifty._State`.
+# Number and mean of the logarithms of the positive costs, by action and resource, and sum of their
+# squared deviations, by resource; `within` and `prior` as in `thrifty._State`.
 _State: Any = namedtuple(  # type: ignore[misc]
-    "_State", (*AnswerState._fields, *_PER_ACTION, "log_counts", "log_means", "log_within", "within", "prior")
+    "_State",
+    (
+        *AnswerState._fields,
+        *_PER_ACTION,
+        "log_counts",
+        "log_means",
+        "log_within",
+        "within",
+        "prior",
+    ),
 )
 
 
@@ -51,15 +70,18 @@ _State: Any = namedtuple(  # type: ignore[misc]
 class ThriftyLP(BudgetedBanditLearner):
     """Play the optimal mix of the LP of posterior means (bandit feedback).
 
-    The mean loss of an action is shrunk to those of the other actions, the more so the less these differ. The reward
-    of an action chosen n times gets a bonus of .4 sqrt(d) ln(R/(k n)), where d is its posterior variance, k the number
-    of actions, and R the number of further plays that rounds and budget allow. Costs are shrunk in the same way, on the
-    logarithmic scale. An action never chosen has cost 0 in the LP, unless its price is known, as long as a trial is
-    expected to pay: its knowledge gradient, net of the dual prices of the resources, is positive. If these prices are 0
-    and there is no target, the trial is made at once. Nothing is proved, so `bound` is None; `OptimisticLP` has a
-    bound. With a target, it minimises the cost for the mean loss that is still needed.
+    The mean loss of an action is shrunk to those of the other actions, the more so the less these
+    differ. The reward of an action chosen n times gets a bonus of .4 sqrt(d) ln(R/(k n)), where d
+    is its posterior variance, k the number of actions, and R the number of further plays that
+    rounds and budget allow. Costs are shrunk in the same way, on the logarithmic scale. An action
+    never chosen has cost 0 in the LP, unless its price is known, as long as a trial is expected to
+    pay: its knowledge gradient, net of the dual prices of the resources, is positive. If these
+    prices are 0 and there is no target, the trial is made at once. Nothing is proved, so `bound` is
+    None; `OptimisticLP` has a bound. With a target, it minimises the cost for the mean loss that is
+    still needed.
 
-    growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved again.
+    growth: factor of the plays of an action, or of the rounds to come, after which the LP is solved
+        again.
     supports_target: True, it can minimise costs under a loss target.
 
     >>> from tombola.budget.budget import Budget
@@ -87,7 +109,9 @@ class ThriftyLP(BudgetedBanditLearner):
                 state.following[0] = 0.0
 
     @staticmethod
-    def observe(state: Any, round: int, action: int, probability: float, loss: float, costs: Floats) -> None:
+    def observe(
+        state: Any, round: int, action: int, probability: float, loss: float, costs: Floats
+    ) -> None:
         add_loss(state, action, loss)
         add_costs(state, action, costs)
         for j in range(costs.size):
@@ -111,7 +135,9 @@ class ThriftyLP(BudgetedBanditLearner):
         state.limits[:] = state.chosen + np.maximum(1.0, (state.growth - 1.0) * state.seen)
         costs, usual_cost = _expected_costs(state)
         plays = min(remaining, _affordable_plays(left, usual_cost))
-        rewards = np.minimum(state.ceilings, 1.0 - state.posterior_mean + _exploration_bonuses(state, plays))
+        rewards = np.minimum(
+            state.ceilings, 1.0 - state.posterior_mean + _exploration_bonuses(state, plays)
+        )
         fresh = (state.seen == 0.0) & (state.chosen < 1.0) & (state.ceilings > 0.0)
         if fresh.any():
             known = np.flatnonzero(~fresh & (fits == 1.0))
@@ -119,9 +145,11 @@ class ThriftyLP(BudgetedBanditLearner):
             paying = fresh & pays
             rewards[fresh & ~paying] = 0.0
             if is_free and state.target == math.inf:
-                # Rounds alone are scarce. A bonus per round would have to exceed the best reward for a single trial.
+                # Rounds alone are scarce. A bonus per round would have to exceed the best reward
+                # for a single trial.
                 rewards[paying] = state.ceilings[paying]
-            # The value of a trial has its cost already: were it charged twice, dear tables would never be explored.
+            # The value of a trial has its cost already: were it charged twice, dear tables would
+            # never be explored.
             costs[paying] = np.nan_to_num(state.prices[paying], nan=0.0)
         needed_loss = loss_to_reach_target(state, float(state.seen @ state.means), remaining)
         solve(state, rewards, costs, left / remaining, np.flatnonzero(fits), needed_loss)
@@ -130,25 +158,34 @@ class ThriftyLP(BudgetedBanditLearner):
 def _write_beta_posterior(state: Any) -> None:
     """Write posterior means and variances, and the noise of one loss, of a beta prior.
 
-    The prior has the centre and spread of `update_posterior`. A loss is as noisy as a coin of the posterior mean, so
-    that an action which lost as most others do is in less doubt than one which won.
+    The prior has the centre and spread of `update_posterior`. A loss is as noisy as a coin of the
+    posterior mean, so that an action which lost as most others do is in less doubt than one which
+    won.
     """
     centre, spread = state.prior[CENTRE], state.prior[SPREAD]
-    coin, possible = centre * (1.0 - centre), 1.0 + float(state.seen @ (state.means * (1.0 - state.means)))
+    coin, possible = (
+        centre * (1.0 - centre),
+        1.0 + float(state.seen @ (state.means * (1.0 - state.means))),
+    )
     share = min(1.0, (state.within[0] + 1.0) / possible)
-    pseudo = share * coin / max(_LEAST_PRIOR * coin, spread)  # losses at the centre that the prior counts for
+    pseudo = (
+        share * coin / max(_LEAST_PRIOR * coin, spread)
+    )  # losses at the centre that the prior counts for
     state.posterior_mean[:] = (pseudo * centre + state.seen * state.means) / (pseudo + state.seen)
     state.noise_var[:] = share * state.posterior_mean * (1.0 - state.posterior_mean)
-    state.posterior_var[:] = np.where(state.seen > 0.0, state.noise_var / (pseudo + state.seen), spread)
+    state.posterior_var[:] = np.where(
+        state.seen > 0.0, state.noise_var / (pseudo + state.seen), spread
+    )
 
 
 def _expected_costs(state: Any) -> tuple[Floats, Floats]:
     """Return the expected costs of every action, and those of an action never tried.
 
-    A known price is the cost. Unknown mean costs count as draws from a lognormal
-    distribution, so that an action far cheaper than the others is soon believed to be. Its variance, and that of the
-    costs of one action, are estimated by moments; both start at 1, with the weight of one action, or one play. An
-    action that has cost nothing so far is expected to cost nothing, and one never tried the mean over all tried.
+    A known price is the cost. Unknown mean costs count as draws from a lognormal distribution, so
+    that an action far cheaper than the others is soon believed to be. Its variance, and that of the
+    costs of one action, are estimated by moments; both start at 1, with the weight of one action,
+    or one play. An action that has cost nothing so far is expected to cost nothing, and one never
+    tried the mean over all tried.
     """
     tried = (state.seen > 0.0)[:, None]
     paid = tried & (state.costs > 0.0) & np.isnan(state.prices)
@@ -161,7 +198,11 @@ def _expected_costs(state: Any) -> tuple[Floats, Floats]:
     weight = spread / (spread + errors)
     # The mean of a lognormal variable is exp(mean + variance/2), also a posteriori.
     own = np.exp(centre + weight * (logs - centre) + (1.0 - weight) * spread / 2.0)
-    usual = state.costs[state.seen > 0.0].mean(axis=0) if tried.any() else np.zeros(state.costs.shape[1])
+    usual = (
+        state.costs[state.seen > 0.0].mean(axis=0)
+        if tried.any()
+        else np.zeros(state.costs.shape[1])
+    )
     costs = np.where(paid, own, np.where(tried, 0.0, usual))
     return np.where(np.isnan(state.prices), costs, state.prices), usual
 
@@ -169,13 +210,16 @@ def _expected_costs(state: Any) -> tuple[Floats, Floats]:
 def _exploration_bonuses(state: Any, plays: float) -> Floats:
     """Return the reward added to each action for exploration, shape (k,).
 
-    Pending plays count as answered, because their answers arrive soon. `plays` are left by rounds and budget.
+    Pending plays count as answered, because their answers arrive soon. `plays` are left by rounds
+    and budget.
     """
     answers = np.maximum(1.0, np.maximum(state.seen, state.chosen))
     logs = np.log(np.maximum(1.0, plays / (state.seen.size * answers)))
     coin = state.prior[CENTRE] * (1.0 - state.prior[CENTRE])
     variances = np.where(
-        state.seen > 0.0, state.posterior_var, np.maximum(state.posterior_var, UNIFORM_VARIANCE * coin)
+        state.seen > 0.0,
+        state.posterior_var,
+        np.maximum(state.posterior_var, UNIFORM_VARIANCE * coin),
     )
     return np.asarray(_BONUS * np.sqrt(variances * np.maximum(1.0, state.seen) / answers) * logs)
 
@@ -186,12 +230,15 @@ def _affordable_plays(left: Floats, usual_cost: Floats) -> float:
     return float((left[some] / usual_cost[some]).min()) if some.any() else math.inf
 
 
-def _worth_trying(state: Any, costs: Floats, rates: Floats, remaining: float, known: Any) -> tuple[Any, bool]:
+def _worth_trying(
+    state: Any, costs: Floats, rates: Floats, remaining: float, known: Any
+) -> tuple[Any, bool]:
     """Return if a trial of each action is expected to pay, and if all prices are 0.
 
-    The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net of the dual prices of
-    money. It holds for actions never tried. An unknown cost has the usual one as its standard deviation, between
-    actions and between plays. As long as fewer than two actions have answers, every trial pays and no price is known.
+    The knowledge gradient with the best number of plays (Frazier and Powell 2010), of rewards net
+    of the dual prices of money. It holds for actions never tried. An unknown cost has the usual one
+    as its standard deviation, between actions and between plays. As long as fewer than two actions
+    have answers, every trial pays and no price is known.
 
     costs, rates: expected costs, shape (k, m), and budget per round, shape (m,).
     known: indices of the affordable actions that were tried.

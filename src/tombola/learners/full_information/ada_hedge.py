@@ -30,7 +30,12 @@ class _State(NamedTuple):
 
 def _uniform_mix(actions: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the first values of `relative_losses`, `mix`, `rate` and `log_sum`."""
-    return np.zeros(actions), np.full(actions, 1 / actions), np.array([math.inf]), np.array([math.log(actions)])
+    return (
+        np.zeros(actions),
+        np.full(actions, 1 / actions),
+        np.array([math.inf]),
+        np.array([math.log(actions)]),
+    )
 
 
 def _adapted_rate(gap: float, actions: int) -> float:
@@ -39,15 +44,19 @@ def _adapted_rate(gap: float, actions: int) -> float:
 
 
 @no_inline
-def _add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats) -> float:
+def _add_row(
+    relative_losses: Floats, mix: Floats, rate: float, log_sum: float, losses: Floats
+) -> float:
     """Update losses and mix in place with a row; return its mixability gap; a kernel.
 
     The gap is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)).
 
-    Losses enter only through their differences, so that a row with equal losses has no gap, not even by rounding.
+    Losses enter only through their differences, so that a row with equal losses has no gap, not
+    even by rounding.
 
     relative_losses: total loss of each action minus the smallest total.
-    mix: exponential weights of these at `rate`; `log_sum` is the log of their sum before normalisation.
+    mix: exponential weights of these at `rate`; `log_sum` is the log of their sum before
+        normalisation.
     """
     lowest, least = math.inf, math.inf
     for action in range(losses.size):
@@ -67,13 +76,15 @@ def _add_row(relative_losses: Floats, mix: Floats, rate: float, log_sum: float, 
 class AdaHedge(MixedLearner):
     """Play Hedge with rate = kappa ln k / (cumulative mixability gap).
 
-    The mixability gap of a row is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate loss(a)); its sum over
-    the rows so far sets the rate. While the sum is 0, the rate is infinite, and the leaders share the probability
-    equally. `kappa` = 1 is that of de Rooij et al. 2014. The default, 2, was measured: in random order its regret is in
-    the geometric mean 1.08 times that of the better one of follow the leader and Hedge on 17 real tables (1.29 for 1),
-    at most 1.36 times; no learner is within 1.2 on all pools. Near exact ties of many actions kappa = 1 is better. The
-    regret is at most (1 + 1/kappa) (sqrt(kappa T ln k) / 2 + (2/3) kappa ln k + 1) in every order, bounded by a
-    constant when one action is clearly best, and in random order a delay d adds about d (docs/theory/delay.md).
+    The mixability gap of a row is the loss of the mix minus -1/rate ln sum_a mix(a) exp(-rate
+    loss(a)); its sum over the rows so far sets the rate. While the sum is 0, the rate is infinite,
+    and the leaders share the probability equally. `kappa` = 1 is that of de Rooij et al. 2014. The
+    default, 2, was measured: in random order its regret is in the geometric mean 1.08 times that of
+    the better one of follow the leader and Hedge on 17 real tables (1.29 for 1), at most 1.36
+    times; no learner is within 1.2 on all pools. Near exact ties of many actions kappa = 1 is
+    better. The regret is at most (1 + 1/kappa) (sqrt(kappa T ln k) / 2 + (2/3) kappa ln k + 1) in
+    every order, bounded by a constant when one action is clearly best, and in random order a delay
+    d adds about d (docs/theory/delay.md).
 
     kappa: factor of the learning rate, above 0.
 
@@ -96,9 +107,13 @@ class AdaHedge(MixedLearner):
 
     @staticmethod
     def observe(state: _State, losses: Floats) -> None:
-        state.gap[0] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
+        state.gap[0] += _add_row(
+            state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses
+        )
         state.rate[0] = state.kappa * _adapted_rate(state.gap[0], losses.size)
-        state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
+        state.log_sum[0] = write_exponential_weights(
+            state.relative_losses, state.rate[0], state.mix
+        )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.ada_hedge(horizon, actions, self.kappa, delay)
@@ -125,10 +140,10 @@ def _regime_ends(gaps: Floats, regime: int) -> bool:
 class FlipFlop(MixedLearner):
     """Alternate between follow the leader ("flip") and AdaHedge ("flop").
 
-    Their mixability gaps (defined in `AdaHedge`) stay balanced: flip ends when its gap exceeds phi/alpha times that of
-    flop, flop when its gap exceeds alpha times that of flip; phi = 2.37 and alpha = 1.243 (de Rooij et al. 2014,
-    Corollary 16). The regret is at most 5.64 times that of follow the leader plus 3.73, and in every order at most 2.82
-    sqrt(T ln k) + 3.76 ln k + 6.64.
+    Their mixability gaps (defined in `AdaHedge`) stay balanced: flip ends when its gap exceeds
+    phi/alpha times that of flop, flop when its gap exceeds alpha times that of flip; phi = 2.37 and
+    alpha = 1.243 (de Rooij et al. 2014, Corollary 16). The regret is at most 5.64 times that of
+    follow the leader plus 3.73, and in every order at most 2.82 sqrt(T ln k) + 3.76 ln k + 6.64.
 
     >>> from tombola import Pool, play
     >>> trace = play(FlipFlop(), Pool([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), order="given", seed=0)
@@ -139,19 +154,27 @@ class FlipFlop(MixedLearner):
     feedback: ClassVar[Feedback] = "full"
 
     def init(self, actions: int, horizon: int) -> _FlipFlopState:
-        return _FlipFlopState(*_uniform_mix(actions), gaps=np.zeros(2), regime=np.array([float(_FLIP)]))
+        return _FlipFlopState(
+            *_uniform_mix(actions), gaps=np.zeros(2), regime=np.array([float(_FLIP)])
+        )
 
     mix = staticmethod(AdaHedge.mix)
 
     @staticmethod
     def observe(state: _FlipFlopState, losses: Floats) -> None:
         regime = int(state.regime[0])
-        state.gaps[regime] += _add_row(state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses)
+        state.gaps[regime] += _add_row(
+            state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses
+        )
         if _regime_ends(state.gaps, regime):
             regime = 1 - regime
         state.regime[0] = float(regime)
-        state.rate[0] = math.inf if regime == _FLIP else _adapted_rate(state.gaps[_FLOP], losses.size)
-        state.log_sum[0] = write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
+        state.rate[0] = (
+            math.inf if regime == _FLIP else _adapted_rate(state.gaps[_FLOP], losses.size)
+        )
+        state.log_sum[0] = write_exponential_weights(
+            state.relative_losses, state.rate[0], state.mix
+        )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
         return bounds.flip_flop(horizon, actions, delay)

@@ -12,8 +12,8 @@ from tombola.learners.base import Feedback, Learner
 from tombola.learners.full_information.follow_the_leader import add_losses
 from tombola.learners.parameters import integer
 
-# Largest distance of a float64 loss from a grid point, in steps of the grid. A float32 loss is off by up to 2^-24 of
-# its size, so grid * _SINGLE is added.
+# Largest distance of a float64 loss from a grid point, in steps of the grid. A float32 loss is off
+# by up to 2^-24 of its size, so grid * _SINGLE is added.
 _TOLERANCE = 1e-6
 # Relative rounding error of float32, with a factor of 2.
 _SINGLE = 2.0**-23
@@ -29,10 +29,15 @@ class _State(NamedTuple):
 def fires(seen: Floats, grid: float, loss: float) -> bool:
     """Return whether a loss is off the grid or repeated; otherwise mark it as seen.
 
-    A kernel. The grid is {1/grid, ..., grid/grid}; entry i of `seen` is 1 if the loss i/grid was seen.
+    A kernel. The grid is {1/grid, ..., grid/grid}; entry i of `seen` is 1 if the loss i/grid was
+    seen.
     """
     point = math.floor(grid * loss + 0.5)
-    if point < 1 or point > grid or abs(grid * loss - point) > min(0.25, _TOLERANCE + grid * _SINGLE):
+    if (
+        point < 1
+        or point > grid
+        or abs(grid * loss - point) > min(0.25, _TOLERANCE + grid * _SINGLE)
+    ):
         return True
     if seen[int(point)] > 0.0:
         return True
@@ -44,9 +49,10 @@ def fires(seen: Floats, grid: float, loss: float) -> bool:
 class BirthdayTest(Learner):
     """Play action 0 until a loss of it repeats or is off the grid; then the leader.
 
-    Follow the leader starts from scratch. The grid is {1/g, ..., g/g} with g = `grid`, or the horizon T without one. On
-    i.i.d. input the test fires after at most 2 sqrt(T) rounds on average, so the regret is O(sqrt(T log k)). In random
-    order it has no bound: on the pool whose action 0 loses 1/T, ..., T/T it never fires, and the regret is linear.
+    Follow the leader starts from scratch. The grid is {1/g, ..., g/g} with g = `grid`, or the
+    horizon T without one. On i.i.d. input the test fires after at most 2 sqrt(T) rounds on average,
+    so the regret is O(sqrt(T log k)). In random order it has no bound: on the pool whose action 0
+    loses 1/T, ..., T/T it never fires, and the regret is linear.
 
     grid: number g of points of the grid, at least 1; None is the horizon.
 
@@ -62,7 +68,9 @@ class BirthdayTest(Learner):
 
     def init(self, actions: int, horizon: int) -> _State:
         grid = horizon if self.grid is None else self.grid
-        return _State(grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions))
+        return _State(
+            grid=float(grid), seen=np.zeros(grid + 1), fired=np.zeros(1), totals=np.zeros(actions)
+        )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:

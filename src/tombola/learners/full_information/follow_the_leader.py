@@ -39,8 +39,9 @@ class FollowTheLeader(Learner):
 
     ties: "lowest" plays the lowest index among leaders, "random" one of them at random.
 
-    For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k = 2, and a delay
-    d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial order it is linear.
+    For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k
+    = 2, and a delay d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial
+    order it is linear.
 
     >>> from tombola import Pool, play
     >>> play(FollowTheLeader(), Pool([[1, 0], [1, 0], [0, 1]]), order="given", seed=0).actions.tolist()

@@ -1,6 +1,7 @@
 """Hedge, for a known and for an unknown horizon.
 
-Freund and Schapire 1997; Cesa-Bianchi and Lugosi 2006, Theorem 2.2; unknown horizon: Gerchinovitz 2011, Bubeck 2011.
+Freund and Schapire 1997; Cesa-Bianchi and Lugosi 2006, Theorem 2.2; unknown horizon: Gerchinovitz
+2011, Bubeck 2011.
 """
 
 import math
@@ -18,7 +19,8 @@ from tombola.learners.base import Feedback, MixedLearner
 from tombola.learners.full_information.follow_the_leader import add_losses
 from tombola.learners.parameters import integer, one_of, real
 
-# Number of actions from which on the vectorised exponential is faster than the one of the C library.
+# Number of actions from which on the vectorised exponential is faster than the one of the C
+# library.
 _MIN_VECTOR_ACTIONS = 8
 
 
@@ -31,8 +33,9 @@ class _State(NamedTuple):
 def write_exponential_weights(totals: Floats, rate: float, mix: Floats) -> float:
     """Write normalised exponential weights into `mix`; return the log of their sum.
 
-    A kernel. Weights are exp(-rate * (total - least)) before the normalisation, where least is the smallest total. An
-    infinite rate shares the probability equally among the actions of the smallest total.
+    A kernel. Weights are exp(-rate * (total - least)) before the normalisation, where least is the
+    smallest total. An infinite rate shares the probability equally among the actions of the
+    smallest total.
     """
     lowest = least(totals)
     if rate == math.inf:
@@ -55,9 +58,10 @@ class Hedge(MixedLearner):
     """Play actions with probabilities proportional to exp(-rate * total loss).
 
     rate: learning rate; None tunes it to the horizon.
-    order: input model that the rate is tuned for. In "random" order the rate sqrt(8 ln k / T) suits every delay d,
-        known or not: the regret is at most sqrt(T ln k / 2) + d (1 - 1/k). In "given" order, the worst case, the rate
-        is sqrt(8 ln k / (T (1 + 2d))) and the regret at most sqrt(T (1 + 2d) ln k / 2): there, delay multiplies.
+    order: input model that the rate is tuned for. In "random" order the rate sqrt(8 ln k / T) suits
+        every delay d, known or not: the regret is at most sqrt(T ln k / 2) + d (1 - 1/k). In
+        "given" order, the worst case, the rate is sqrt(8 ln k / (T (1 + 2d))) and the regret at
+        most sqrt(T (1 + 2d) ln k / 2): there, delay multiplies.
     delay: d, used for "given" order only.
 
     Another `rate` has the bounds of `bounds.hedge` and `bounds.hedge_given_order`.
@@ -77,7 +81,8 @@ class Hedge(MixedLearner):
         super().__post_init__()
         if self.order == "random" and self.delay > 0:
             raise ParameterError(
-                f"Hedge: in random order its rate needs no delay, got delay={self.delay}; write Hedge(), or "
+                f"Hedge: in random order its rate needs no delay, got delay={self.delay}; write "
+                "Hedge(), or "
                 f"Hedge(order='given', delay={self.delay}) for the worst order."
             )
 
@@ -109,8 +114,8 @@ class _AnytimeState(NamedTuple):
 class HedgeAnytime(MixedLearner):
     """Play Hedge with rate = 2 sqrt(ln k / (1 + rows seen)).
 
-    Without delay the regret is at most sqrt(T ln k) in every order, for all T at once. In random order a delay d adds
-    d (1 - 1/k), without being known.
+    Without delay the regret is at most sqrt(T ln k) in every order, for all T at once. In random
+    order a delay d adds d (1 - 1/k), without being known.
 
     >>> from tombola import Pool, play
     >>> trace = play(HedgeAnytime(), Pool([[1.0, 0.0]] * 3), order="given", seed=0)

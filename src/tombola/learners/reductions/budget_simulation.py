@@ -26,7 +26,9 @@ class _State(NamedTuple):
     horizon: float
     rate: float
     null: float
-    counters: Floats  # rounds acted, rows kept, current block (indexed by _N_ACTED, _N_KEPT, _BLOCK)
+    counters: (
+        Floats  # rounds acted, rows kept, current block (indexed by _N_ACTED, _N_KEPT, _BLOCK)
+    )
     # starts, lengths: of the blocks.
     starts: Floats
     lengths: Floats
@@ -40,15 +42,17 @@ class _State(NamedTuple):
 class BudgetSimulation(BudgetedLearner):
     """Train `base` on i.i.d. draws from past rows, and play its average mix.
 
-    With rho the budget per round, m resources, k actions and T rounds, block i has the rate rho_i = rho - margin *
-    epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i < rho / 2 plays the null
-    action, as the proof demands, and so does round 1, whose cost is not in the proof. These blocks take 96 ln(m k
-    log2(T) / delta) / rho^2 rounds: if the horizon is shorter, only null is played, and `init` warns.
+    With rho the budget per round, m resources, k actions and T rounds, block i has the rate rho_i =
+    rho - margin * epsilon_i, epsilon_i = sqrt(6 * 2^-i ln(m k log2(T) / delta)). A block with rho_i
+    < rho / 2 plays the null action, as the proof demands, and so does round 1, whose cost is not in
+    the proof. These blocks take 96 ln(m k log2(T) / delta) / rho^2 rounds: if the horizon is
+    shorter, only null is played, and `init` warns.
 
     base: learner under a budget that observes whole rows, a `BudgetedLearner`.
     delta: error probability of the proof.
-    margin: 2 as printed; the proof of zero violation adds up to 3 epsilon_i (erratum 20: the next block differs from
-        the past by 2 epsilon_i, not one), so it needs 3. Either way the stop rule keeps the budget.
+    margin: 2 as printed; the proof of zero violation adds up to 3 epsilon_i (erratum 20: the next
+        block differs from the past by 2 epsilon_i, not one), so it needs 3. Either way the stop
+        rule keeps the budget.
     delay: d, in rounds; each block waits d rounds for its feedback, and plays null meanwhile.
 
     Play it with `stop="strict", mixed=True` to be faithful to the paper.
@@ -80,8 +84,10 @@ class BudgetSimulation(BudgetedLearner):
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
             warnings.warn(
-                f"BudgetSimulation: with rate {terms.rate:.4g}, {k} actions, {m} resources and delta {self.delta:g} "
-                f"the first round that is not null is {first:,}, and there are {T:,} rounds, so it never plays; use "
+                f"BudgetSimulation: with rate {terms.rate:.4g}, {k} actions, {m} resources and "
+                f"delta {self.delta:g} "
+                f"the first round that is not null is {first:,}, and there are {T:,} rounds, so "
+                "it never plays; use "
                 "EmpiricalLP, or a larger budget.",
                 stacklevel=2,
             )
@@ -104,19 +110,29 @@ class BudgetSimulation(BudgetedLearner):
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         state.counters[_BLOCK] += 1.0
-        block, kept, k = int(state.counters[_BLOCK]), int(state.counters[_N_KEPT]), state.played.size
+        block, kept, k = (
+            int(state.counters[_BLOCK]),
+            int(state.counters[_N_KEPT]),
+            state.played.size,
+        )
         m = state.costs.shape[1] // k
-        rate = state.rate - self.margin * budget_epsilon(block, int(state.horizon), k, m, self.delta)
+        rate = state.rate - self.margin * budget_epsilon(
+            block, int(state.horizon), k, m, self.delta
+        )
         state.played[:] = 0.0
         state.played[int(state.null)] = 1.0
         if rate >= state.rate / 2 and kept > 0:
             past = state.losses[:kept], state.costs[:kept]
-            state.played[:] = _average_mix(self.base, *past, int(state.lengths[block]), rate, int(state.null), rng)
+            state.played[:] = _average_mix(
+                self.base, *past, int(state.lengths[block]), rate, int(state.null), rng
+            )
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
         state.counters[_N_ACTED] += 1.0
-        within = in_block(state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED])
+        within = in_block(
+            state.starts, state.lengths, int(state.counters[_BLOCK]), state.counters[_N_ACTED]
+        )
         for action in range(mix.size):
             mix[action] = state.played[action] if within else 0.0
         if not within:
@@ -135,7 +151,13 @@ class BudgetSimulation(BudgetedLearner):
 
 
 def _average_mix(
-    base: BudgetedLearner, losses: Floats, costs: Floats, rounds: int, rate: float, null: int, rng: RngState
+    base: BudgetedLearner,
+    losses: Floats,
+    costs: Floats,
+    rounds: int,
+    rate: float,
+    null: int,
+    rng: RngState,
 ) -> Floats:
     """Return the average mix of `base` on `rounds` i.i.d. draws from past rows."""
     actions = losses.shape[1]
@@ -143,6 +165,8 @@ def _average_mix(
     worst = np.ones((actions, resources))
     worst[null] = 0.0
     prices = np.where(worst == 0, 0.0, np.nan)
-    limits = ResolvedBudget(np.full(resources, rate * rounds), worst, null, added=False, prices=prices)
+    limits = ResolvedBudget(
+        np.full(resources, rate * rounds), worst, null, added=False, prices=prices
+    )
     setting = BudgetedFeedback(actions, rounds, BudgetRun(limits, "strict", mixed=True))
     return train(base, setting, losses, rng, costs) / rounds

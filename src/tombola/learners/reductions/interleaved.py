@@ -1,7 +1,8 @@
 """Interleaved copies for delayed feedback (Weinberger and Ordentlich 2002).
 
-The standard reduction from delay d to no delay (Joulani, Gyorgy and Szepesvari 2013): copy t mod (d+1) plays round t
-and observes it before its next turn. Its regret is d+1 times that of a horizon of T/(d+1): delay multiplies.
+The standard reduction from delay d to no delay (Joulani, Gyorgy and Szepesvari 2013): copy t mod
+(d+1) plays round t and observes it before its next turn. Its regret is d+1 times that of a horizon
+of T/(d+1): delay multiplies.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ class Interleaved(Learner):
 
     Each copy has its feedback before its next turn, so the base needs to know nothing about delays.
 
-    base: learner with feedback "full" that never plans, and whose `observe` does not take the round.
+    base: learner with feedback "full" that never plans, and whose `observe` does not take the
+        round.
     delay: d, the largest delay of the feedback, in rounds, 0 or more.
 
     >>> from tombola import Hedge, instances, play
@@ -43,9 +45,14 @@ class Interleaved(Learner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if getattr(self.base, "feedback", None) != "full" or self.base.needs_round or self.base.plans:
+        if (
+            getattr(self.base, "feedback", None) != "full"
+            or self.base.needs_round
+            or self.base.plans
+        ):
             raise ParameterError(
-                f"Interleaved: base must be a full-information learner that acts round by round, got {self.base!r}; "
+                "Interleaved: base must be a full-information learner that acts round by round, "
+                f"got {self.base!r}; "
                 "write for example Interleaved(Hedge(), delay=10)."
             )
 
@@ -73,7 +80,9 @@ class Interleaved(Learner):
         def observe(state: _State, round: int, losses: Floats) -> None:
             base_observe(view(state.copies[(round - 1) % state.copies.shape[0]]), round, losses)
 
-        return Kernels(None if self.mixes else act, mix if self.mixes else None, observe, self.needs_plan)
+        return Kernels(
+            None if self.mixes else act, mix if self.mixes else None, observe, self.needs_plan
+        )
 
     @staticmethod
     def act(state: Any, rng: RngState) -> tuple[int, float]:
@@ -87,7 +96,9 @@ class Interleaved(Learner):
         # None if the true delay is larger than the parameter.
         count = min(self.delay + 1, horizon)
         share = bound_of(self.base, actions=actions, horizon=-(-horizon // count))
-        return None if share is None or delay > self.delay else capped(count * share, horizon, actions)
+        return (
+            None if share is None or delay > self.delay else capped(count * share, horizon, actions)
+        )
 
 
 def _next_copy(state: _State) -> Floats:

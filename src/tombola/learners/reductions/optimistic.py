@@ -1,8 +1,8 @@
 """Simulation for bandit feedback: train a base on optimistic i.i.d. feedback.
 
-The paper's template needs whole rows to train on. Of an action played n times only n losses are known; so each action
-is simulated from its own losses, lowered to FrugalUCB's index, and the base finds out which of them to play. The
-theorem, and its proof: docs/theory/optimistic.md.
+The paper's template needs whole rows to train on. Of an action played n times only n losses are
+known; so each action is simulated from its own losses, lowered to FrugalUCB's index, and the base
+finds out which of them to play. The theorem, and its proof: docs/theory/optimistic.md.
 """
 
 import math
@@ -36,14 +36,16 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class _State(NamedTuple):
     horizon: float
     acted: Floats
-    planned: Floats  # next action, -1 if not simulated yet; the lazy simulation: round of the last simulation
+    # next action, -1 if not simulated yet; the lazy simulation: round of the last simulation
+    planned: Floats
     chosen: Floats
     seen: Floats
     means: Floats
     # known, levels: count and mean of an action when its simulated mean was updated last.
     known: Floats
     levels: Floats
-    # played, due_at: only the lazy simulation: plays of the base, and counts at which it simulates again.
+    # played, due_at: only the lazy simulation: plays of the base, and counts at which it simulates
+    # again.
     played: Floats
     due_at: Floats
     past: Floats  # all losses of each action
@@ -52,22 +54,32 @@ class _State(NamedTuple):
 def keep_probabilities(state: _State) -> Floats:
     """Return the probability of keeping a simulated loss of each action, shape (k,).
 
-    A simulated loss is a past loss drawn at random. One that is not kept is replaced by 0, so that the simulated mean
-    is `lower_index`, the index of FrugalUCB. The result is 0 for an action with a mean loss of 0. Every action must
-    have feedback.
+    A simulated loss is a past loss drawn at random. One that is not kept is replaced by 0, so that
+    the simulated mean is `lower_index`, the index of FrugalUCB. The result is 0 for an action with
+    a mean loss of 0. Every action must have feedback.
     """
     left = max(1.0, state.horizon - state.acted[0])
     actions = state.seen.size
-    indices = [lower_index(state.levels[a], state.known[a], left, actions, state.horizon) for a in range(actions)]
+    indices = [
+        lower_index(state.levels[a], state.known[a], left, actions, state.horizon)
+        for a in range(actions)
+    ]
     return np.divide(indices, state.levels, out=np.zeros(actions), where=state.levels > 0.0)
 
 
 def _simulate_feedback(
-    memory: Floats, rng: RngState, past: Floats, seen: Floats, shares: Floats, rounds: int, plays: Floats
+    memory: Floats,
+    rng: RngState,
+    past: Floats,
+    seen: Floats,
+    shares: Floats,
+    rounds: int,
+    plays: Floats,
 ) -> int:
     """Run the base on simulated rounds, count its plays, and return the last action.
 
-    past, seen: losses observed of each action, shape (k, T), and number of them to draw from, shape (k,).
+    past, seen: losses observed of each action, shape (k, T), and number of them to draw from, shape
+        (k,).
     shares: probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it.
     """
     state, mix = view(memory), mix_slice(memory)
@@ -84,18 +96,31 @@ def _simulate_feedback(
 
 
 @lru_cache(maxsize=256)
-def _compile_simulation(base: Learner, actions: int, rounds: int, *, compiled: bool) -> tuple[Floats, Kernel]:
+def _compile_simulation(
+    base: Learner, actions: int, rounds: int, *, compiled: bool
+) -> tuple[Floats, Kernel]:
     """Return the first state vector of a base, and the kernel `_simulate_feedback`."""
     state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
     memory, row = flatten(state, actions), np.zeros(actions)
-    arguments = (memory, new_rng(np.random.SeedSequence(0)), np.zeros((actions, 1)), row, row, 1, row)
+    arguments = (
+        memory,
+        new_rng(np.random.SeedSequence(0)),
+        np.zeros((actions, 1)),
+        row,
+        row,
+        1,
+        row,
+    )
     names = {"view": unflattener(state), "choose": make_choose(kernels), "observe": kernels.observe}
-    # Simulated rounds outnumber the played ones, and the result is memoised, so compiling always pays.
+    # Simulated rounds outnumber the played ones, and the result is memoised, so compiling always
+    # pays.
     with always_compiled() if compiled else nullcontext():
         return memory, compile_loop(_simulate_feedback, arguments, **names)
 
 
-def _simulate(base: Learner, state: _State, horizon: int, rounds: int, rng: RngState) -> tuple[int, Floats]:
+def _simulate(
+    base: Learner, state: _State, horizon: int, rounds: int, rng: RngState
+) -> tuple[int, Floats]:
     """Run a base of this horizon for `rounds`; return its last action and its plays."""
     plays = np.zeros(state.seen.size)
     initial, run = _compile_simulation(base, plays.size, horizon, compiled=compiles())
@@ -116,14 +141,16 @@ def _simulation_length(state: _State) -> int:
 class OptimisticSimulation(Learner):
     """Play the action that a base chooses in the last round of a simulation.
 
-    In round t the base, made for h = 2^floor(log2 t) rounds, plays a simulation of 1 to h rounds, their number drawn
-    uniformly. There action a has, with probability I / m, one of its first n losses, drawn uniformly, and else 0. n =
-    1, 2, 3, 5, 8, .. is the count at which the mean m of these losses was updated last, and I <= m is FrugalUCB's index
-    with the rounds that are left. So the simulated mean is I, and rounds are i.i.d. for every order of the rows. Every
-    action is played once first. It buys generality, not a better rate: if the base has at most the regret R(n) on n
-    i.i.d. rounds, the regret for k actions and T rounds in random order is at most the sum of R(2^i) over all 2^i <= T,
-    plus `bounds.smallest_index`, which is of order sqrt(k T) (docs/theory/optimistic.md). It simulates about T/4 rounds
-    in every round; `LazyOptimisticSimulation` far fewer, without the proof.
+    In round t the base, made for h = 2^floor(log2 t) rounds, plays a simulation of 1 to h rounds,
+    their number drawn uniformly. There action a has, with probability I / m, one of its first n
+    losses, drawn uniformly, and else 0. n = 1, 2, 3, 5, 8, .. is the count at which the mean m of
+    these losses was updated last, and I <= m is FrugalUCB's index with the rounds that are left. So
+    the simulated mean is I, and rounds are i.i.d. for every order of the rows. Every action is
+    played once first. It buys generality, not a better rate: if the base has at most the regret
+    R(n) on n i.i.d. rounds, the regret for k actions and T rounds in random order is at most the
+    sum of R(2^i) over all 2^i <= T, plus `bounds.smallest_index`, which is of order sqrt(k T)
+    (docs/theory/optimistic.md). It simulates about T/4 rounds in every round;
+    `LazyOptimisticSimulation` far fewer, without the proof.
 
     base: any learner with feedback "bandit" that never plans; else ParameterError.
 
@@ -139,12 +166,16 @@ class OptimisticSimulation(Learner):
         if getattr(self.base, "feedback", None) != "bandit" or self.base.plans:
             owner = type(self).__name__
             raise ParameterError(
-                f"{owner}: base must be a bandit learner that acts round by round, got {self.base!r}; "
+                f"{owner}: base must be a bandit learner that acts round by round, got "
+                f"{self.base!r}; "
                 f"write for example {owner}(UCB1())."
             )
 
     def init(self, actions: int, horizon: int) -> _State:
-        vectors: list[Floats] = [*np.zeros((7, actions)), lazy_zeros(actions, horizon)]  # from `chosen` to `past`
+        vectors: list[Floats] = [
+            *np.zeros((7, actions)),
+            lazy_zeros(actions, horizon),
+        ]  # from `chosen` to `past`
         return _State(float(horizon), np.zeros(1), np.full(1, -1.0), *vectors)
 
     @staticmethod
@@ -176,10 +207,14 @@ class OptimisticSimulation(Learner):
             state.levels[action] = state.means[action]
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        shares = [bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())]
+        shares = [
+            bound_of(self.base, actions=actions, horizon=2**i) for i in range(horizon.bit_length())
+        ]
         if delay > 0 or any(share is None for share in shares):
             return None
-        regret = smallest_index(horizon, actions) + sum(share for share in shares if share is not None)
+        regret = smallest_index(horizon, actions) + sum(
+            share for share in shares if share is not None
+        )
         return capped(regret, horizon, actions)
 
 
@@ -187,8 +222,9 @@ class OptimisticSimulation(Learner):
 class LazyOptimisticSimulation(OptimisticSimulation):
     """Play `OptimisticSimulation` with few simulations.
 
-    It simulates again when the rounds have doubled, or the losses seen of an action have grown by half. In between it
-    draws each action with its share of the plays in the last simulation. No bound is proved, so `bound` is None.
+    It simulates again when the rounds have doubled, or the losses seen of an action have grown by
+    half. In between it draws each action with its share of the plays in the last simulation. No
+    bound is proved, so `bound` is None.
 
     >>> from tombola import UCB1, instances, play
     >>> play(LazyOptimisticSimulation(UCB1()), instances.birthday(64), seed=0).regret < 32

@@ -1,9 +1,9 @@
 """Schedules: when Simulation trains, for how long, and which rounds are blocks.
 
-The printed schedule contradicts itself (erratum 6: round 1 is played twice and its loss is used before it is
-revealed). `LemmaSchedule` and `PaperSchedule` are its two consistent readings. Both wait d rounds between blocks, so
-that a block is revealed before the next one begins. `GrowingSchedule` does not wait and knows no delay: it trains when
-enough rows are revealed.
+The printed schedule contradicts itself (erratum 6: round 1 is played twice and its loss is used
+before it is revealed). `LemmaSchedule` and `PaperSchedule` are its two consistent readings. Both
+wait d rounds between blocks, so that a block is revealed before the next one begins.
+`GrowingSchedule` does not wait and knows no delay: it trains when enough rows are revealed.
 """
 
 from abc import ABC, abstractmethod
@@ -19,8 +19,8 @@ from tombola.learners.parameters import Checked, integer, real
 class Blocks(NamedTuple):
     """First round and length of every block of a schedule.
 
-    A block is a range of rounds, from 1, played with the mix of one training, which runs before its first round and
-    has as many rounds.
+    A block is a range of rounds, from 1, played with the mix of one training, which runs before its
+    first round and has as many rounds.
     """
 
     starts: Floats
@@ -35,7 +35,8 @@ class Schedule(Checked, ABC):
     def blocks(self, horizon: int) -> Blocks:
         """Return first round and length of each block that begins within the horizon.
 
-        The last one may end after the horizon. Both arrays are empty for a schedule that trains without blocks.
+        The last one may end after the horizon. Both arrays are empty for a schedule that trains
+        without blocks.
         """
 
 
@@ -43,8 +44,9 @@ class Schedule(Checked, ABC):
 class LemmaSchedule(Schedule):
     """Schedule in which block i = 0, 1, .. has 2^i rounds from 2^i + 1 + (i+1) d on.
 
-    2^i rows are revealed when block i begins: Lemma 4.1 of the paper holds to the letter; without delay it is the
-    paper's template itself. d is `delay`, the constant delay of the feedback, in rounds.
+    2^i rows are revealed when block i begins: Lemma 4.1 of the paper holds to the letter; without
+    delay it is the paper's template itself. d is `delay`, the constant delay of the feedback, in
+    rounds.
 
     >>> LemmaSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 9.0, 14.0]
@@ -62,8 +64,8 @@ class LemmaSchedule(Schedule):
 class PaperSchedule(Schedule):
     """Schedule in which block i = 1, 2, .. has 2^i rounds from 2^i + i d on.
 
-    As printed in the paper. 2^i - 1 rows are revealed when block i begins. Block 0 is round 1, without a training.
-    d is `delay`, the constant delay of the feedback, in rounds.
+    As printed in the paper. 2^i - 1 rows are revealed when block i begins. Block 0 is round 1,
+    without a training. d is `delay`, the constant delay of the feedback, in rounds.
 
     >>> PaperSchedule(delay=3).blocks(20).starts.tolist()
     [5.0, 10.0, 17.0]
@@ -81,8 +83,8 @@ class PaperSchedule(Schedule):
 class GrowingSchedule(Schedule):
     """Schedule without blocks: train when the number of revealed rows has grown.
 
-    The default of `Simulation`. A row is revealed when its feedback arrives. It needs no knowledge of the delay, so
-    unknown, random and per-round delays and lost feedback work the same way.
+    The default of `Simulation`. A row is revealed when its feedback arrives. It needs no knowledge
+    of the delay, so unknown, random and per-round delays and lost feedback work the same way.
 
     growth: factor of the number of rows from one training to the next, above 1.
     """

@@ -50,23 +50,26 @@ class _State(NamedTuple):
 class Simulation(MixedLearner):
     """Train `base` on i.i.d. draws from past rows, and play its frequencies.
 
-    Its frequencies are the share of each action in the plays of the base during the training; they are the
-    probabilities of the actions until the next training.
+    Its frequencies are the share of each action in the plays of the base during the training; they
+    are the probabilities of the actions until the next training.
 
     base: any full-information learner, or a `PythonLearner`.
-    schedule: the default, `GrowingSchedule()`, has no blocks: it keeps every row, trains when the rows have doubled,
-        and plays the last mix in between. `LemmaSchedule(delay)` and `PaperSchedule(delay)` are faithful to the paper:
-        they have blocks, and wait `delay` rounds before each.
-    past: rows to train on: "blocks", those of past blocks; "all", also those between blocks. The default schedule
-        trains on all rows and ignores it.
-    waiting: play between blocks: "free", `free_action`; "last", the last mix. The default schedule plays the last mix
-        and ignores it.
-    trainings: number of runs to average; the variance falls, and the expected regret stays the same.
+    schedule: the default, `GrowingSchedule()`, has no blocks: it keeps every row, trains when the
+        rows have doubled, and plays the last mix in between. `LemmaSchedule(delay)` and
+        `PaperSchedule(delay)` are faithful to the paper: they have blocks, and wait `delay` rounds
+        before each.
+    past: rows to train on: "blocks", those of past blocks; "all", also those between blocks. The
+        default schedule trains on all rows and ignores it.
+    waiting: play between blocks: "free", `free_action`; "last", the last mix. The default schedule
+        plays the last mix and ignores it.
+    trainings: number of runs to average; the variance falls, and the expected regret stays the
+        same.
     free_action: index of the action that is played before the first training, and while waiting.
 
-    In random order its regret is at most that of `base` on i.i.d. rows, summed over trainings, plus 4.18 sqrt(T ln k),
-    plus the cost of a delay of d rounds: d with the default schedule, d ceil(log2 T) with LemmaSchedule(d), which is
-    the looser Theorem 4.2 of the paper and `bounds.simulation`.
+    In random order its regret is at most that of `base` on i.i.d. rows, summed over trainings, plus
+    4.18 sqrt(T ln k), plus the cost of a delay of d rounds: d with the default schedule, d
+    ceil(log2 T) with LemmaSchedule(d), which is the looser Theorem 4.2 of the paper and
+    `bounds.simulation`.
 
     >>> from tombola import FollowTheLeader, instances, play
     >>> from tombola.learners import LemmaSchedule
@@ -85,7 +88,10 @@ class Simulation(MixedLearner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.base, PythonLearner) and getattr(self.base, "feedback", None) != "full":
+        if (
+            not isinstance(self.base, PythonLearner)
+            and getattr(self.base, "feedback", None) != "full"
+        ):
             raise ParameterError(
                 f"Simulation: base must be a full-information learner, got {self.base!r}; "
                 "write for example Simulation(FollowTheLeader())."
@@ -154,17 +160,23 @@ class Simulation(MixedLearner):
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         """Return a bound on the expected regret in random order, or None without a proof.
 
-        The base needs a bound of its own, which then holds on i.i.d. rows, a mixture of pools in random order.
-        `LemmaSchedule(d)` must train on the rows of its blocks only, with d >= `delay`; `GrowingSchedule` must have
-        growth 2. Other schedules have no proof (docs/theory/delay.md, section 2).
+        The base needs a bound of its own, which then holds on i.i.d. rows, a mixture of pools in
+        random order. `LemmaSchedule(d)` must train on the rows of its blocks only, with d >=
+        `delay`; `GrowingSchedule` must have growth 2. Other schedules have no proof
+        (docs/theory/delay.md, section 2).
         """
         base = self._base_bound(actions, horizon)
         if base is None:
             return None
         if isinstance(self.schedule, GrowingSchedule):
-            # No waits: the delay only postpones the first training, by `delay` rounds of loss at most 1.
+            # No waits: the delay only postpones the first training, by `delay` rounds of loss at
+            # most 1.
             without_delay = bounds.simulation(horizon, actions, 0, base)
-            return capped(without_delay + delay, horizon, actions) if self.schedule.growth == 2.0 else None
+            return (
+                capped(without_delay + delay, horizon, actions)
+                if self.schedule.growth == 2.0
+                else None
+            )
         if not isinstance(self.schedule, LemmaSchedule) or delay > self.schedule.delay:
             return None
         # Rows of the waits enlarge the past beyond the 2^i rows of the proof.
@@ -178,7 +190,8 @@ class Simulation(MixedLearner):
         if isinstance(self.base, FollowTheLeader):
             return partial(bounds.follow_the_leader_iid, actions=actions)
         values = {
-            2**i: bound_of(self.base, actions=actions, horizon=2**i) for i in range(max(0, horizon - 1).bit_length())
+            2**i: bound_of(self.base, actions=actions, horizon=2**i)
+            for i in range(max(0, horizon - 1).bit_length())
         }
         known = {size: value for size, value in values.items() if value is not None}
         return known.__getitem__ if len(known) == len(values) else None

@@ -1,7 +1,8 @@
 """Batched Exp3 for switching costs (Arora, Dekel and Tewari 2012).
 
-R. Arora, O. Dekel and A. Tewari, "Online bandit learning against an adaptive adversary: from regret to policy regret",
-ICML 2012, where mini-batches make any bandit learner one for switching costs, with regret of order T^(2/3).
+R. Arora, O. Dekel and A. Tewari, "Online bandit learning against an adaptive adversary: from regret
+to policy regret", ICML 2012, where mini-batches make any bandit learner one for switching costs,
+with regret of order T^(2/3).
 """
 
 import math
@@ -35,9 +36,10 @@ class _State(NamedTuple):
 class BatchedExp3(Learner):
     """Draw an action by exponential weights, and play it for a whole block.
 
-    Its probability is proportional to exp(-rate total(a)). total(a) adds up loss / probability of its plays, with the
-    probability of the draw for every round of a block. The regret with switches is at most
-    `bounds.switching.batched_exp3`, in every order: about 3 (k T^2 price ln k / 2)^(1/3).
+    Its probability is proportional to exp(-rate total(a)). total(a) adds up loss / probability of
+    its plays, with the probability of the draw for every round of a block. The regret with switches
+    is at most `bounds.switching.batched_exp3`, in every order: about 3 (k T^2 price ln k /
+    2)^(1/3).
 
     price: cost of a switch, in losses.
     block: rounds of a block; None is (2 price)^(2/3) (T / (2 k ln k))^(1/3), and the rate fits.
@@ -53,7 +55,9 @@ class BatchedExp3(Learner):
     feedback: ClassVar[Feedback] = "bandit"
 
     def init(self, actions: int, horizon: int) -> _State:
-        block = switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
+        block = (
+            switching.exp3_block(horizon, actions, self.price) if self.block is None else self.block
+        )
         rate = math.sqrt(2 * math.log(actions) / (actions * math.ceil(horizon / block))) / block
         place = (np.zeros(1), np.ones(1), np.zeros(1))
         return _State(float(block), rate, *place, *np.zeros((2, actions)))
@@ -67,7 +71,11 @@ class BatchedExp3(Learner):
         state.weights[:] = [math.exp(state.rate * (least - total)) for total in state.totals]
         state.weights[:] /= state.weights.sum()
         action = choice(state.weights, rng)
-        state.current[0], state.probability[0], state.left[0] = action, state.weights[action], state.block
+        state.current[0], state.probability[0], state.left[0] = (
+            action,
+            state.weights[action],
+            state.block,
+        )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
@@ -79,4 +87,6 @@ class BatchedExp3(Learner):
         state.totals[action] += loss / probability
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        return None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)
+        return (
+            None if delay > 0 else switching.batched_exp3(horizon, actions, self.price, self.block)
+        )

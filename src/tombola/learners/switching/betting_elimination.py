@@ -21,7 +21,8 @@ _State: Any = namedtuple(  # type: ignore[misc]
 def _drop_inferior(state: Any) -> None:
     """Drop inferior actions within a stage, in place; a kernel.
 
-    The interval of a dropped action lies above that of another. The next action in turn begins a stretch.
+    The interval of a dropped action lies above that of another. The next action in turn begins a
+    stretch.
     """
     ceiling, turn, kept = math.inf, int(state.turn[0]), 0
     for place in range(int(state.left[0])):
@@ -42,11 +43,12 @@ def _drop_inferior(state: Any) -> None:
 class BettingElimination(Learner):
     """Eliminate actions by betting confidence sequences, within stages.
 
-    In a stage each active action plays one stretch of rounds; the next stage goes back in reverse order. Action a is
-    dropped when its betting interval, at level delta/k, lies above that of another. The intervals hold at all counts
-    simultaneously, so an action is dropped immediately, not at the end of a stage. The best action is dropped with
-    probability at most `delta`; None is 1/T. The width has no formula, so `bound` is None. There are at most as many
-    switches as with `SerflingElimination`. Memory is 20 KB per action, and an update takes a microsecond until one
+    In a stage each active action plays one stretch of rounds; the next stage goes back in reverse
+    order. Action a is dropped when its betting interval, at level delta/k, lies above that of
+    another. The intervals hold at all counts simultaneously, so an action is dropped immediately,
+    not at the end of a stage. The best action is dropped with probability at most `delta`; None is
+    1/T. The width has no formula, so `bound` is None. There are at most as many switches as with
+    `SerflingElimination`. Memory is 20 KB per action, and an update takes a microsecond until one
     action is left.
 
     delta: probability that the best action is dropped, in (0, 1); None is 1/T for T rounds.

@@ -1,7 +1,8 @@
 """Block UCB for switching costs (Agrawal, Hegde, Teneketzis 1988).
 
-R. Agrawal, M. V. Hegde and D. Teneketzis, "Asymptotically efficient adaptive allocation rules for the multiarmed bandit
-problem with switching cost", IEEE Transactions on Automatic Control 33. With the index of UCB1 in place of theirs.
+R. Agrawal, M. V. Hegde and D. Teneketzis, "Asymptotically efficient adaptive allocation rules for
+the multiarmed bandit problem with switching cost", IEEE Transactions on Automatic Control 33. With
+the index of UCB1 in place of theirs.
 """
 
 import math
@@ -72,13 +73,15 @@ def _next_block(state: _State, action: int) -> float:
 class BlockUCB(Learner):
     """Play the action with the smallest UCB1 index for a block of f rounds.
 
-    Rounds are divided into frames f = 1, 2, ..; the index of action a is mean(a) - sqrt(scale ln n / n(a)).
+    Rounds are divided into frames f = 1, 2, ..; the index of action a is mean(a) - sqrt(scale ln n
+    / n(a)).
 
     scale: factor of ln n in the index, 0 or more; a smaller one explores less.
 
-    Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is tried once; by round t
-    a block lasts about sqrt(log2 t) rounds. n(a) counts the losses seen of a, and n all of them. The analysis is for
-    i.i.d. rows and depends on the gaps, so `bound` is None.
+    Frame f has ceil((2^(f^2) - 2^((f-1)^2)) / f) blocks, after a frame in which every action is
+    tried once; by round t a block lasts about sqrt(log2 t) rounds. n(a) counts the losses seen of
+    a, and n all of them. The analysis is for i.i.d. rows and depends on the gaps, so `bound` is
+    None.
 
     >>> from tombola import Pool, play
     >>> play(BlockUCB(), Pool([[1.0, 0.0]] * 12), seed=0).actions.tolist()

@@ -1,7 +1,8 @@
 """Frugal UCB for finite pools and switching costs; exploration ends in time.
 
-The index is of the family of MOSS (Audibert and Bubeck 2009) and kl-UCB++ (Menard and Garivier 2017), with the rounds
-that are left in place of the horizon (as Lattimore 2015 has it) and ln+(R/(kn)) where kl-UCB++ has another logarithm.
+The index is of the family of MOSS (Audibert and Bubeck 2009) and kl-UCB++ (Menard and Garivier
+2017), with the rounds that are left in place of the horizon (as Lattimore 2015 has it) and
+ln+(R/(kn)) where kl-UCB++ has another logarithm.
 """
 
 import math
@@ -32,11 +33,13 @@ class _State(NamedTuple):
     means: Floats
 
 
-def lower_index(mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0) -> float:
+def lower_index(
+    mean: float, seen: float, remaining: float, actions: int, horizon: float, scale: float = 1.0
+) -> float:
     """Return FrugalUCB's index of an action, a lower confidence bound in [0, 1].
 
-    A kernel. It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining / (k seen)), where kl
-    is the relative entropy of two Bernoulli distributions.
+    A kernel. It is the smallest q with seen kl(mean, q) <= scale (1 - seen/T) ln max(1, remaining /
+    (k seen)), where kl is the relative entropy of two Bernoulli distributions.
 
     mean, seen: mean and number of the losses observed of the action, at least one.
     remaining, actions, horizon: number of rounds left, k and T.
@@ -48,9 +51,9 @@ def lower_index(mean: float, seen: float, remaining: float, actions: int, horizo
 def most_promising(state: Any, times: float, scale: float) -> int:
     """Return the action with the smallest index plus the price of a switch; a kernel.
 
-    The index is `lower_index` with `scale`, and 0 for actions without feedback. For every action but the current one,
-    times * price / (remaining rounds) is added: a switch must repay so many prices. `state` has the fields of
-    `FrugalUCB` or `Thrifty`.
+    The index is `lower_index` with `scale`, and 0 for actions without feedback. For every action
+    but the current one, times * price / (remaining rounds) is added: a switch must repay so many
+    prices. `state` has the fields of `FrugalUCB` or `Thrifty`.
     """
     remaining = max(1.0, state.horizon - state.acted[0])
     toll = times * state.price / remaining
@@ -74,15 +77,17 @@ class FrugalUCB(Learner):
 
     It switches only if that can pay in the remaining rounds.
 
-    With R rounds left, the index of a is the smallest q <= m(a) with n(a) kl(m(a), q) <= scale (1 - n(a)/T) ln max(1, R
-    / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its losses seen, m(a) is their mean, and kl is
-    the relative entropy of two Bernoulli distributions. Without any loss, q = 0. A block lasts half of the previous
-    plays of the action, and at least min(16 price, 2 sqrt(T/k)) rounds. For every pool in random order without delay
-    its regret, with the price of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T, which
-    is the best order there is up to the constant (docs/theory/frugal.md).
+    With R rounds left, the index of a is the smallest q <= m(a) with n(a) kl(m(a), q) <= scale (1 -
+    n(a)/T) ln max(1, R / (k n(a))), plus 2 price / R unless a is being played; n(a) counts its
+    losses seen, m(a) is their mean, and kl is the relative entropy of two Bernoulli distributions.
+    Without any loss, q = 0. A block lasts half of the previous plays of the action, and at least
+    min(16 price, 2 sqrt(T/k)) rounds. For every pool in random order without delay its regret, with
+    the price of its switches, is at most `bounds.frugal_ucb`, of order sqrt(k T) + price k ln T,
+    which is the best order there is up to the constant (docs/theory/frugal.md).
 
     price: cost of a switch, in losses, 0 or more.
-    scale: factor of the logarithm in the index, 0 or more. 1 is meant; below 1/2 the bound gains a logarithm.
+    scale: factor of the logarithm in the index, 0 or more. 1 is meant; below 1/2 the bound gains a
+        logarithm.
 
     >>> from tombola import instances, play
     >>> trace = play(FrugalUCB(), instances.gap(2**14, 2, 0.1, seed=0), switching_price=1.0, seed=0)
@@ -97,7 +102,9 @@ class FrugalUCB(Learner):
     def init(self, actions: int, horizon: int) -> _State:
         shortest = float(frugal_first_block(horizon, actions, self.price))
         place = (np.zeros(1), np.zeros(1), np.zeros(1))
-        return _State(float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions)))
+        return _State(
+            float(horizon), self.scale, self.price, shortest, *place, *np.zeros((3, actions))
+        )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:

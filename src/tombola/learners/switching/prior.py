@@ -1,9 +1,10 @@
 """Empirical-Bayes prior over the means of all actions, from the actions tried.
 
-The mean losses of the actions count as draws from one distribution; its centre and spread are estimated from those
-tried (Robbins 1956), the spread by moments as in DerSimonian and Laird 1986. A loss is as noisy as a coin of the same
-mean, times the share of that noise seen in all losses so far. The mean is taken a third of the way from the lowest of
-the actions tried to the action's own: there the second-order form of kl(own, lowest) is closest to it.
+The mean losses of the actions count as draws from one distribution; its centre and spread are
+estimated from those tried (Robbins 1956), the spread by moments as in DerSimonian and Laird 1986. A
+loss is as noisy as a coin of the same mean, times the share of that noise seen in all losses so
+far. The mean is taken a third of the way from the lowest of the actions tried to the action's own:
+there the second-order form of kl(own, lowest) is closest to it.
 """
 
 import math
@@ -11,14 +12,16 @@ from typing import Any
 
 from tombola.learners.bandit.counts import update_mean
 
-# Positions in `state.prior`: estimated mean and variance of the mean losses of all actions; number of actions tried.
+# Positions in `state.prior`: estimated mean and variance of the mean losses of all actions; number
+# of actions tried.
 CENTRE, SPREAD, TRIED = range(3)
 # Iterations of `_estimate_spread`, in which each spread weights the next one.
 _PASSES = 3
-# Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while few actions are
-# tried.
+# Weight of the widest spread in the estimate, in actions. It keeps the spread from collapsing while
+# few actions are tried.
 _WEIGHT = 0.05
-# Prior variance of a mean of which nothing is known, over that of a fair coin: 1/12 (uniform on [0, 1]) over 1/4.
+# Prior variance of a mean of which nothing is known, over that of a fair coin: 1/12 (uniform on [0,
+# 1]) over 1/4.
 UNIFORM_VARIANCE = 1.0 / 3.0
 # Smallest spread, so that no weight is infinite.
 _LEAST = 1e-8
@@ -35,24 +38,30 @@ def add_loss(state: Any, action: int, loss: float) -> None:
 
 
 def update_posterior(
-    state: Any, initial_spread: float, noise_exponent: float, least_spread: float, one_sided_from: float
+    state: Any,
+    initial_spread: float,
+    noise_exponent: float,
+    least_spread: float,
+    one_sided_from: float,
 ) -> float:
     """Estimate prior and posterior of every action; return the noise ratio.
 
     A kernel. The noise ratio is the noise of all losses relative to that of coins, at most 1.
 
-    It writes the estimates into `state`: `prior` (shape (3,): mean and variance of the mean losses of all
-    actions, at CENTRE and SPREAD, and the number of actions with feedback, at TRIED), and for each action `noise_var`
-    (variance of one loss), `errors` (variance of the observed mean), `posterior_mean` and `posterior_var`. The two
-    spreads below are multiples of c (1 - c), the variance of a coin with the centre c as its mean.
+    It writes the estimates into `state`: `prior` (shape (3,): mean and variance of the mean losses
+    of all actions, at CENTRE and SPREAD, and the number of actions with feedback, at TRIED), and
+    for each action `noise_var` (variance of one loss), `errors` (variance of the observed mean),
+    `posterior_mean` and `posterior_var`. The two spreads below are multiples of c (1 - c), the
+    variance of a coin with the centre c as its mean.
 
     state: with these fields, and `seen`, `means` and `within` as for `add_loss`; changed in place.
     initial_spread: variance of the mean losses before any difference between actions is observed.
     noise_exponent: power of the noise ratio by which the initial spread is multiplied; 0 for none.
-    least_spread: smallest prior variance of an action with feedback. A smaller one would shrink an action that is
-        unlike the others too close to them.
-    one_sided_from: number of actions with feedback from which on the prior variance of an action without feedback is
-        estimated only from the actions better than the centre; infinite for never.
+    least_spread: smallest prior variance of an action with feedback. A smaller one would shrink an
+        action that is unlike the others too close to them.
+    one_sided_from: number of actions with feedback from which on the prior variance of an action
+        without feedback is estimated only from the actions better than the centre; infinite for
+        never.
     """
     share = _estimate_noises(state)
     prior = state.prior
@@ -77,8 +86,8 @@ def update_posterior(
 def _estimate_noises(state: Any) -> float:
     """Estimate the first centre, and the variances of losses and of means; a kernel.
 
-    They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its mean). The noise ratio
-    is returned.
+    They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its
+    mean). The noise ratio is returned.
     """
     tried, total, possible = 0.0, 0.5, 1.0
     for action in range(state.seen.size):
@@ -109,7 +118,8 @@ def _damped_mean(state: Any, action: int, centre: float) -> float:
 def _estimate_spread(state: Any, widest: float) -> None:
     """Estimate spread and centre by moments, weighted by the last spread; a kernel.
 
-    Both are written into `prior`. At least one action must have answers. `widest` counts as `_WEIGHT` of an action.
+    Both are written into `prior`. At least one action must have answers. `widest` counts as
+    `_WEIGHT` of an action.
     """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]
     weights, squares, noise, own, total = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -137,7 +147,8 @@ def _estimate_spread(state: Any, widest: float) -> None:
 def _narrow_spread(state: Any, widest: float) -> None:
     """Lower the spread to that of the actions better than the centre; a kernel.
 
-    A few bad actions say nothing about how good a new one may be. `widest` counts as one action with the mean error.
+    A few bad actions say nothing about how good a new one may be. `widest` counts as one action
+    with the mean error.
     """
     spread, tried = state.prior[SPREAD], state.prior[TRIED]
     weights, surplus, errors = 0.0, 0.0, 0.0
@@ -151,4 +162,6 @@ def _narrow_spread(state: Any, widest: float) -> None:
                 surplus += weight * (off * off - state.errors[action])
     if weights > 0.0:
         own = 1.0 / (spread + errors / tried)
-        state.prior[SPREAD] = min(spread, max(_LEAST, (max(0.0, surplus) + own * widest) / (weights + own)))
+        state.prior[SPREAD] = min(
+            spread, max(_LEAST, (max(0.0, surplus) + own * widest) / (weights + own))
+        )

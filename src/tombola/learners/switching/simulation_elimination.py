@@ -44,9 +44,10 @@ class SimulationSuccessiveElimination(Learner):
     Rounds 1 .. 2^i0, i0 = ceil(log2 k), play the actions in turn. Block i = i0, i0 + 1, .. is rounds 2^i + 1 ..
     2^(i+1): each of the |A| active actions plays floor(2^i / |A|) of them, the last one also the rest. Then a is
     dropped if mean(a) - e > min_b (mean(b) + e), e = sqrt(10 k (ln T)^3 / 2^i), by all losses seen. Faithful to the
-    paper: its radius is so wide that at usual horizons nothing is ever dropped (`bounds.first_elimination_horizon`);
-    `SerflingElimination` is the tight version. It makes at most `bounds.switching.simulation_elimination_switches`
-    switches.
+    paper: its radius is so wide that at usual horizons nothing is ever dropped
+        (`bounds.first_elimination_horizon`);
+    `SerflingElimination` is the tight version. It makes at most
+    `bounds.switching.simulation_elimination_switches` switches.
 
     price: cost of a switch, in losses, 0 or more; only `bound` uses it.
 
@@ -64,7 +65,9 @@ class SimulationSuccessiveElimination(Learner):
         first = float(1 << (actions - 1).bit_length())
         everyone = np.arange(actions, dtype=np.float64)
         left = np.full(1, float(actions))
-        return _State(width, first, np.zeros(1), np.zeros(1), left, everyone, *np.zeros((3, actions)))
+        return _State(
+            width, first, np.zeros(1), np.zeros(1), left, everyone, *np.zeros((3, actions))
+        )
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:

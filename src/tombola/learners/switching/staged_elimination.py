@@ -1,8 +1,9 @@
 """Elimination in stages: every active action plays until its count grows by half.
 
-At the end of a stage all active actions have the same count, for every history: bounds for a fixed count apply, action
-by action (docs/theory/switching.md). The order is reversed after each stage, so that the last action of a stage is the
-first of the next. Radii: Serfling 1974; Bardenet and Maillard 2015.
+At the end of a stage all active actions have the same count, for every history: bounds for a fixed
+count apply, action by action (docs/theory/switching.md). The order is reversed after each stage, so
+that the last action of a stage is the first of the next. Radii: Serfling 1974; Bardenet and
+Maillard 2015.
 """
 
 import math
@@ -29,7 +30,8 @@ class State(NamedTuple):
     turn: position of the current action in `active`.
     left, active: the first `left` entries of `active` are the active actions.
     radii: radius of the confidence interval of each action.
-    seen, means, squares: losses observed of each action, their mean, and their sum of squared deviations from it.
+    seen, means, squares: losses observed of each action, their mean, and their sum of squared
+        deviations from it.
     """
 
     population: float
@@ -50,14 +52,14 @@ class State(NamedTuple):
 class SerflingElimination(Learner):
     """Play active actions in stages, and drop the inferior ones after each.
 
-    A stage ends when the count of each has grown by half. Then action a is dropped if mean(a) - r(a) > min_b (mean(b) +
-    r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)), for the n losses seen of an action, k actions and S ends of
-    stages in all (Serfling 1974): the radius shrinks to 0 as the pool is used up. The first stage is as long as the
-    first drop needs.
+    A stage ends when the count of each has grown by half. Then action a is dropped if mean(a) -
+    r(a) > min_b (mean(b) + r(b)), r = sqrt((1 - (n-1)/T) ln(k S / delta) / (2 n)), for the n losses
+    seen of an action, k actions and S ends of stages in all (Serfling 1974): the radius shrinks to
+    0 as the pool is used up. The first stage is as long as the first drop needs.
 
     delta: probability that the best action is dropped; None is 1/T. Then the regret is at most
-        `bounds.switching.elimination`, of order sqrt(k T ln T) + price k ln T. A small delta is for the proof; 0.1
-        plays better.
+        `bounds.switching.elimination`, of order sqrt(k T ln T) + price k ln T. A small delta is for
+        the proof; 0.1 plays better.
     price: cost of a switch, in losses; only `bound` uses it.
 
     >>> from tombola import Pool, play
@@ -74,13 +76,16 @@ class SerflingElimination(Learner):
         counts = switching.elimination_counts(horizon, actions, self.delta)
         # Level of a two-sided interval; only one side is needed.
         level = 2 * math.exp(-switching.elimination_log(len(counts), horizon, actions, self.delta))
-        return State(float(horizon), level, *first_stage(actions, counts[0]), *np.zeros((4, actions)))
+        return State(
+            float(horizon), level, *first_stage(actions, counts[0]), *np.zeros((4, actions))
+        )
 
     @staticmethod
     def radius(state: State, action: int) -> float:
         """Return the radius of the confidence interval of a mean loss; a kernel.
 
-        The true mean loss over the pool is within mean +- radius, up to the error probability `state.level`.
+        The true mean loss over the pool is within mean +- radius, up to the error probability
+        `state.level`.
         """
         return serfling_radius(state.seen[action], state.population, state.level)
 
@@ -98,16 +103,19 @@ class SerflingElimination(Learner):
         state.squares[action] += (loss - before) * (loss - state.means[action])
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
-        return None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)
+        return (
+            None if delay > 0 else switching.elimination(horizon, actions, self.price, self.delta)
+        )
 
 
 @dataclass(frozen=True)
 class BernsteinElimination(SerflingElimination):
     """Play as `SerflingElimination`, with a radius that also uses the variance seen.
 
-    The radius is the smaller one of Serfling's and of the empirical Bernstein-Serfling radius, each at half the level:
-    about sqrt(2 v L / n) + 4.5 L / n for the variance v of n losses and S ends of stages in all, L = ln(7 k S / delta).
-    It drops sooner where losses are nearly constant, and hardly later elsewhere.
+    The radius is the smaller one of Serfling's and of the empirical Bernstein-Serfling radius, each
+    at half the level: about sqrt(2 v L / n) + 4.5 L / n for the variance v of n losses and S ends
+    of stages in all, L = ln(7 k S / delta). It drops sooner where losses are nearly constant, and
+    hardly later elsewhere.
 
     >>> from tombola import Pool, play
     >>> pool = Pool([[0.1, 0.0]] * 10_000)
@@ -151,7 +159,11 @@ def first_stage(actions: int, plays: int) -> tuple[Floats, ...]:
 
     plays: plays of each action in the first stage.
     """
-    turn, left, everyone = np.zeros(1), np.full(1, float(actions)), np.arange(actions, dtype=np.float64)
+    turn, left, everyone = (
+        np.zeros(1),
+        np.full(1, float(actions)),
+        np.arange(actions, dtype=np.float64),
+    )
     return (*np.full((3, 1), float(plays)), turn, left, everyone)
 
 
@@ -175,8 +187,8 @@ def next_stage(state: Any) -> None:
 def next_play(state: Any) -> int:
     """Return the current action of the stage, from 0, and count its play; a kernel.
 
-    After the last play of its stretch, the next active action becomes the current one. Call `next_stage` first if
-    `turn` >= `left`.
+    After the last play of its stretch, the next active action becomes the current one. Call
+    `next_stage` first if `turn` >= `left`.
     """
     action = int(state.active[int(state.turn[0])])
     state.rest[0] -= 1.0

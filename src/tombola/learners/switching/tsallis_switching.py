@@ -1,7 +1,8 @@
 """Tsallis-INF for switching costs (Rouyer, Seldin and Cesa-Bianchi 2021).
 
-C. Rouyer, Y. Seldin and N. Cesa-Bianchi, "An algorithm for stochastic and adversarial bandits with switching costs",
-ICML 2021. Blocks and rates of their orders; for the constants see docs/theory/switching.md, section 4.
+C. Rouyer, Y. Seldin and N. Cesa-Bianchi, "An algorithm for stochastic and adversarial bandits with
+switching costs", ICML 2021. Blocks and rates of their orders; for the constants see
+docs/theory/switching.md, section 4.
 """
 
 import math
@@ -37,11 +38,12 @@ class _State(NamedTuple):
 class TsallisSwitching(Learner):
     """Draw an action like Tsallis-INF, and play it for a block; blocks grow.
 
-    Its probability is 4 / (eta (total(a) - x))^2, where x makes the sum 1. Block n = 1, 2, .. has B = max(1, ceil(1.5
-    price sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up loss / probability of its plays, with the
-    probability of the draw for every round of a block. No horizon is needed. The regret with switches is at most
-    `bounds.switching.tsallis_switching`, in every order, of order (price k)^(1/3) T^(2/3) + sqrt(k T). The
-    proof of Rouyer, Seldin and Cesa-Bianchi 2021 for i.i.d. rows is for other constants.
+    Its probability is 4 / (eta (total(a) - x))^2, where x makes the sum 1. Block n = 1, 2, .. has B
+    = max(1, ceil(1.5 price sqrt(n / k))) rounds, and eta = sqrt(8 / n) / B. total(a) adds up loss /
+    probability of its plays, with the probability of the draw for every round of a block. No
+    horizon is needed. The regret with switches is at most `bounds.switching.tsallis_switching`, in
+    every order, of order (price k)^(1/3) T^(2/3) + sqrt(k T). The proof of Rouyer, Seldin and
+    Cesa-Bianchi 2021 for i.i.d. rows is for other constants.
 
     price: cost of a switch, in losses.
 
@@ -70,7 +72,11 @@ class TsallisSwitching(Learner):
         state.gaps[:] = (state.totals - least) * half_eta
         state.y[0] = normalise(state.gaps, float(state.y[0]), state.weights)
         action = choice(state.weights, rng)
-        state.current[0], state.probability[0], state.left[0] = action, state.weights[action], length
+        state.current[0], state.probability[0], state.left[0] = (
+            action,
+            state.weights[action],
+            length,
+        )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float | None:
         return None if delay > 0 else switching.tsallis_switching(horizon, actions, self.price)

@@ -1,13 +1,15 @@
 """Claims about delayed feedback: Lemma 4.1, Theorem 4.2 and Corollary 4.4.
 
-Lemma 4.1 (L323): the base learner records the rows it is trained on: row t of the pool is the t-th unit vector, and the
-base plays the action that its last row points at. The action frequencies of Simulation are then the frequencies of the
-draws, and both sides of the lemma are compared row by row.
+Lemma 4.1 (L323): the base learner records the rows it is trained on: row t of the pool is the t-th
+unit vector, and the base plays the action that its last row points at. The action frequencies of
+Simulation are then the frequencies of the draws, and both sides of the lemma are compared row by
+row.
 
-Theorem 4.2 (L333) and Corollary 4.4 (L421): R(n) is the regret of the base in n rounds. In random order the expected
-loss of a round depends on the number of rows seen only, so a delay adds at most d to following the leader, 2 d to Hedge
-with a fixed rate, and 2 d log T to Simulation, which waits d rounds in every block. On `instances.delay_trap` in given
-order a block of d + 1 equal rows reveals nothing until it ends, so every learner has the regret of fair coin flips.
+Theorem 4.2 (L333) and Corollary 4.4 (L421): R(n) is the regret of the base in n rounds. In random
+order the expected loss of a round depends on the number of rows seen only, so a delay adds at most
+d to following the leader, 2 d to Hedge with a fixed rate, and 2 d log T to Simulation, which waits
+d rounds in every block. On `instances.delay_trap` in given order a block of d + 1 equal rows
+reveals nothing until it ends, so every learner has the regret of fair coin flips.
 """
 
 import math
@@ -24,7 +26,15 @@ from tombola._formatting import format_estimate
 from tombola._play import play
 from tombola._types import Floats, RngState, Seed
 from tombola._validate import seed_sequence
-from tombola.learners import FollowTheLeader, GrowingSchedule, Hedge, LemmaSchedule, PaperSchedule, Simulation, Uniform
+from tombola.learners import (
+    FollowTheLeader,
+    GrowingSchedule,
+    Hedge,
+    LemmaSchedule,
+    PaperSchedule,
+    Simulation,
+    Uniform,
+)
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.reductions.schedule import Schedule
 from tombola.order import OrderLike
@@ -83,7 +93,10 @@ class _FirstRowRecorder(_LastRowRecorder):
 
 
 # The schedules of the claim, as functions of the delay.
-_SCHEDULES: Mapping[str, Callable[[int], Schedule]] = {"lemma": LemmaSchedule, "paper": PaperSchedule}
+_SCHEDULES: Mapping[str, Callable[[int], Schedule]] = {
+    "lemma": LemmaSchedule,
+    "paper": PaperSchedule,
+}
 
 
 def _recording_simulation(
@@ -127,16 +140,19 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
 
     Title: The training rows of Simulation
     Source: Lemma 4.1 (L323)
-    Statement: The mean of the training distribution of block i is the mean loss of the blocks before it.
-    Meaning: Training draws from the rows already revealed, with replacement. On average the learner trains on
-        exactly the past. The printed sum omits round 1, which is part of the past.
-    Limits: Passes if, for two schedules of blocks, four horizons and six delays, training before a block draws only
-        rows that precede the block, and draws all of them equally often (chi-square test for every block).
-    Alt: As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as much in each block
-        that follows; with round 1 counted nothing is left out.
+    Statement: The mean of the training distribution of block i is the mean loss of the blocks
+        before it.
+    Meaning: Training draws from the rows already revealed, with replacement. On average the learner
+        trains on exactly the past. The printed sum omits round 1, which is part of the past.
+    Limits: Passes if, for two schedules of blocks, four horizons and six delays, training before a
+        block draws only rows that precede the block, and draws all of them equally often
+        (chi-square test for every block).
+    Alt: As printed, the sum leaves out the row of round 1, half of the draws in block 1 and half as
+        much in each block that follows; with round 1 counted nothing is left out.
     """
 
-    # From the schedule, "lemma" or "paper", and the delay to a learner that records its training rows.
+    # From the schedule, "lemma" or "paper", and the delay to a learner that records its training
+    # rows.
     learner: Callable[[str, int], Simulation] = component(_recording_simulation)
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -148,7 +164,9 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         drawn = _training_counts(self.learner(name, d), T, d, seed)
         before = [0]
         for i, block in _blocks(name, T, d):
-            draws = _TRAININGS * (2**i - 1)  # the first draw of a training precedes its first action
+            draws = _TRAININGS * (
+                2**i - 1
+            )  # the first draw of a training precedes its first action
             if draws:
                 counts = np.rint(drawn.get(block.start, np.zeros(T)) * _TRAININGS * 2**i)
                 seen, own = int(counts.sum()), counts[before]
@@ -157,16 +175,22 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
             before += [t - 1 for t in block if t <= T]
 
     def verdict(self, rows: Rows) -> Verdict:
-        wrong = int(select(rows, "strange").sum() + np.abs(select(rows, "draws") - select(rows, "seen")).sum())
+        wrong = int(
+            select(rows, "strange").sum()
+            + np.abs(select(rows, "draws") - select(rows, "seen")).sum()
+        )
         draws = int(select(rows, "seen").sum())
         even = select(rows, "even").tolist()
         blocks = f"{len(rows) - sum(row['strange'] > 0 for row in rows)} of {len(rows)} blocks"
         measured = (
             f"{draws:,} draws in {len(rows)} blocks: only rows before the block in {blocks}, "
-            f"{'not all' if self.any_rejected(even) else 'all'} equally often; as printed, 1/2^i of the mean is missing"
+            f"{'not all' if self.any_rejected(even) else 'all'} equally often; as printed, 1/2^i "
+            "of the mean is missing"
         )
         words = ("1/2^i Σ over blocks before i", "the same, round 1 counted as a block")
-        return self.verdict_from([pvalues.exact(wrong == 0), *even], measured, *words, outcome="holds as corrected")
+        return self.verdict_from(
+            [pvalues.exact(wrong == 0), *even], measured, *words, outcome="holds as corrected"
+        )
 
     def sample_size(self, rows: Rows) -> int:
         return int(select(rows, "seen").sum())
@@ -176,18 +200,26 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         x = np.array(levels(lemma, "block"), dtype=np.float64)
         curves = [("as printed: round 1 is left out", 1.0), ("with round 1", 0.0)]
         bands = [
-            exact_band(words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x]))
+            exact_band(
+                words, x, np.array([share / select(lemma, "rows", block=i).max() for i in x])
+            )
             for words, share in curves
         ]
-        return self.make_chart("share of the draws that the sum leaves out", bands, x_label="block, i", log="")
+        return self.make_chart(
+            "share of the draws that the sum leaves out", bands, x_label="block, i", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         other = {"lemma": PaperSchedule, "paper": LemmaSchedule}
         no_blocks = dict.fromkeys(_SCHEDULES, lambda _: GrowingSchedule())
         return {
-            "training on one row only": {"learner": partial(_recording_simulation, base=_FirstRowRecorder())},
+            "training on one row only": {
+                "learner": partial(_recording_simulation, base=_FirstRowRecorder())
+            },
             "rows between blocks kept": {"learner": partial(_recording_simulation, past="all")},
-            "waits one round too long": {"learner": lambda schedule, d: _recording_simulation(schedule, d + 1)},
+            "waits one round too long": {
+                "learner": lambda schedule, d: _recording_simulation(schedule, d + 1)
+            },
             "the other schedule": {"learner": partial(_recording_simulation, schedules=other)},
             "no blocks": {"learner": partial(_recording_simulation, schedules=no_blocks)},
         }
@@ -214,7 +246,11 @@ _POOLS: dict[str, Callable[[int], Pool]] = {
 
 def _bound_of(learner: str, T: int, k: int, d: int) -> float:
     """Return the proved bound on the regret of a learner in random order."""
-    return bounds.follow_the_leader(T, k, d) if learner == "follow the leader" else bounds.simulation(T, k, d)
+    return (
+        bounds.follow_the_leader(T, k, d)
+        if learner == "follow the leader"
+        else bounds.simulation(T, k, d)
+    )
 
 
 def _play_learners(
@@ -224,9 +260,19 @@ def _play_learners(
     T, d = unit["T"], unit["d"]
     pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
-    runs = compare(pool, named, order, delay=delay(d), repetitions=unit["plays"], relabel=False, seed=seed)
+    runs = compare(
+        pool, named, order, delay=delay(d), repetitions=unit["plays"], relabel=False, seed=seed
+    )
     return [
-        {"pool": unit["pool"], "T": T, "k": pool.k, "d": d, "learner": name, "play": r, "regret": float(regret)}
+        {
+            "pool": unit["pool"],
+            "T": T,
+            "k": pool.k,
+            "d": d,
+            "learner": name,
+            "play": r,
+            "regret": float(regret),
+        }
         for name in learners
         for r, regret in enumerate(runs.regrets(name, expected=True))
     ]
@@ -234,7 +280,9 @@ def _play_learners(
 
 def _bound_checks(rows: Rows, bound: _Bound) -> tuple[list[float], float]:
     """Return p-values of "mean regret at most bound", and the largest mean / bound."""
-    return pvalues.means_at_most(rows, ("pool", "learner", "T", "k", "d"), lambda _, *setting: bound(*setting))
+    return pvalues.means_at_most(
+        rows, ("pool", "learner", "T", "k", "d"), lambda _, *setting: bound(*setting)
+    )
 
 
 def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
@@ -256,11 +304,13 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
 def _bound_formula_checks(rows: Rows, bound: _Bound) -> list[float]:
     """Return 1 for every bound that equals its formula, else 0."""
     settings = distinct(rows, "learner", "T", "k", "d")
-    return [pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings]
+    return [
+        pvalues.exact(agrees(bound(*setting), _bound_formula(*setting))) for setting in settings
+    ]
 
 
-# Source fault of both claims: the bound of Simulation divided by 1.6. Regrets stay below it, so that only the
-# comparison with the formula can detect it.
+# Source fault of both claims: the bound of Simulation divided by 1.6. Regrets stay below it, so
+# that only the comparison with the formula can detect it.
 _BOUND_TOO_SMALL = SourceFault("bounds.delay:simulation", "capped(total,", "capped(total / 1.6,")
 
 
@@ -277,22 +327,29 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     Title: The cost of a delay in random order and in the worst order
     Source: Theorem 4.2 (L333)
-    Statement: With feedback d rounds late, Simulation has regret at most 5 √(T log T) + d log T + Σ R(2^i) in
-        random order.
-    Meaning: On a shuffled list a delay costs a fixed number of rounds. In an adversarial order it costs in
-        proportion to √(d T), so it grows with the list. Rows and learners are the same in both cases.
-    Limits: Passes if the mean regret of Simulation is at most the printed and the corrected bound on three pools
-        (t-test), and the latter, up to five times the regret, equals the sum of its terms. In random order a delay of d
-        rounds may add at most d to the regret of follow the leader, 2 d to Hedge and 2 d ⌈log T⌉ to Simulation
-        (t-test). In given order the mean regret must be the exact one of fair coin flips (two-sided t-test), and Hedge
-        must have the regret of its formula.
-    Alt: In given order a delay adds far more than d to the regret of the leader. In random order it adds almost nothing
-        to the same learner on the same rows, and to Simulation only its waiting times.
+    Statement: With feedback d rounds late, Simulation has regret at most 5 √(T log T) + d log T + Σ
+        R(2^i) in random order.
+    Meaning: On a shuffled list a delay costs a fixed number of rounds. In an adversarial order it
+        costs in proportion to √(d T), so it grows with the list. Rows and learners are the same in
+        both cases.
+    Limits: Passes if the mean regret of Simulation is at most the printed and the corrected bound
+        on three pools (t-test), and the latter, up to five times the regret, equals the sum of its
+        terms. In random order a delay of d rounds may add at most d to the regret of follow the
+        leader, 2 d to Hedge and 2 d ⌈log T⌉ to Simulation (t-test). In given order the mean regret
+        must be the exact one of fair coin flips (two-sided t-test), and Hedge must have the regret
+        of its formula.
+    Alt: In given order a delay adds far more than d to the regret of the leader. In random order it
+        adds almost nothing to the same learner on the same rows, and to Simulation only its waiting
+        times.
     """
 
-    learners: _Learners = component({name: _LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")})
+    learners: _Learners = component(
+        {name: _LEARNERS[name] for name in ("follow the leader", "Hedge", "Simulation")}
+    )
     order: OrderLike = "random"
-    played_delay: Callable[[int], int] = component(int)  # from the stated delay to that of the plays
+    played_delay: Callable[[int], int] = component(
+        int
+    )  # from the stated delay to that of the plays
 
     def units(self, *, full: bool) -> list[Unit]:
         horizons, plays = ((2**8, 2**13, 2**18), 40) if full else ((2**8, 2**12), 10)
@@ -313,12 +370,26 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             pool = instances.delay_trap(T, d, seed=child)
             for name, learner in self.learners.items():
                 prompt = learner(0) if name == "Simulation" else learner(d)
-                late = play(learner(d), pool, order, self.played_delay(d), seed=child).expected_regret
+                late = play(
+                    learner(d), pool, order, self.played_delay(d), seed=child
+                ).expected_regret
                 at_once = play(prompt, pool, order, seed=child).expected_regret
-                about = {"pool": "trap", "order": unit["order"], "T": T, "k": 2, "d": d, "learner": name, "play": r}
+                about = {
+                    "pool": "trap",
+                    "order": unit["order"],
+                    "T": T,
+                    "k": 2,
+                    "d": d,
+                    "learner": name,
+                    "play": r,
+                }
                 # Exact only where the order of the rows is known here.
                 exact = name == "Hedge" and order == "given"
-                twin = hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d) if exact else None
+                twin = (
+                    hedge_regret(np.asarray(pool.losses, dtype=np.float64), rate, d)
+                    if exact
+                    else None
+                )
                 yield {**about, "regret": late, "prompt": at_once, "twin": twin}
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -331,11 +402,17 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         most = {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}
         for name in self.learners:
             for d in delays:
-                shuffled, given = (matching(traps, order=order, learner=name, d=d) for order in ("random", "given"))
+                shuffled, given = (
+                    matching(traps, order=order, learner=name, d=d) for order in ("random", "given")
+                )
                 checks.append(pvalues.mean_at_most(select(shuffled, "added"), most[name] * d))
                 checks.append(pvalues.mean_equals(select(given, "regret"), _trap_regret(T, d)))
         checks += _bound_formula_checks(easy, _bound_of)
-        checks += [pvalues.exact(all(agrees(row["regret"], row["twin"]) for row in traps if row["twin"] is not None))]
+        checks += [
+            pvalues.exact(
+                all(agrees(row["regret"], row["twin"]) for row in traps if row["twin"] is not None)
+            )
+        ]
 
         def added(name: str, order: str) -> str:
             values = select(traps, "added", order=order, learner=name, d=delays[-1])
@@ -363,7 +440,11 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         ]
         lines = reference_lines(late, {"d log T": lambda d: d * math.log2(T)})
         return self.make_chart(
-            "regret that the delay adds", bands, lines, x_label=f"delay d, in rounds (T = {T:,} rows)", log=""
+            "regret that the delay adds",
+            bands,
+            lines,
+            x_label=f"delay d, in rounds (T = {T:,} rows)",
+            log="",
         )
 
     def faults(self) -> dict[str, Overrides]:
@@ -371,40 +452,54 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             "no shuffle": {"order": "given"},
             "feedback at once": {"played_delay": lambda _: 0},
             "feedback after half the delay": {"played_delay": lambda d: d // 2},
-            "Simulation that does not learn": {"learners": {**self.learners, "Simulation": lambda _: Uniform()}},
+            "Simulation that does not learn": {
+                "learners": {**self.learners, "Simulation": lambda _: Uniform()}
+            },
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
         return {
             "bound of Simulation / 1.6": _BOUND_TOO_SMALL,
-            "rate of Hedge x 5": SourceFault("learners.full_information.hedge:Hedge.init", "sqrt(8 *", "sqrt(200 *"),
+            "rate of Hedge x 5": SourceFault(
+                "learners.full_information.hedge:Hedge.init", "sqrt(8 *", "sqrt(200 *"
+            ),
         }
 
 
 def _trap_rows(rows: Rows) -> Rows:
     """Return the rows of `delay_trap`, with the regret that the delay adds as `added`."""
-    return [{**row, "added": row["regret"] - row["prompt"]} for row in rows if row["pool"] == "trap"]
+    return [
+        {**row, "added": row["regret"] - row["prompt"]} for row in rows if row["pool"] == "trap"
+    ]
 
 
-class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)):
+class DelayCorollary(
+    Claim, name="delay-corollary", expected="holds", alpha=5e-4, verdict_only=("bound",)
+):
     """Regret with delay d: Simulation, Simulation without waiting, follow the leader.
 
     Title: Three ways to handle delayed feedback
     Source: Corollary 4.4 (L421)
-    Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d rounds late.
-    Meaning: Waiting for feedback before each block is not needed: learn from the feedback that has arrived. Following
-        the leader on it has regret at most d + π √(2 T log k), without the logarithm and without knowing d.
-    Limits: Passes if the mean regret of each learner is at most its own bound and at most the printed one (t-test); if
-        each bound equals the plain sum of its terms, which is checked because the bounds are 2.5 to 10 times the
-        regrets; and if, where the actions differ by 1/√T, the regret grows in T at most as fast as √(T ln T)
-        (regression of logarithms).
-    Alt: Simulation pays for every wait; not waiting, or following the leader, pays far less; all are below their
-        bounds.
+    Statement: Some learner has regret O(√(T log T) + d log T) in random order with feedback d
+        rounds late.
+    Meaning: Waiting for feedback before each block is not needed: learn from the feedback that has
+        arrived. Following the leader on it has regret at most d + π √(2 T log k), without the
+        logarithm and without knowing d.
+    Limits: Passes if the mean regret of each learner is at most its own bound and at most the
+        printed one (t-test); if each bound equals the plain sum of its terms, which is checked
+        because the bounds are 2.5 to 10 times the regrets; and if, where the actions differ by
+        1/√T, the regret grows in T at most as fast as √(T ln T) (regression of logarithms).
+    Alt: Simulation pays for every wait; not waiting, or following the leader, pays far less; all
+        are below their bounds.
     """
 
-    learners: _Learners = component({name: _LEARNERS[name] for name in _LEARNERS if name != "Hedge"})
+    learners: _Learners = component(
+        {name: _LEARNERS[name] for name in _LEARNERS if name != "Hedge"}
+    )
     order: OrderLike = "random"
-    played_delay: Callable[[int], int] = component(int)  # from the stated delay to that of the plays
+    played_delay: Callable[[int], int] = component(
+        int
+    )  # from the stated delay to that of the plays
     bound: _Bound = component(_bound_of)
 
     def units(self, *, full: bool) -> list[Unit]:
@@ -420,10 +515,18 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         as_printed, printed = _bound_checks(rows, lambda _, *size: bounds.simulation_printed(*size))
         at = levels(rows, "T", pool="hard")
         rate = [(T * np.log(T)) ** 0.5 for T in at]
-        hard = {name: [select(rows, "regret", pool="hard", learner=name, T=T) for T in at] for name in self.learners}
+        hard = {
+            name: [select(rows, "regret", pool="hard", learner=name, T=T) for T in at]
+            for name in self.learners
+        }
         flat = [pvalues.growth("at most", at, regrets, rate) for regrets in hard.values()]
-        slopes = ", ".join(f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard)
-        measured = f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; slopes in T {slopes}"
+        slopes = ", ".join(
+            f"{slope(rows, 'T', 'regret', pool='hard', learner=name).value:.2f}" for name in hard
+        )
+        measured = (
+            f"at most {corrected:.2f} of their bounds, {printed:.2f} of the printed one; "
+            f"slopes in T {slopes}"
+        )
         checks = [*below, *as_printed, *flat, *_bound_formula_checks(rows, self.bound)]
         words = ("O(√(T log T) + d log T)", "d + π √(2 T log k) by following the leader")
         return self.verdict_from(checks, measured, *words)
@@ -438,14 +541,20 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         }
         bands = [mean_band(chosen, name, "d", "regret", learner=name) for name in self.learners]
         lines = reference_lines(levels(chosen, "d"), curves)
-        return self.make_chart("regret in random order", bands, lines, x_label=f"delay d, in rounds (T = {T:,} rows)")
+        return self.make_chart(
+            "regret in random order", bands, lines, x_label=f"delay d, in rounds (T = {T:,} rows)"
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "feedback that never comes": {"played_delay": lambda _: 10**6},
-            "a leader that does not learn": {"learners": {**self.learners, "follow the leader": lambda _: Uniform()}},
-            "Simulation that does not learn": {"learners": {**self.learners, "Simulation": lambda _: Uniform()}},
+            "a leader that does not learn": {
+                "learners": {**self.learners, "follow the leader": lambda _: Uniform()}
+            },
+            "Simulation that does not learn": {
+                "learners": {**self.learners, "Simulation": lambda _: Uniform()}
+            },
             "a twentieth of the bounds": {"bound": lambda *setting: self.bound(*setting) / 20},
         }
 
@@ -453,5 +562,7 @@ class DelayCorollary(Claim, name="delay-corollary", expected="holds", alpha=5e-4
         leader = "bounds.full_information:follow_the_leader"
         return {
             "bound of Simulation / 1.6": _BOUND_TOO_SMALL,
-            "bound of the leader / 1.6": SourceFault(leader, "capped(min(", "capped(0.625 * min("),
+            "bound of the leader / 1.6": SourceFault(
+                leader, "min(delay + 1 + many", "0.625 * min(delay + 1 + many"
+            ),
         }

@@ -26,12 +26,13 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
     Title: Printed values divided by exact values
     Source: throughout (L210-L929)
     Statement: Wherever the paper and its corrected form differ, the corrected form is true.
-    Meaning: The theorems of the paper hold with other constants, except for the classification bound and its radius
-        when the dimension is large, and the constant of the distance to fresh samples.
-    Limits: Passes if, for every erratum, the printed value is wrong or too weak compared with the exact value, and the
-        corrected value is right, within 1 %.
-    Alt: Upright lines, one for each erratum, from 1 to the printed value over the exact one; most are within a factor
-        of ten of it, the worst a factor of a thousand away.
+    Meaning: The theorems of the paper hold with other constants, except for the classification
+        bound and its radius when the dimension is large, and the constant of the distance to fresh
+        samples.
+    Limits: Passes if, for every erratum, the printed value is wrong or too weak compared with the
+        exact value, and the corrected value is right, within 1 %.
+    Alt: Upright lines, one for each erratum, from 1 to the printed value over the exact one; most
+        are within a factor of ten of it, the worst a factor of a thousand away.
     """
 
     errata: tuple[Erratum, ...] = ERRATA
@@ -40,7 +41,16 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
         return [{"number": number} for number in sorted(erratum.number for erratum in self.errata)]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        names = ("number", "line", "severity", "printed", "correct", "quantity", "method", "relation")
+        names = (
+            "number",
+            "line",
+            "severity",
+            "printed",
+            "correct",
+            "quantity",
+            "method",
+            "relation",
+        )
         for erratum in self.errata:
             if erratum.number == unit["number"]:
                 values = dict(zip(_VALUES, map(float, erratum.evidence()), strict=True))
@@ -62,15 +72,29 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
     def chart(self, rows: Rows) -> Chart:
         bands = []
         for kind, words in SEVERITY_LABELS.items():
-            drawn = [row for row in matching(rows, severity=kind) if row["printed_value"] > 0 and row["truth"] > 0]
+            drawn = [
+                row
+                for row in matching(rows, severity=kind)
+                if row["printed_value"] > 0 and row["truth"] > 0
+            ]
             if drawn:
                 ratios = select(drawn, "printed_value") / select(drawn, "truth")
                 bands.append(spikes(words, select(drawn, "number"), ratios, base=1.0))
         lines = reference_lines((1, levels(rows, "number")[-1]), {"exact value": lambda _: 1.0})
-        return self.make_chart("printed value / exact value", bands, lines, x_label="number of the erratum", log="y")
+        return self.make_chart(
+            "printed value / exact value", bands, lines, x_label="number of the erratum", log="y"
+        )
 
     def page_table(self, rows: Rows) -> tuple[tuple[str, ...], ...]:
-        heads = ("erratum", "printed", "correct", "quantity", "printed value", "corrected value", "exact value")
+        heads = (
+            "erratum",
+            "printed",
+            "correct",
+            "quantity",
+            "printed value",
+            "corrected value",
+            "exact value",
+        )
         lines = [
             (
                 f"{row['number']}, L{row['line']}: {SEVERITY_LABELS[row['severity']]}",
@@ -92,7 +116,11 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
 
         every = len(self.errata)
         return {
-            "one printed value taken for right": wrong(1, lambda e: e._replace(printed=e.corrected)),
-            "printed and corrected exchanged": wrong(every, lambda e: Evidence(e.corrected, e.printed, e.truth)),
+            "one printed value taken for right": wrong(
+                1, lambda e: e._replace(printed=e.corrected)
+            ),
+            "printed and corrected exchanged": wrong(
+                every, lambda e: Evidence(e.corrected, e.printed, e.truth)
+            ),
             "the truth by the printed formula": wrong(every, lambda e: e._replace(truth=e.printed)),
         }

@@ -1,17 +1,20 @@
 """Claims about switching costs: Theorem 4.9, and the random walk of Dekel et al.
 
-Theorem 4.9 (L622): the gaps, the differences of the mean losses, shrink like 1/sqrt(T), so that the rate is tested and
-not the gap. The paper's elimination drops nothing at these horizons. In given order the pools show the losses of the
-best action first, so that elimination without a shuffle drops it.
+Theorem 4.9 (L622): the gaps, the differences of the mean losses, shrink like 1/sqrt(T), so that the
+rate is tested and not the gap. The paper's elimination drops nothing at these horizons. In given
+order the pools show the losses of the best action first, so that elimination without a shuffle
+drops it.
 
-The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`) round by round, and
-the rate is tested by the corollary on gaps (docs/theory/switching.md): an action with gap c/sqrt(T) is played at most
-12 L T/c^2 + 1 times, which costs 12 L sqrt(T)/c, where L is `bounds.switching.elimination_log`. A slope over three
-horizons would depend on how they fall between the play counts at which actions may be dropped.
+The bound is many times the regret. So the learners are compared with twins (`tombola.paper.twins`)
+round by round, and the rate is tested by the corollary on gaps (docs/theory/switching.md): an
+action with gap c/sqrt(T) is played at most 12 L T/c^2 + 1 times, which costs 12 L sqrt(T)/c, where
+L is `bounds.switching.elimination_log`. A slope over three horizons would depend on how they fall
+between the play counts at which actions may be dropped.
 
-The multi-scale random walk (L583; Dekel, Ding, Koren and Peres 2014): in given order actions can only be compared by
-switching between them, and regret with switches is at least of order T^(2/3) / log T for every learner. In random order
-the same rows are ordinary noise, and a learner with few switches has a rate of sqrt(T).
+The multi-scale random walk (L583; Dekel, Ding, Koren and Peres 2014): in given order actions can
+only be compared by switching between them, and regret with switches is at least of order T^(2/3) /
+log T for every learner. In random order the same rows are ordinary noise, and a learner with few
+switches has a rate of sqrt(T).
 """
 
 import math
@@ -27,7 +30,14 @@ from tombola._types import Floats, Seed
 from tombola.bounds.switching import elimination_counts
 from tombola.confidence.intervals import serfling_radius
 from tombola.engine.loop import SWITCHES
-from tombola.learners import UCB1, UCB2, BatchedExp3, FrugalUCB, SerflingElimination, SimulationSuccessiveElimination
+from tombola.learners import (
+    UCB1,
+    UCB2,
+    BatchedExp3,
+    FrugalUCB,
+    SerflingElimination,
+    SimulationSuccessiveElimination,
+)
 from tombola.learners.base import Learner
 from tombola.learners.switching.staged_elimination import State
 from tombola.order import OrderLike
@@ -47,8 +57,8 @@ _GAPS = (0.5, 16.0, 32.0)
 _TWIN_ROUNDS = 1024
 # Horizon at which the elimination of the paper drops an action.
 _LONG = 3 * 2**18
-# Gap of the pool on which the paper's elimination drops an action within the horizon; so wide that random losses
-# change no decision.
+# Gap of the pool on which the paper's elimination drops an action within the horizon; so wide that
+# random losses change no decision.
 _WIDE_GAP = 0.95
 # Name of SerflingElimination, the tight version of the learner of the paper, in this claim.
 _TIGHT = "Serfling elimination"
@@ -90,8 +100,8 @@ def _faithful_regret(T: int, gap: float) -> float:
 
 def _faithful_plays(T: int) -> int:
     """Return the plays of the worse of two actions, by the paper's elimination."""
-    # The means differ by _WIDE_GAP. The plays are half of each block 2^i, until 2 e_i < _WIDE_GAP, e_i = sqrt(20 (ln
-    # T)^3 / 2^i); all of them if that comes too late.
+    # The means differ by _WIDE_GAP. The plays are half of each block 2^i, until 2 e_i < _WIDE_GAP,
+    # e_i = sqrt(20 (ln T)^3 / 2^i); all of them if that comes too late.
     block = next(i for i in range(1, 64) if 80 * math.log(T) ** 3 < _WIDE_GAP**2 * 2**i)
     return int(min(2**block, T // 2))
 
@@ -99,9 +109,9 @@ def _faithful_plays(T: int) -> int:
 def _most_plays(T: int, gap: float) -> float:
     """Return the most plays of the worse of two actions by SerflingElimination.
 
-    The number is infinite if the worse action is not dropped in time. The action survives a decision at the count n
-    only if 4 r(n) >= gap, and then plays until the next count. This holds with probability 1 - 1/T, together with the
-    best action surviving.
+    The number is infinite if the worse action is not dropped in time. The action survives a
+    decision at the count n only if 4 r(n) >= gap, and then plays until the next count. This holds
+    with probability 1 - 1/T, together with the best action surviving.
     """
     twin = twins.SerflingEliminationTwin(2, T)
     count = twin.count
@@ -121,23 +131,27 @@ def _bound_formula(T: int) -> float:
     return min(float(T), regret) + min(T - 1, len(counts) + 1)
 
 
-class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)):
+class Switching(
+    Claim, name="switching", expected="holds as corrected", alpha=5e-4, verdict_only=("bound",)
+):
     """Regret plus switches on two actions with gaps of 0.5, 16 and 32 over √T.
 
     Title: When every change costs
     Source: Theorem 4.9 (L622)
-    Statement: In random order, regret and switches together are O(√(k T log³ T)), with k log T switches.
-    Meaning: Each change of action (another model, another tool) costs as much as a loss of 1. Playing in long blocks
-        keeps switches few. The printed radius is too wide to drop any action at usual horizons; radii for finite
-        lists are valid too, and drop actions early.
-    Limits: Passes if the mean regret plus switches of SerflingElimination at δ = 1/T is at most its bound (t-test), its
-        switches at most theirs, and the bound equals its formula. It is more than ten times the regret, so more is
-        required: in a share of at most 1/T of the plays the best action is dropped, or the other one later than its
-        confidence radius allows (binomial test). Both eliminations choose the same actions as a second, naive
-        implementation in every round. The elimination of the paper has its exact regret (two-sided t-test) and its
-        exact number of switches and plays.
-    Alt: The paper's elimination stays on the line of a learner that learns nothing; the others are far below it, and
-        all grow like √T.
+    Statement: In random order, regret and switches together are O(√(k T log³ T)), with k log T
+        switches.
+    Meaning: Each change of action (another model, another tool) costs as much as a loss of 1.
+        Playing in long blocks keeps switches few. The printed radius is too wide to drop any action
+        at usual horizons; radii for finite lists are valid too, and drop actions early.
+    Limits: Passes if the mean regret plus switches of SerflingElimination at δ = 1/T is at most its
+        bound (t-test), its switches at most theirs, and the bound equals its formula. It is more
+        than ten times the regret, so more is required: in a share of at most 1/T of the plays the
+        best action is dropped, or the other one later than its confidence radius allows (binomial
+        test). Both eliminations choose the same actions as a second, naive implementation in every
+        round. The elimination of the paper has its exact regret (two-sided t-test) and its exact
+        number of switches and plays.
+    Alt: The paper's elimination stays on the line of a learner that learns nothing; the others are
+        far below it, and all grow like √T.
     """
 
     learners: Mapping[str, Learner] = component(_LEARNERS)
@@ -158,9 +172,13 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             return
         T, gap = unit["T"], unit["gap"]
         runs = compare(
-            _pool_losses_first(T, gap / T**0.5, seed), self.learners, self.order,
-            repetitions=unit["plays"], switching_price=self.price, seed=seed,
-        )  # fmt: skip
+            _pool_losses_first(T, gap / T**0.5, seed),
+            self.learners,
+            self.order,
+            repetitions=unit["plays"],
+            switching_price=self.price,
+            seed=seed,
+        )
         for name in self.learners:
             plays, switches = runs.cell(name).plays[:, 0], runs.cell(name).sums[:, -1, SWITCHES]
             for r, regret in enumerate(runs.regrets(name)):
@@ -178,36 +196,53 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             yield {**about, "play": 0, "value": int(trace.plays[0]), "exact": _faithful_plays(T)}
             return
         generator = np.random.default_rng(seed)
-        # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of them.
+        # Many gaps, since decisions are far apart: a radius that is off by a tenth changes some of
+        # them.
         gaps = np.linspace(0.1, 0.5, count) if T == _TWIN_ROUNDS else np.array(_GAPS) / math.sqrt(T)
         for r, gap in enumerate(gaps):
-            losses = generator.permutation(np.asarray(_pool_losses_first(T, float(gap), seed).losses, dtype=np.float64))
+            losses = generator.permutation(
+                np.asarray(_pool_losses_first(T, float(gap), seed).losses, dtype=np.float64)
+            )
             agreed = twins.rounds_agreed(self.learners[name], losses, _TWINS[name](2, T))
             yield {**about, "play": r, "value": agreed, "exact": T}
 
     def verdict(self, rows: Rows) -> Verdict:
-        computed, rows = [[row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)]
+        computed, rows = [
+            [row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)
+        ]
         at, gaps = levels(rows, "T"), levels(rows, "gap")
         checks, share = pvalues.means_at_most(
             matching(rows, learner=_TIGHT), ("T", "gap"), lambda T, _: self.bound(T, 2)
         )
         for T in at:
-            checks += [check for gap in gaps for check in _play_checks(matching(rows, T=T, gap=gap), T, gap)]
+            checks += [
+                check
+                for gap in gaps
+                for check in _play_checks(matching(rows, T=T, gap=gap), T, gap)
+            ]
             checks.append(pvalues.binomial_tail(*_exceptions(rows, T), 1 / T))
             checks.append(pvalues.exact(twins.agrees(self.bound(T, 2), _bound_formula(T))))
         differ = sum(row["value"] != row["exact"] for row in computed)
         checks.append(pvalues.exact(differ == 0))
         last = matching(rows, T=at[-1], gap=gaps[-1])
-        improved, wide = (float(select(last, "regret", learner=name).mean()) for name in (_TIGHT, "faithful"))
-        slopes = ", ".join(f"{slope(rows, 'T', 'regret', gap=gap, learner=_TIGHT).value:.2f}" for gap in gaps)
+        improved, wide = (
+            float(select(last, "regret", learner=name).mean()) for name in (_TIGHT, "faithful")
+        )
+        slopes = ", ".join(
+            f"{slope(rows, 'T', 'regret', gap=gap, learner=_TIGHT).value:.2f}" for gap in gaps
+        )
         lost, plays = np.sum([_exceptions(rows, T) for T in at], axis=0)
         measured = (
-            f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = {at[-1]}, "
-            f"gap {gaps[-1]:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as computed); "
+            f"Serfling elimination at most {share:.2f} of its bound, slopes {slopes}; T = "
+            f"{at[-1]}, "
+            f"gap {gaps[-1]:g}/√T: {improved:.0f}, faithful {wide:.0f} (nothing dropped, as "
+            "computed); "
             f"best dropped, or the other one too late, in {lost} of {plays} plays; "
             f"{differ} of {len(computed)} plays differ from exact values"
         )
-        return self.verdict_from(checks, measured, "√(k T log³ T)", "√(k T log T)", outcome="holds as corrected")
+        return self.verdict_from(
+            checks, measured, "√(k T log³ T)", "√(k T log T)", outcome="holds as corrected"
+        )
 
     def chart(self, rows: Rows) -> Chart:
         rows = [row for row in rows if row["gap"] is not None]
@@ -216,7 +251,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
             "bound of Serfling elimination": lambda T: self.bound(T, 2),
             "nothing learned": lambda T: _faithful_regret(T, widest / T**0.5),
         }
-        bands = [mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners]
+        bands = [
+            mean_band(rows, name, "T", "regret", learner=name, gap=widest) for name in self.learners
+        ]
         lines = reference_lines(levels(rows, "T"), curves)
         return self.make_chart(f"regret plus switches (2 actions, gap {widest:g}/√T)", bands, lines)
 
@@ -234,7 +271,9 @@ class Switching(Claim, name="switching", expected="holds as corrected", alpha=5e
         faithful = "learners.switching.simulation_elimination:SimulationSuccessiveElimination.init"
         radius, bound = "confidence.intervals:serfling_radius", "bounds.switching:elimination"
         return {
-            "half of Serfling's radius": SourceFault(radius, "min(1.0, math.sqrt(", "min(1.0, 0.5 * math.sqrt("),
+            "half of Serfling's radius": SourceFault(
+                radius, "1.0, math.sqrt(", "1.0, 0.5 * math.sqrt("
+            ),
             "Hoeffding in place of Serfling": SourceFault(serfling, "state.population", "1e300"),
             "(ln T)^½ in the paper's radius": SourceFault(faithful, "1.5)", "0.5)"),
             "elimination bound / 40": SourceFault(bound, "capped(regret +", "capped(regret / 40 +"),
@@ -246,7 +285,11 @@ def _play_checks(rows: Rows, T: int, gap: float) -> list[float]:
     tight, faithful = matching(rows, learner=_TIGHT), matching(rows, learner="faithful")
     return [
         pvalues.exact(float(select(tight, "switches").max()) <= bounds.elimination_switches(T, 2)),
-        pvalues.exact(bool((select(faithful, "switches") == bounds.simulation_elimination_switches(T, 2)).all())),
+        pvalues.exact(
+            bool(
+                (select(faithful, "switches") == bounds.simulation_elimination_switches(T, 2)).all()
+            )
+        ),
         pvalues.mean_equals(select(faithful, "regret"), _faithful_regret(T, gap / T**0.5)),
     ]
 
@@ -276,9 +319,9 @@ _WALK_LEARNERS: dict[str, Learner] = {
 def _rescaled_walk(T: int, seed: Seed) -> Pool:
     """Return a walk of T rounds with standard deviation 1/4 and gap (2/T)^(1/3) / 2.
 
-    Losses are clipped to [0, 1]. The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1], and a gap so small
-    that up to millions of rounds a few switches cost more than the worse action; the rescaled walk shows the rates at
-    thousands of rounds.
+    Losses are clipped to [0, 1]. The walk of the proof has sigma = 1/(9 log2 T) to stay in [0, 1],
+    and a gap so small that up to millions of rounds a few switches cost more than the worse action;
+    the rescaled walk shows the rates at thousands of rounds.
     """
     losses = np.array(instances.random_walk(T, seed=seed).losses, dtype=np.float64)
     best = int(np.argmin(losses.sum(axis=0)))
@@ -291,20 +334,22 @@ def _rescaled_walk(T: int, seed: Seed) -> Pool:
 class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
     """Growth of regret with switches on the multi-scale random walk.
 
-    The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a gap of order
-    T^(−1/3). A switch costs 1.
+    The pool is a walk of T = 256 to 16,384 losses that both actions share, one of them lower by a
+    gap of order T^(−1/3). A switch costs 1.
 
     Title: The pool for which switching is costly, in given and random order
     Source: Dekel et al. 2014 (cited at L583)
-    Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows allow √T.
-    Meaning: Losses that drift slowly can only be compared by switching back and forth. In random order there is no
-        drift.
-    Limits: Passes if the regret of FrugalUCB in given order grows at least as fast as T^(2/3) / log T, and in random
-        order at most as fast as √(T ln T) (regression); if every learner loses more in given order than FrugalUCB in
-        random order (t-test at level alpha); and if FrugalUCB chooses the same action as a second, naive implementation
-        in every round. The slopes of the other learners are shown only: the theorem bounds their regret and not their
-        slope.
-    Alt: In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is flatter.
+    Statement: In adversarial order regret with switches grows like T^(2/3); shuffled, the same rows
+        allow √T.
+    Meaning: Losses that drift slowly can only be compared by switching back and forth. In random
+        order there is no drift.
+    Limits: Passes if the regret of FrugalUCB in given order grows at least as fast as T^(2/3) / log
+        T, and in random order at most as fast as √(T ln T) (regression); if every learner loses
+        more in given order than FrugalUCB in random order (t-test at level alpha); and if FrugalUCB
+        chooses the same action as a second, naive implementation in every round. The slopes of the
+        other learners are shown only: the theorem bounds their regret and not their slope.
+    Alt: In given order the regrets run parallel to T to the power 2/3, shuffled FrugalUCB is
+        flatter.
     """
 
     learners: Mapping[str, Learner] = component(_WALK_LEARNERS)
@@ -320,9 +365,14 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         for r, child in enumerate(repetition_seeds(seed, unit["walks"])):
             pool = self.walk(unit["T"], child)
             for kind, order in (("given", self.given), ("random", self.order)):
-                runs = compare(pool, self.learners, order, repetitions=1, switching_price=1.0, seed=child)
+                runs = compare(
+                    pool, self.learners, order, repetitions=1, switching_price=1.0, seed=child
+                )
                 for name in self.learners:
-                    regret, switches = float(runs.regrets(name)[0]), int(runs.cell(name).sums[0, -1, SWITCHES])
+                    regret, switches = (
+                        float(runs.regrets(name)[0]),
+                        int(runs.cell(name).sums[0, -1, SWITCHES]),
+                    )
                     about = {"T": unit["T"], "order": kind, "learner": name, "play": r}
                     rows.append({**about, "regret": regret, "switches": switches, "differs": False})
             if r < _TWIN_WALKS and unit["T"] <= _TWIN_WALK_ROUNDS:
@@ -335,40 +385,66 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
         orders = (listed, np.random.default_rng(seed).permutation(listed))
         T, k = listed.shape
         return any(
-            twins.rounds_agreed(self.learners[_FRUGAL], losses, twins.FrugalUCBTwin(k, T)) < T for losses in orders
+            twins.rounds_agreed(self.learners[_FRUGAL], losses, twins.FrugalUCBTwin(k, T)) < T
+            for losses in orders
         )
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T")
-        lower, upper = [T ** (2 / 3) / math.log2(T) for T in at], [math.sqrt(T * math.log(T)) for T in at]
+        lower, upper = (
+            [T ** (2 / 3) / math.log2(T) for T in at],
+            [math.sqrt(T * math.log(T)) for T in at],
+        )
         checks = [
             pvalues.growth("at least", at, _regrets(rows, _FRUGAL, "given"), lower),
             pvalues.growth("at most", at, _regrets(rows, _FRUGAL, "random"), upper),
             pvalues.exact(not any(row["differs"] for row in rows)),
         ]
         gains = {name: _gains(rows, name) for name in self.learners}
-        checks += [pvalues.exact(pvalues.mean_at_most(gain, 0.0) <= self.alpha) for gain in gains.values()]
-        slopes = [slope(rows, "T", "regret", order=order, learner=_FRUGAL) for order in ("given", "random")]
-        least = min(slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners)
-        measured = f"{_FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no learner below {least:.2f}"
+        checks += [
+            pvalues.exact(pvalues.mean_at_most(gain, 0.0) <= self.alpha) for gain in gains.values()
+        ]
+        slopes = [
+            slope(rows, "T", "regret", order=order, learner=_FRUGAL)
+            for order in ("given", "random")
+        ]
+        least = min(
+            slope(rows, "T", "regret", order="given", learner=name).value for name in self.learners
+        )
+        measured = (
+            f"{_FRUGAL}: slope {slopes[0]} given, {slopes[1]} shuffled; given, no "
+            f"learner below {least:.2f}"
+        )
         smallest = min(gains.values(), key=lambda gain: float(np.mean(gain)))
-        measured += f"; shuffling saves at least {_statistics.mean(smallest)} T^(2/3), for every learner in given order"
+        measured += (
+            f"; shuffling saves at least {_statistics.mean(smallest)} T^(2/3), for "
+            "every learner in given order"
+        )
         return self.verdict_from(checks, measured, "T^(2/3) against √T")
 
     def chart(self, rows: Rows) -> Chart:
         bands = (
-            *(mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name) for name in self.learners),
+            *(
+                mean_band(rows, f"{name}, given", "T", "regret", order="given", learner=name)
+                for name in self.learners
+            ),
             mean_band(rows, f"{_FRUGAL}, shuffled", "T", "regret", order="random", learner=_FRUGAL),
         )
-        lines = reference_lines(levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt})
+        lines = reference_lines(
+            levels(rows, "T"), {"T^(2/3)": lambda T: T ** (2 / 3), "√T": math.sqrt}
+        )
         return self.make_chart("regret plus switches", bands, lines)
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"order": "given"},
             "a walk that is shuffled too": {"given": "random"},
-            "a learner that switches as if rows were listed": {"learners": {**self.learners, _FRUGAL: BatchedExp3()}},
-            "a walk without a best action": {"walk": lambda *of: Pool(np.repeat(self.walk(*of).losses[:, :1], 2, 1))},
+            "a learner that switches as if rows were listed": {
+                "learners": {**self.learners, _FRUGAL: BatchedExp3()}
+            },
+            "a walk without a best action": {
+                "walk": lambda *of: Pool(np.repeat(self.walk(*of).losses[:, :1], 2, 1))
+            },
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
@@ -382,5 +458,14 @@ def _regrets(rows: Rows, learner: str, order: str) -> list[Floats]:
 def _gains(rows: Rows, learner: str) -> Floats:
     """Return the gain of random order per walk, with equal weight for all horizons."""
     # It is (regret of a learner in given order - FrugalUCB in random order) / T^(2/3).
-    pairs = zip(levels(rows, "T"), _regrets(rows, learner, "given"), _regrets(rows, _FRUGAL, "random"), strict=True)
-    return np.asarray(np.mean([given / T ** (2 / 3) - shuffled / T ** (2 / 3) for T, given, shuffled in pairs], axis=0))
+    pairs = zip(
+        levels(rows, "T"),
+        _regrets(rows, learner, "given"),
+        _regrets(rows, _FRUGAL, "random"),
+        strict=True,
+    )
+    return np.asarray(
+        np.mean(
+            [given / T ** (2 / 3) - shuffled / T ** (2 / 3) for T, given, shuffled in pairs], axis=0
+        )
+    )

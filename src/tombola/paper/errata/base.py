@@ -10,8 +10,11 @@ _Relation = Literal["equals", "at most", "at least", "within", "tighter"]
 _Method = Literal["computed", "arithmetic"]
 # Severity of an erratum, a field of `Erratum` -> its name on pages.
 SEVERITY_LABELS: dict[_Severity, str] = {
-    "false": "false as stated", "gap": "gap in a proof", "typo": "slip", "loose": "not tight"
-}  # fmt: skip
+    "false": "false as stated",
+    "gap": "gap in a proof",
+    "typo": "slip",
+    "loose": "not tight",
+}
 # Relative tolerance of "equals"; asymptotic constants are compared at finite sizes.
 _RELATIVE_TOLERANCE = 0.01
 
@@ -31,13 +34,13 @@ class Erratum(NamedTuple):
     severity: "false" statement, "gap" in a proof, "typo", or "loose" for a bound that is not tight.
     printed, correct: the text as printed and as corrected.
     quantity: the quantity that is computed, in words.
-    relation: condition on a value v of the quantity, given its true value t. "equals": v = t within 1 %. "at most":
-        t <= v, v being an upper bound on t. "at least": t >= v, v being a lower bound on t. "within": v <= t, t being
-        a limit for v. The corrected value satisfies it and the printed value does not. "tighter": t <= corrected value
-        < printed value.
+    relation: condition on a value v of the quantity, given its true value t. "equals": v = t within
+        1 %. "at most": t <= v, v being an upper bound on t. "at least": t >= v, v being a lower
+        bound on t. "within": v <= t, t being a limit for v. The corrected value satisfies it and
+        the printed value does not. "tighter": t <= corrected value < printed value.
     evidence: computes the quantity by the printed and by the corrected text, and its true value.
-    method: origin of the true value: "computed" independently of the corrected text, or "arithmetic", which evaluates
-        the corrected text and does not prove it.
+    method: origin of the true value: "computed" independently of the corrected text, or
+        "arithmetic", which evaluates the corrected text and does not prove it.
     """
 
     number: int
@@ -52,17 +55,25 @@ class Erratum(NamedTuple):
 
 
 def erratum(
-    number: int, line: int, severity: _Severity, relation: _Relation, quantity: str, method: _Method = "computed"
+    number: int,
+    line: int,
+    severity: _Severity,
+    relation: _Relation,
+    quantity: str,
+    method: _Method = "computed",
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Return a decorator that turns a function returning `Evidence` into an `Erratum`.
 
-    The docstring of the function is "Printed: .... Correct: ....". Parameters are those of `Erratum`.
+    The docstring of the function is "Printed: .... Correct: ....". Parameters are those of
+    `Erratum`.
     """
 
     def wrap(evidence: Callable[[], Evidence]) -> Erratum:
         text = " ".join((evidence.__doc__ or "").split())
         printed, correct = text.removeprefix("Printed: ").removesuffix(".").split(". Correct: ")
-        return Erratum(number, line, severity, printed, correct, quantity, relation, evidence, method)
+        return Erratum(
+            number, line, severity, printed, correct, quantity, relation, evidence, method
+        )
 
     return wrap
 

@@ -28,7 +28,14 @@ def _spend(budget: float, cost: float, rounds: int, *, strict: bool) -> float:
     return spent
 
 
-@erratum(14, 431, "gap", "within", "Budget spent in round 1, against what the proof accounts for", "arithmetic")
+@erratum(
+    14,
+    431,
+    "gap",
+    "within",
+    "Budget spent in round 1, against what the proof accounts for",
+    "arithmetic",
+)
 def _first_round() -> Evidence:
     """Printed: play any action at time 1, O = {r_1, c_1}, S ∈ [0,1]^(T×k×m+1) (L432).
 
@@ -59,7 +66,9 @@ def _training_budget() -> Evidence:
     """Printed: (ρ − ε_i) 2^i. Correct: (ρ − 2ε_i) 2^i."""
     i = 12
     given = (_RATE - 2 * _epsilon(i)) * 2**i
-    return Evidence((_RATE - _epsilon(i)) * 2**i, 2**i * _RATE - 2 * math.sqrt(6 * 2**i * _LOG), given)
+    return Evidence(
+        (_RATE - _epsilon(i)) * 2**i, 2**i * _RATE - 2 * math.sqrt(6 * 2**i * _LOG), given
+    )
 
 
 @erratum(18, 526, "typo", "within", "Cost of the scaled optimum, against ρ_i", "arithmetic")
@@ -82,7 +91,14 @@ def _weights() -> Evidence:
     )
 
 
-@erratum(20, 547, "false", "at most", "Difference of two means that are ε = 0.1 from the pool's", "arithmetic")
+@erratum(
+    20,
+    547,
+    "false",
+    "at most",
+    "Difference of two means that are ε = 0.1 from the pool's",
+    "arithmetic",
+)
 def _two_sides() -> Evidence:
     """Printed: (c_i − c̄_i)·x ≤ ε_i. Correct: ≤ 2ε_i."""
     e, pool = 0.1, 0.5
@@ -90,7 +106,13 @@ def _two_sides() -> Evidence:
     return Evidence(printed=e, corrected=2 * e, truth=block - past)
 
 
-@erratum(21, 545, "false", "at most", "Rounds of blocks 0 .. ⌈log t⌉ − 1 at t = 5, over ρ (in the printed range: 14)")
+@erratum(
+    21,
+    545,
+    "false",
+    "at most",
+    "Rounds of blocks 0 .. ⌈log t⌉ − 1 at t = 5, over ρ (in the printed range: 14)",
+)
 def _covered() -> Evidence:
     """Printed: Σ 2^i ρ over i = 1 .. ⌈log t⌉ is ≤ ρ t for each t.
 
@@ -101,7 +123,9 @@ def _covered() -> Evidence:
     return Evidence(printed=t, corrected=2 * t, truth=blocks)
 
 
-@erratum(22, 573, "typo", "within", "Probability that some training fails, against δ/3", "arithmetic")
+@erratum(
+    22, 573, "typo", "within", "Probability that some training fails, against δ/3", "arithmetic"
+)
 def _confidence() -> Evidence:
     """Printed: δ′ = 1 − δ/(3 log T). Correct: δ′ = δ/(3 log T)."""
     log = math.log2(_T)

@@ -36,7 +36,11 @@ def _growth() -> Evidence:
     """Printed: 2(t−1) points: ≤ (e(t−1)/d)^d labellings. Correct: ≤ (2e(t−1)/d)^d."""
     n, vc = 10, 2
     points = 2 * n
-    labellings = {tuple(a <= x < b for x in range(points)) for a in range(points + 1) for b in range(a, points + 1)}
+    labellings = {
+        tuple(a <= x < b for x in range(points))
+        for a in range(points + 1)
+        for b in range(a, points + 1)
+    }
     return Evidence((math.e * n / vc) ** vc, (2 * math.e * n / vc) ** vc, len(labellings))
 
 
@@ -49,11 +53,14 @@ def _swaps() -> Evidence:
     return Evidence(printed=len(pairs), corrected=len(pairs) / 3, truth=kept)
 
 
-@erratum(41, 704, "false", "at most", "Error after 190 of 1024 rows, with all rules allowed (d = 1024)")
+@erratum(
+    41, 704, "false", "at most", "Error after 190 of 1024 rows, with all rules allowed (d = 1024)"
+)
 def _radius() -> Evidence:
     """Printed: ½(√(8d/n ln(2en/d)) + √(8/n ln(2/δ))) for every d.
 
-    Correct: √(4(d ln(2en/d) + ln(4/δ))/n) for d ≤ n, by this proof, whose own last display (L765) asks for more than is
+    Correct: √(4(d ln(2en/d) + ln(4/δ))/n) for d ≤ n, by this proof, whose own last display (L765)
+        asks for more than is
     printed; nothing beyond.
     """
     T, n, delta = 1024, 190, 0.05
@@ -72,7 +79,9 @@ def _last_round() -> Evidence:
     return Evidence(printed=(T - t + 1) - 1, corrected=(T - t + 2) - 1, truth=len(range(t, T + 1)))
 
 
-@erratum(43, 792, "typo", "at most", "Regret of a round with losses 1 and 0 and means 1/2", "arithmetic")
+@erratum(
+    43, 792, "typo", "at most", "Regret of a round with losses 1 and 0 and means 1/2", "arithmetic"
+)
 def _sign() -> Evidence:
     """Printed: + (ℓ_t(h*) − mean of h*). Correct: + (mean of h* − ℓ_t(h*))."""
     best_now, best_mean, mine_now, mine_mean = 0.0, 0.5, 1.0, 0.5
@@ -88,7 +97,9 @@ def _events() -> Evidence:
     return Evidence(printed=1, corrected=3, truth=T * (1 - (1 - 1 / T) ** 2) + 1)
 
 
-@erratum(45, 782, "false", "at most", "Mistakes of a minimiser over all labellings, T = 100, d = 99")
+@erratum(
+    45, 782, "false", "at most", "Mistakes of a minimiser over all labellings, T = 100, d = 99"
+)
 def _bound() -> Evidence:
     """Printed: 8√(dT ln(T/d)). Correct: 1 + π√(2dT ln(eT/d))."""
     T, vc = 100, 99

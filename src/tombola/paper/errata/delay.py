@@ -22,7 +22,11 @@ def _blocks() -> Evidence:
     """Printed: i = 0 .. log T. Correct: the last block is ⌈log T⌉ − 1."""
     T, log = 1024, 10
     rounds = len([t for t in range(1, T + 1) if t > 1])
-    return Evidence(printed=sum(2**i for i in range(log + 1)), corrected=sum(2**i for i in range(log)), truth=rounds)
+    return Evidence(
+        printed=sum(2**i for i in range(log + 1)),
+        corrected=sum(2**i for i in range(log)),
+        truth=rounds,
+    )
 
 
 @erratum(6, 302, "false", "equals", "Rows known before block 4, which Lemma 4.1 divides by 2^4")
@@ -32,8 +36,15 @@ def _past() -> Evidence:
     Correct: t_i = 2^i + 1 + (i+1) d, t_i+1, .., and round 1.
     """
     i, d = 4, 3
-    printed_rounds = set(itertools.chain(*(range(2**j + j * d, 2 ** (j + 1) + j * d) for j in range(i))))
-    fixed = {1, *itertools.chain(*(range(2**j + 1 + (j + 1) * d, 2 ** (j + 1) + 1 + (j + 1) * d) for j in range(i)))}
+    printed_rounds = set(
+        itertools.chain(*(range(2**j + j * d, 2 ** (j + 1) + j * d) for j in range(i)))
+    )
+    fixed = {
+        1,
+        *itertools.chain(
+            *(range(2**j + 1 + (j + 1) * d, 2 ** (j + 1) + 1 + (j + 1) * d) for j in range(i))
+        ),
+    }
     return Evidence(printed=len(printed_rounds), corrected=len(fixed), truth=2**i)
 
 
@@ -64,7 +75,14 @@ def _series() -> Evidence:
     return Evidence(printed=5 * scale, corrected=17.08 * scale, truth=total)
 
 
-@erratum(11, 337, "gap", "tighter", "Difference of past and future in all blocks, T = 2^16, k = 2", "arithmetic")
+@erratum(
+    11,
+    337,
+    "gap",
+    "tighter",
+    "Difference of past and future in all blocks, T = 2^16, k = 2",
+    "arithmetic",
+)
 def _constant() -> Evidence:
     """Printed: 5√(T log T), not proved. Correct: 6.83√(T ln k), proved."""
     T, k = 2**16, 2

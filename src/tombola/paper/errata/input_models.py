@@ -36,24 +36,31 @@ def _sum() -> Evidence:
     T = 3
     terms = [math.comb(T, t) * math.factorial(t) / T**t for t in range(T + 1)]
     x, weights = np.polynomial.laguerre.laggauss(10)  # exact for polynomials of degree 19
-    return Evidence(printed=sum(terms[:-1]), corrected=sum(terms), truth=float(weights @ (1 + x / T) ** T))
+    return Evidence(
+        printed=sum(terms[:-1]), corrected=sum(terms), truth=float(weights @ (1 + x / T) ** T)
+    )
 
 
 @erratum(4, 253, "typo", "tighter", "Bound on E[τ] at T = 100")
 def _cost_of_the_test() -> Evidence:
     """Printed: 4√T, as proved in the lemma (L218: for T sufficiently large). Correct: 2√T, for every T ≥ 1."""
     T = 100
-    return Evidence(printed=4 * math.sqrt(T), corrected=2 * math.sqrt(T), truth=_first_repetition(T))
+    return Evidence(
+        printed=4 * math.sqrt(T), corrected=2 * math.sqrt(T), truth=_first_repetition(T)
+    )
 
 
 @erratum(46, 847, "false", "equals", "Distance at n = 10^6, k = 10^3")
 def _distance() -> Evidence:
     """Printed: √(2/(πe)) k/n + O(k/n) in total variation.
 
-    Correct: ½ √(2/(πe)) k/n + o(k/n), as k → ∞ (twice that in the norm of Diaconis and Freedman, twice the supremum).
+    Correct: ½ √(2/(πe)) k/n + o(k/n), as k → ∞ (twice that in the norm of Diaconis and Freedman,
+        twice the supremum).
     """
     n, k = 10**6, 10**3
-    return Evidence(DISTANCE_CONSTANT * k / n, DISTANCE_CONSTANT / 2 * k / n, replacement_distance(n, k))
+    return Evidence(
+        DISTANCE_CONSTANT * k / n, DISTANCE_CONSTANT / 2 * k / n, replacement_distance(n, k)
+    )
 
 
 @erratum(47, 892, "typo", "equals", "Pools of 3 rows of 5 kinds")
@@ -69,7 +76,11 @@ def _multisets() -> Evidence:
 def _hoeffding() -> Evidence:
     """Printed: 2 exp(−s x²). Correct: 2 exp(−2 s x²)."""
     N, ones, s, off = 100, 50, 20, 4  # a mean of 20 rows that is 0.2 or more away from 1/2
-    ways = sum(math.comb(ones, x) * math.comb(N - ones, s - x) for x in range(s + 1) if abs(x - s // 2) >= off)
+    ways = sum(
+        math.comb(ones, x) * math.comb(N - ones, s - x)
+        for x in range(s + 1)
+        if abs(x - s // 2) >= off
+    )
     deviation = off / s
     truth = ways / math.comb(N, s)
     return Evidence(2 * math.exp(-s * deviation**2), 2 * math.exp(-2 * s * deviation**2), truth)

@@ -16,7 +16,14 @@ def _round_robin(T: int, k: int) -> list[int]:
     return actions
 
 
-@erratum(24, 586, "false", "equals", "Growth of the theorem's bound over √T, from T = 2^10 to 2^30", "arithmetic")
+@erratum(
+    24,
+    586,
+    "false",
+    "equals",
+    "Growth of the theorem's bound over √T, from T = 2^10 to 2^30",
+    "arithmetic",
+)
 def _rate() -> Evidence:
     """Printed: suffers O(√T). Correct: O(√(kT log³T))."""
     small, large = (math.sqrt(T * math.log(T) ** 3) / math.sqrt(T) for T in (2.0**10, 2.0**30))
@@ -75,7 +82,9 @@ def _uncovered() -> Evidence:
     return Evidence(printed=0, corrected=2 * k / 2**i, truth=of_the_start)
 
 
-@erratum(31, 643, "typo", "tighter", "Probability of a miss by Hoeffding as printed, T = 4", "arithmetic")
+@erratum(
+    31, 643, "typo", "tighter", "Probability of a miss by Hoeffding as printed, T = 4", "arithmetic"
+)
 def _tail() -> Evidence:
     """Printed: with replacement; probability T^−5. Correct: without replacement; 2T^−10."""
     T, rows = 4.0, 16
@@ -89,7 +98,9 @@ def _index() -> Evidence:
     k, i = 2, 4
     plays = [2**j // k for j in range(1, i + 1)]
     return Evidence(
-        printed=len(plays) * plays[-1], corrected=sum(plays), truth=_round_robin(2 ** (i + 1), k)[k:].count(0)
+        printed=len(plays) * plays[-1],
+        corrected=sum(plays),
+        truth=_round_robin(2 ** (i + 1), k)[k:].count(0),
     )
 
 
@@ -100,7 +111,9 @@ def _jensen() -> Evidence:
     plays = [2**j / k for j in range(1, 20)]
     log, total = math.log(T), sum(plays)
     truth = sum(math.sqrt(10 * n * log) for n in plays) / total
-    return Evidence(math.sqrt(10 * log**3 / total), (1 + math.sqrt(2)) * math.sqrt(10 * log / total), truth)
+    return Evidence(
+        math.sqrt(10 * log**3 / total), (1 + math.sqrt(2)) * math.sqrt(10 * log / total), truth
+    )
 
 
 @erratum(34, 672, "gap", "at least", "Fewest plays of an action after block 2, k = 3")

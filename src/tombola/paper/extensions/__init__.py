@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from tombola._types import Floats
 
-# Function from the number of rows to the orders that a claim averages over, each a tuple of row indices.
+# Function from the number of rows to the orders that a claim averages over, each a tuple of row
+# indices.
 Orders: TypeAlias = Callable[[int], list[tuple[int, ...]]]
 
 
@@ -32,4 +33,6 @@ def distinct_lists(losses: Floats, orders: Orders) -> list[tuple[tuple[float, ..
     >>> distinct_lists(np.array([[1.0], [0.0], [1.0]]), all_orders)
     [((0.0,), (1.0,), (1.0,)), ((1.0,), (0.0,), (1.0,)), ((1.0,), (1.0,), (0.0,))]
     """
-    return sorted({tuple(map(tuple, losses[list(order)].tolist())) for order in orders(len(losses))})
+    return sorted(
+        {tuple(map(tuple, losses[list(order)].tolist())) for order in orders(len(losses))}
+    )

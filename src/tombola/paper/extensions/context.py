@@ -1,11 +1,12 @@
 """Learning with features (docs/theory/context.md): theorems C1, C2, C3 and C6.
 
-A router is a policy, from features to actions, that is trained on the rows seen. A guard plays either the router or a
-safe learner, by the evidence so far.
+A router is a policy, from features to actions, that is trained on the rows seen. A guard plays
+either the router or a safe learner, by the evidence so far.
 
-C1: the progressive loss of a router (each row is played before it is trained on) is its learning curve. C2: regret of
-empirical risk minimisation (ERM) over policies. C3: the router costs at most `risk` rows more than the safe learner;
-`risk` is the parameter of the guard. C6: the best choice per row within a budget.
+C1: the progressive loss of a router (each row is played before it is trained on) is its learning
+curve. C2: regret of empirical risk minimisation (ERM) over policies. C3: the router costs at most
+`risk` rows more than the safe learner; `risk` is the parameter of the guard. C6: the best choice
+per row within a budget.
 """
 
 import itertools
@@ -49,19 +50,21 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     Title: The progressive loss of a router is its learning curve
     Source: our Theorem C1 (docs/theory/context.md)
-    Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected total loss Σ c(n(t))
-        for every training method and every fixed schedule n, where c(n) is the expected loss on a new row after
-        training on n random rows; a delay shifts n(t).
+    Statement: In random order, the policy of round t, trained on the first n(t) rows, has expected
+        total loss Σ c(n(t)) for every training method and every fixed schedule n, where c(n) is the
+        expected loss on a new row after training on n random rows; a delay shifts n(t).
     Meaning: One pass over the list measures the learning curve without a test set.
-    Limits: Passes if the expected total loss equals Σ c(n(t)) within 1e-9, for three random pools of five rows and
-        delays of 0 to 2 rounds. Nothing is sampled.
+    Limits: Passes if the expected total loss equals Σ c(n(t)) within 1e-9, for three random pools
+        of five rows and delays of 0 to 2 rounds. Nothing is sampled.
     Alt: The loss grows with the delay as the learning curve says.
     """
 
     orders: Orders = component(all_orders)
     played_delay: Callable[[int], int] = component(unchanged)
     # From the rows seen and the row to be played to the rows that train the policy.
-    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = component(lambda seen, _: seen)
+    training_rows: Callable[[tuple[int, ...], int], tuple[int, ...]] = component(
+        lambda seen, _: seen
+    )
 
     def units(self, *, full: bool) -> list[Unit]:
         return grid(pool=range(3), schedule=_SCHEDULES)
@@ -87,8 +90,13 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
 
     def chart(self, rows: Rows) -> Chart:
         first = matching(rows, pool=0)
-        bands = [exact_column(first, name, "d", "loss", schedule=name) for name in levels(first, "schedule")[::-1]]
-        return self.make_chart("expected loss of five rows, exact", bands, x_label="delay d", log="")
+        bands = [
+            exact_column(first, name, "d", "loss", schedule=name)
+            for name in levels(first, "schedule")[::-1]
+        ]
+        return self.make_chart(
+            "expected loss of five rows, exact", bands, x_label="delay d", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -109,7 +117,9 @@ def _nearest_loss(losses: Floats, features: Floats, seen: tuple[int, ...], row: 
 def _curve(losses: Floats, features: Floats, n: int) -> float:
     """Return c(n): the mean over ordered samples of n rows and one other row."""
     samples = list(itertools.permutations(range(len(losses)), n + 1))
-    return sum(_nearest_loss(losses, features, sample[:n], sample[n]) for sample in samples) / len(samples)
+    return sum(_nearest_loss(losses, features, sample[:n], sample[n]) for sample in samples) / len(
+        samples
+    )
 
 
 def _guard_stakes(risk: float, differences: Floats) -> Floats:
@@ -125,13 +135,14 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
 
     Title: The stake guard costs at most `risk` rows, for every router
     Source: our Theorem C3 (1) (docs/theory/context.md)
-    Statement: A guard plays the router with probability p = min(1, r C), r being its rate of betting and C = ε plus the
-        winnings so far, else the safe learner. The router then costs at most ε rows more than the safe learner,
-        averaged over the draws of the guard, at every time and on every order.
-    Meaning: Routing by features can be tried without a test set. If the features are useless, the price is ε rows on
-        average over the guard's draws.
-    Limits: Passes if, in every play, at every round and for risks ε of 0.5, 1 and 3, the expected loss above that of
-        the safe learner is at most ε + 1e-9.
+    Statement: A guard plays the router with probability p = min(1, r C), r being its rate of
+        betting and C = ε plus the winnings so far, else the safe learner. The router then costs at
+        most ε rows more than the safe learner, averaged over the draws of the guard, at every time
+        and on every order.
+    Meaning: Routing by features can be tried without a test set. If the features are useless, the
+        price is ε rows on average over the guard's draws.
+    Limits: Passes if, in every play, at every round and for risks ε of 0.5, 1 and 3, the expected
+        loss above that of the safe learner is at most ε + 1e-9.
     Alt: No hostile router costs more than the risk.
     """
 
@@ -154,22 +165,35 @@ class StakeGuard(Extension, name="stake-guard", expected="holds", verdict_only=(
     def verdict(self, rows: Rows) -> Verdict:
         above = max(row["excess"] - self.allowed(row["risk"]) for row in rows)
         most = max(row["excess"] / row["risk"] for row in rows)
-        measured = f"at most {most:.2f} of the risk, in {self.sample_size(rows):,} plays of {_ROUNDS} rows"
-        return self.verdict_from([exact(above <= ROUNDING)], measured, "Σ p a + (1 − p) b ≤ Σ b + ε")
+        measured = (
+            f"at most {most:.2f} of the risk, in {self.sample_size(rows):,} plays of {_ROUNDS} rows"
+        )
+        return self.verdict_from(
+            [exact(above <= ROUNDING)], measured, "Σ p a + (1 − p) b ≤ Σ b + ε"
+        )
 
     def sample_size(self, rows: Rows) -> int:
         return sum(row["repetitions"] for row in rows)
 
     def chart(self, rows: Rows) -> Chart:
-        bands = [exact_column(rows, name, "risk", "excess", router=name) for name in levels(rows, "router")]
+        bands = [
+            exact_column(rows, name, "risk", "excess", router=name)
+            for name in levels(rows, "router")
+        ]
         lines = reference_lines(levels(rows, "risk"), {"ε": lambda risk: risk})
-        return self.make_chart("rows lost to the safe learner, at most", bands, lines, x_label="risk ε", log="")
+        return self.make_chart(
+            "rows lost to the safe learner, at most", bands, lines, x_label="risk ε", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
-            "stakes above the capital": {"stakes": lambda *play: np.minimum(1.0, 3.0 * _guard_stakes(*play))},
+            "stakes above the capital": {
+                "stakes": lambda *play: np.minimum(1.0, 3.0 * _guard_stakes(*play))
+            },
             "no guard": {"stakes": lambda _, differences: np.full(differences.size, 0.5)},
-            "one row more at risk": {"stakes": lambda risk, differences: _guard_stakes(risk + 1.0, differences)},
+            "one row more at risk": {
+                "stakes": lambda risk, differences: _guard_stakes(risk + 1.0, differences)
+            },
             "half the risk promised": {"allowed": lambda risk: risk / 2},
         }
 
@@ -190,17 +214,20 @@ def _policy_bound(T: int) -> float:
     return erm_policies(T, T + 1, _GROWTH)  # of T + 1 thresholds
 
 
-class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)):
+class ThresholdRegret(
+    Extension, name="threshold-regret", expected="holds", alpha=1e-5, verdict_only=("allowed",)
+):
     """Regret of ERM over thresholds, rarely retrained, in random order.
 
     Title: Empirical risk minimisation over policies learns at block starts
     Source: our Theorem C2 (docs/theory/context.md)
-    Statement: In random order on T rows, ERM over a class with N different policies on the list, retrained when the
-        rows have grown by a factor, has regret at most 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n))); the sum is over
-        blocks, each of L rounds after n rows.
-    Meaning: Rare training is enough, and the class may be infinite: only its policies on this list count.
-    Limits: Passes if the mean regret over orders is at most the bound, for T = 64 and 256 (1,024 in a full run) and
-        several shares of random labels (t-test).
+    Statement: In random order on T rows, ERM over a class with N different policies on the list,
+        retrained when the rows have grown by a factor, has regret at most 1 + Σ L √((1 + 1/n) T ln
+        N / (2n(T − n))); the sum is over blocks, each of L rounds after n rows.
+    Meaning: Rare training is enough, and the class may be infinite: only its policies on this list
+        count.
+    Limits: Passes if the mean regret over orders is at most the bound, for T = 64 and 256 (1,024 in
+        a full run) and several shares of random labels (t-test).
     Alt: The regret of thresholds is far below the bound.
     """
 
@@ -209,15 +236,22 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
     allowed: Callable[[float], float] = component(unchanged)
 
     def units(self, *, full: bool) -> list[Unit]:
-        return grid(T=(64, 256, 1024) if full else (64, 256), noise=_NOISES, orders=100 if full else 20)
+        return grid(
+            T=(64, 256, 1024) if full else (64, 256), noise=_NOISES, orders=100 if full else 20
+        )
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
         T, starts = unit["T"], growing_counts(unit["T"], _GROWTH)
         features = generator.permutation(T)
-        labels = np.where(generator.random(T) < unit["noise"], generator.integers(0, 2, T), features >= T // 2)
-        # all_mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on row t.
-        all_mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(np.float64)
+        labels = np.where(
+            generator.random(T) < unit["noise"], generator.integers(0, 2, T), features >= T // 2
+        )
+        # all_mistakes[t, j]: whether threshold j, which predicts 1 from feature j on, is wrong on
+        # row t.
+        all_mistakes = ((features[:, None] >= np.arange(T + 1)) != (labels[:, None] == 1)).astype(
+            np.float64
+        )
         for _ in range(unit["orders"]):
             mistakes = all_mistakes[generator.permutation(T)]
             lost = float(mistakes[: starts[0], 0].sum())
@@ -229,11 +263,15 @@ class ThresholdRegret(Extension, name="threshold-regret", expected="holds", alph
         checks, _ = means_at_most(rows, ("T", "noise"), lambda T, _: self.allowed(_policy_bound(T)))
         _, share = means_at_most(rows, ("T", "noise"), lambda T, _: _policy_bound(T))
         measured = f"mean regret at most {share:.2f} of the bound, in {len(rows):,} plays"
-        return self.verdict_from(checks, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))")
+        return self.verdict_from(
+            checks, measured, "regret ≤ 1 + Σ L √((1 + 1/n) T ln N / (2n(T − n)))"
+        )
 
     def chart(self, rows: Rows) -> Chart:
         noises = levels(rows, "noise")
-        bands = [exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in noises]
+        bands = [
+            exact_column(rows, f"noise {noise:g}", "T", "regret", noise=noise) for noise in noises
+        ]
         lines = reference_lines(levels(rows, "T"), {"bound": _policy_bound})
         return self.make_chart("mean regret", bands, lines, x_label="rows T")
 
@@ -261,18 +299,22 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
 
     Title: The best choice per row within a budget is found by one price
     Source: our Theorem C6, by duality (docs/theory/context.md)
-    Statement: The least mean loss of a choice of one action per row with mean cost at most ρ, rows divisible, is the
-        maximum over prices p ≥ 0 of mean min_a (ℓ_a + p c_a) − p ρ, with ℓ_a and c_a the loss and the cost of action a
-        on the row; no choice of whole rows within the budget is better.
-    Meaning: Routers at two prices around the rate are enough to mix the best choice, so the comparator of a budget is
-        exact.
-    Limits: Passes if, on random tables and three budgets, the value differs from that of a linear program by less than
-        1e-7, and no choice of whole rows, all of them tried, has a smaller mean loss.
+    Statement: The least mean loss of a choice of one action per row with mean cost at most ρ, rows
+        divisible, is the maximum over prices p ≥ 0 of mean min_a (ℓ_a + p c_a) − p ρ, with ℓ_a and
+        c_a the loss and the cost of action a on the row; no choice of whole rows within the budget
+        is better.
+    Meaning: Routers at two prices around the rate are enough to mix the best choice, so the
+        comparator of a budget is exact.
+    Limits: Passes if, on random tables and three budgets, the value differs from that of a linear
+        program by less than 1e-7, and no choice of whole rows, all of them tried, has a smaller
+        mean loss.
     Alt: The least loss falls with the budget.
     """
 
     # From a pool and a total budget to the least mean loss.
-    value: Callable[[Pool, float], float] = component(lambda pool, amount: best_per_row(pool, Budget(amount)))
+    value: Callable[[Pool, float], float] = component(
+        lambda pool, amount: best_per_row(pool, Budget(amount))
+    )
 
     def units(self, *, full: bool) -> list[Unit]:
         return grid(costs=("equal", "random"), tables=20 if full else 4)
@@ -297,16 +339,25 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         beaten = max(row["value"] - row["whole_rows"] for row in rows)
         measured = f"off by at most {off:.0e} from the linear program in {len(rows)} tables"
         fine = off < 1e-7 and beaten <= ROUNDING
-        return self.verdict_from([exact(fine)], measured, "max over p of mean min_a (ℓ + p c) − p ρ")
+        return self.verdict_from(
+            [exact(fine)], measured, "max over p of mean min_a (ℓ + p c) − p ρ"
+        )
 
     def chart(self, rows: Rows) -> Chart:
-        bands = [exact_column(rows, f"{costs} costs", "part", "value", costs=costs) for costs in levels(rows, "costs")]
-        return self.make_chart("mean loss", bands, x_label="budget, share of the last action's cost", log="")
+        bands = [
+            exact_column(rows, f"{costs} costs", "part", "value", costs=costs)
+            for costs in levels(rows, "costs")
+        ]
+        return self.make_chart(
+            "mean loss", bands, x_label="budget, share of the last action's cost", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "one price, money left": {"value": _one_price},
-            "budget ignored": {"value": lambda pool, _: float(np.asarray(pool.losses).min(axis=1).mean())},
+            "budget ignored": {
+                "value": lambda pool, _: float(np.asarray(pool.losses).min(axis=1).mean())
+            },
             "a tenth more budget": {"value": lambda pool, amount: self.value(pool, 1.1 * amount)},
         }
 
@@ -315,9 +366,14 @@ def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:
     """Return the optimum of the program with one mix for each row, by HiGHS."""
     rows, actions = losses.shape
     found: Any = linprog(
-        losses.ravel(), A_ub=costs.ravel()[None], b_ub=[amount], A_eq=np.kron(np.eye(rows), np.ones(actions)),
-        b_eq=np.ones(rows), bounds=(0, 1), method="highs",
-    )  # fmt: skip
+        losses.ravel(),
+        A_ub=costs.ravel()[None],
+        b_ub=[amount],
+        A_eq=np.kron(np.eye(rows), np.ones(actions)),
+        b_eq=np.ones(rows),
+        bounds=(0, 1),
+        method="highs",
+    )
     return float(found.fun) / float(rows)
 
 

@@ -30,13 +30,27 @@ from tombola.report.chart import Chart
 
 # Levels (largest error probabilities) at which each race is played.
 _LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
-# Tolerance of the claim on `Within`: an answer may be worse than the best candidate by this mean loss.
+# Tolerance of the claim on `Within`: an answer may be worse than the best candidate by this mean
+# loss.
 _TOLERANCE = 0.1
 # In list order the best candidate loses first: a race without a shuffle drops it.
 _POOLS: dict[str, list[list[float]]] = {
-    "best by one row": [[1.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 1.0, 0.5], [0.0, 1.0, 1.0]],
+    "best by one row": [
+        [1.0, 0.0, 0.5],
+        [1.0, 0.0, 0.5],
+        [0.0, 1.0, 0.5],
+        [0.0, 1.0, 0.5],
+        [0.0, 1.0, 1.0],
+    ],
     "tie": [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]],
-    "mixed": [[1.0, 0.3, 0.0], [0.8, 0.0, 0.6], [0.9, 0.4, 0.2], [0.0, 1.0, 1.0], [0.0, 1.0, 0.9], [0.0, 1.0, 0.7]],
+    "mixed": [
+        [1.0, 0.3, 0.0],
+        [0.8, 0.0, 0.6],
+        [0.9, 0.4, 0.2],
+        [0.0, 1.0, 1.0],
+        [0.0, 1.0, 0.9],
+        [0.0, 1.0, 0.7],
+    ],
 }
 
 
@@ -44,7 +58,8 @@ def _mean_errors(totals: Floats, wrong: list[bool], wealth: list[Floats]) -> Row
     """Return P(wrong answer), and the largest mean wealth against a best candidate.
 
     totals: total losses of the candidates.
-    wrong, wealth: for each order, whether the answer is wrong, and the wealth against each candidate.
+    wrong, wealth: for each order, whether the answer is wrong, and the wealth against each
+        candidate.
     """
     best = totals <= totals.min() + 1e-9
     means = np.mean(np.minimum(wealth, 1e6), axis=0)
@@ -58,8 +73,12 @@ class _RaceClaim(Extension):
     """
 
     orders: Orders = component(all_orders)
-    size: Callable[[int], float] = component(unchanged)  # from the rows of the list to those that the rule assumes
-    read: Callable[[Floats], Floats] = component(unchanged)  # from the true losses to those that the rule sees
+    size: Callable[[int], float] = component(
+        unchanged
+    )  # from the rows of the list to those that the rule assumes
+    read: Callable[[Floats], Floats] = component(
+        unchanged
+    )  # from the true losses to those that the rule sees
 
     # From candidates, rows, rows that the rule assumes, and level to the rule of the race.
     rule: ClassVar[Callable[..., Elimination]]
@@ -85,7 +104,11 @@ class _RaceClaim(Extension):
         return self.verdict_from([exact(worst <= 1.0)], measured, "P(wrong answer) ≤ level")
 
     def chart(self, rows: Rows) -> Chart:
-        bands = [exact_column(rows, pool, "level", "error", pool=pool) for pool in _POOLS if matching(rows, pool=pool)]
+        bands = [
+            exact_column(rows, pool, "level", "error", pool=pool)
+            for pool in _POOLS
+            if matching(rows, pool=pool)
+        ]
         lines = reference_lines(_LEVELS, {"level": float})
         return self.make_chart("P(wrong answer), exact", bands, lines, x_label="level", log="")
 
@@ -102,20 +125,30 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
 
     Title: The race drops a best candidate with probability at most the level
     Source: our Theorem 1 (docs/theory/race.md)
-    Statement: In random order the wealth against a best candidate has expectation at most 1, so it is ever dropped with
-        probability at most the level, for any number of candidates and of looks.
+    Statement: In random order the wealth against a best candidate has expectation at most 1, so it
+        is ever dropped with probability at most the level, for any number of candidates and of
+        looks.
     Meaning: Stop evaluating a candidate as soon as its wealth reaches 1/level.
-    Limits: Passes if, on every list and at every level, the error probability is at most the level, and the expected
-        wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is sampled.
+    Limits: Passes if, on every list and at every level, the error probability is at most the level,
+        and the expected wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is
+        sampled.
     """
 
     rule = Best
 
     def verdict(self, rows: Rows) -> Verdict:
-        worst, wealth = max(row["error"] / row["level"] for row in rows), max(row["wealth"] for row in rows)
-        measured = f"largest error {worst:.2f} of the level, largest expected wealth {wealth:.9f}, {len(rows)} cases"
+        worst, wealth = (
+            max(row["error"] / row["level"] for row in rows),
+            max(row["wealth"] for row in rows),
+        )
+        measured = (
+            f"largest error {worst:.2f} of the level, largest expected wealth "
+            f"{wealth:.9f}, {len(rows)} cases"
+        )
         statement = "P(wrong answer) ≤ level, E wealth ≤ 1"
-        return self.verdict_from([exact(worst <= 1.0), exact(wealth <= 1.0 + 1e-9)], measured, statement)
+        return self.verdict_from(
+            [exact(worst <= 1.0), exact(wealth <= 1.0 + 1e-9)], measured, statement
+        )
 
 
 class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
@@ -123,8 +156,8 @@ class RaceWithin(_RaceClaim, name="race-within", expected="holds"):
 
     Title: The answer is within the tolerance with probability 1 - level
     Source: our Theorem 2 (docs/theory/race.md)
-    Statement: In random order the answer is worse than the best candidate by more than the tolerance with
-        probability at most the level.
+    Statement: In random order the answer is worse than the best candidate by more than the
+        tolerance with probability at most the level.
     Meaning: Near ties end the race early, without a further assumption.
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
@@ -137,7 +170,8 @@ class RaceTop(_RaceClaim, name="race-top", expected="holds"):
 
     Title: The remaining m candidates are the best m with probability 1 - level
     Source: our Theorem 3 (docs/theory/race.md)
-    Statement: In random order a member of a set of best m candidates is dropped with probability at most the level.
+    Statement: In random order a member of a set of best m candidates is dropped with probability at
+        most the level.
     Meaning: A short list can be found without a ranking of its members.
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
@@ -157,8 +191,8 @@ class RaceGate(_RaceClaim, name="race-gate", expected="holds"):
 
     Title: A gate decides wrongly with probability at most the level
     Source: our Theorem 4 (docs/theory/race.md)
-    Statement: In random order a false statement "better than the baseline", or its false negation, is proved with
-        probability at most the level, over all candidates together.
+    Statement: In random order a false statement "better than the baseline", or its false negation,
+        is proved with probability at most the level, over all candidates together.
     Meaning: A release test with a known error probability.
     Limits: Passes if the error probability is at most the level on every list. Nothing is sampled.
     """
@@ -173,15 +207,18 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
 
     Title: The evidence against the true mean does not grow
     Source: our check of Waudby-Smith and Ramdas 2024 (docs/theory/confidence.md)
-    Statement: In random order the wealth against a true hypothesis about the mean of the list has expectation at most 1
-        after every number of rows, so an interval that leaves out refuted means holds at all times.
+    Statement: In random order the wealth against a true hypothesis about the mean of the list has
+        expectation at most 1 after every number of rows, so an interval that leaves out refuted
+        means holds at all times.
     Meaning: Look after every row, and stop whenever the interval is short enough.
     Limits: Passes if the expected wealth is at most 1 + 1e-9 after every row. Nothing is sampled.
     Alt: The expected wealth is at most 1 after every number of rows.
     """
 
     orders: Orders = component(all_orders)
-    size: Callable[[int], float] = component(unchanged)  # from the rows of the list to those assumed
+    size: Callable[[int], float] = component(
+        unchanged
+    )  # from the rows of the list to those assumed
 
     def units(self, *, full: bool) -> list[Unit]:
         return grid(pool=_POOLS, side=("at_most", "at_least"))
@@ -196,7 +233,9 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
                 process = EProcess(**bound, population=self.size(rows))
                 for n in range(rows - 2):
                     process.extend([float(values[order[n]])])
-                    wealth[n] += float(np.dot(STRATEGY_WEIGHTS, process.strategy_wealth[:, 0])) / len(orders)
+                    wealth[n] += float(
+                        np.dot(STRATEGY_WEIGHTS, process.strategy_wealth[:, 0])
+                    ) / len(orders)
         return [{**unit, "n": n + 1, "wealth": float(amount)} for n, amount in enumerate(wealth)]
 
     def verdict(self, rows: Rows) -> Verdict:
@@ -211,22 +250,28 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
             if matching(rows, pool=pool)
         ]
         lines = reference_lines([1, 4], {"1": lambda _: 1.0})
-        return self.make_chart("expected wealth against the true mean, exact", bands, lines, x_label="rows", log="")
+        return self.make_chart(
+            "expected wealth against the true mean, exact", bands, lines, x_label="rows", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
             "no shuffle": {"orders": as_listed},
-            "only the list or its reverse": {"orders": lambda rows: [tuple(range(rows)), tuple(reversed(range(rows)))]},
+            "only the list or its reverse": {
+                "orders": lambda rows: [tuple(range(rows)), tuple(reversed(range(rows)))]
+            },
             "list taken as shorter": {"size": lambda rows: rows - 1},
         }
 
 
-# Hook that runs before row i of an order, with the state of the race, the order, i and the table of losses; faults
-# change the state.
+# Hook that runs before row i of an order, with the state of the race, the order, i and the table of
+# losses; faults change the state.
 _Before = Callable[[InformedRule, tuple[int, ...], int, Floats], None]
 
 
-def _mean_over_all_rows(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _mean_over_all_rows(
+    informed: InformedRule, order: tuple[int, ...], i: int, table: Floats
+) -> None:
     """Take the mean of the predictions over all rows, not the rows left: a fault."""
     sums = informed.sums
     sums.predicted_left[:] = sums.predicted.mean(axis=0) * (len(order) - i)
@@ -237,19 +282,25 @@ def _range_ignored(informed: InformedRule, order: tuple[int, ...], i: int, table
     informed.rule.state.residual_low[:] = 0.0
 
 
-def _current_row_in_fit(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _current_row_in_fit(
+    informed: InformedRule, order: tuple[int, ...], i: int, table: Floats
+) -> None:
     """Fit to the answers of the row that is predicted: a fault."""
     informed.count(np.array([order[i]]), table[[order[i]]], i + 1)
 
 
-def _mean_over_rows_ahead(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _mean_over_rows_ahead(
+    informed: InformedRule, order: tuple[int, ...], i: int, table: Floats
+) -> None:
     """Predict by answers of candidate 1 ahead, with their mean over two rows: a fault."""
     sums, ahead = informed.sums, list(order[i : i + 2])
     sums.predicted[ahead, 1] = table[ahead, 1]
     sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)
 
 
-def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i: int, table: Floats) -> None:
+def _bound_of_earlier_opponent(
+    informed: InformedRule, order: tuple[int, ...], i: int, table: Floats
+) -> None:
     """Keep the bound of another opponent, so that factors are negative: a fault."""
     low = informed.rule.state.residual_low
     low[:] = low.max(axis=1, keepdims=True)
@@ -258,16 +309,18 @@ def _bound_of_earlier_opponent(informed: InformedRule, order: tuple[int, ...], i
 class KnownAnswers(Extension, name="known", expected="holds"):
     """Error probability and wealth of a race with answers on file and history.
 
-    All orders of two lists of 5 rows with three candidates are computed; the answers of two rows, or of one
-    candidate, are known beforehand.
+    All orders of two lists of 5 rows with three candidates are computed; the answers of two rows,
+    or of one candidate, are known beforehand.
 
     Title: Answers on file and history keep the guarantee
     Source: our sections 8 and 9 (docs/theory/race.md)
-    Statement: With known cells and predictions from history, fixed before the order is drawn, the wealth against a best
-        candidate has expectation at most 1, and the error is at most the level.
-    Meaning: Known answers cost no call, and old results make the evidence sharper, without any assumption on them.
-    Limits: Passes if the error probability is at most the level, at two levels, and the expected wealth of the bets
-        against a best candidate is at most 1 + 1e-9. Nothing is sampled.
+    Statement: With known cells and predictions from history, fixed before the order is drawn, the
+        wealth against a best candidate has expectation at most 1, and the error is at most the
+        level.
+    Meaning: Known answers cost no call, and old results make the evidence sharper, without any
+        assumption on them.
+    Limits: Passes if the error probability is at most the level, at two levels, and the expected
+        wealth of the bets against a best candidate is at most 1 + 1e-9. Nothing is sampled.
     Alt: The expected wealth is at most 1.
     """
 
@@ -306,7 +359,10 @@ class KnownAnswers(Extension, name="known", expected="holds"):
     def verdict(self, rows: Rows) -> Verdict:
         wealth = max(row["wealth"] for row in rows)
         right = all(row["error"] <= row["level"] for row in rows)
-        measured = f"error at most the level: {right}; largest expected wealth {wealth:.9f}, {len(rows)} cases"
+        measured = (
+            f"error at most the level: {right}; largest expected wealth {wealth:.9f}, "
+            f"{len(rows)} cases"
+        )
         statement = "P(wrong answer) ≤ level, E wealth ≤ 1"
         return self.verdict_from([exact(right), exact(wealth <= 1.0 + 1e-9)], measured, statement)
 
@@ -317,7 +373,9 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             if matching(rows, pool=pool)
         ]
         lines = reference_lines([0, 1], {"1": lambda _: 1.0})
-        return self.make_chart("expected wealth against a best candidate, exact", bands, lines, x_label="case", log="")
+        return self.make_chart(
+            "expected wealth against a best candidate, exact", bands, lines, x_label="case", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -326,5 +384,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             "current row in the fit": {"before": _current_row_in_fit},
             "mean over rows answered ahead": {"before": _mean_over_rows_ahead},
             "bound of an earlier opponent": {"before": _bound_of_earlier_opponent},
-            "known rows first": {"orders": lambda rows: [one for one in all_orders(rows) if {*one[:2]} == {0, 1}]},
+            "known rows first": {
+                "orders": lambda rows: [one for one in all_orders(rows) if {*one[:2]} == {0, 1}]
+            },
         }

@@ -1,7 +1,8 @@
 """Rank sets (docs/theory/ranks.md): probability of a wrong claim, enumerated.
 
-The rules depend on differences of losses within a row only. A type of row is therefore a row with smallest loss 0, and
-the types of a grid stand for all rows on it. A pool is a multiset of types; its distinct orders are equally likely.
+The rules depend on differences of losses within a row only. A type of row is therefore a row with
+smallest loss 0, and the types of a grid stand for all rows on it. A pool is a multiset of types;
+its distinct orders are equally likely.
 """
 
 import itertools
@@ -37,7 +38,10 @@ _FIRST_ROWS = {"pairs in 0/1": 9, "pairs in thirds": 5}
 
 def _row_types(k: int, steps: int) -> Integers:
     """Return the rows of k losses in {0, .., steps} with minimum 0, shape (types, k)."""
-    return np.array([row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0], dtype=np.int64)
+    return np.array(
+        [row for row in itertools.product(range(steps + 1), repeat=k) if min(row) == 0],
+        dtype=np.int64,
+    )
 
 
 def _true_order(totals: Integers) -> ProvedOrder:
@@ -59,7 +63,9 @@ class _ReusedPairs(Ranks):
 
     def update(self, losses: Floats) -> None:
         super().update(losses)
-        self.state.wealth[self.state.wealth.sum(axis=1) < 1.0] = np.asarray(pair_weights(self.population))
+        self.state.wealth[self.state.wealth.sum(axis=1) < 1.0] = np.asarray(
+            pair_weights(self.population)
+        )
 
 
 @dataclass(frozen=True)
@@ -111,12 +117,16 @@ class _Tree:
         return sum(wrong) / len(wrong)
 
 
-def _count_sequences(memory: Floats, stack: Floats, rows: Floats, sequence: Floats, found: Floats) -> None:
+def _count_sequences(
+    memory: Floats, stack: Floats, rows: Floats, sequence: Floats, found: Floats
+) -> None:
     """Count all sequences of rows, each played until its pair is decided. Compiled.
 
-    A sequence is counted by its claim and by its rows of each type, a number with digits in base length + 1.
+    A sequence is counted by its claim and by its rows of each type, a number with digits in base
+    length + 1.
 
-    memory: flat state vector of a rule for two candidates before the first row; scratch space afterwards.
+    memory: flat state vector of a rule for two candidates before the first row; scratch space
+        afterwards.
     stack: the state before each row of a sequence, shape (length, memory.size).
     rows: the types of rows, shape (types, 2).
     sequence: the type of each row, shape (length,); scratch space.
@@ -178,14 +188,15 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     Title: Ranks with a stated probability of error
     Source: our theorem on orders (docs/theory/ranks.md); Vovk and Wang 2021; Mogstad et al. 2024
-    Statement: k candidates are ordered by mean loss, ties in file order. "a before b" is claimed when the wealth of the
-        bets against its negation reaches k (k − 1) / 2 / level, and follows from other claims. At any time some claim
-        is wrong with probability at most the level. The same holds for one-sided tests at level / (k (k − 1) / 2) if
-        the rows are a sample.
-    Meaning: A leaderboard may be looked at after every row, and all its rank sets hold at one level. On the list and
-        beyond the list are different questions.
-    Limits: Passes if the probability of a wrong claim is at most the level, computed exactly over every order of every
-        pool with losses 0 and 1, or in thirds, up to a small number of rows, and over every small sample.
+    Statement: k candidates are ordered by mean loss, ties in file order. "a before b" is claimed
+        when the wealth of the bets against its negation reaches k (k − 1) / 2 / level, and follows
+        from other claims. At any time some claim is wrong with probability at most the level. The
+        same holds for one-sided tests at level / (k (k − 1) / 2) if the rows are a sample.
+    Meaning: A leaderboard may be looked at after every row, and all its rank sets hold at one
+        level. On the list and beyond the list are different questions.
+    Limits: Passes if the probability of a wrong claim is at most the level, computed exactly over
+        every order of every pool with losses 0 and 1, or in thirds, up to a small number of rows,
+        and over every small sample.
     Alt: The largest probability of a wrong claim stays below the level on all small pools.
     """
 
@@ -195,19 +206,33 @@ class RankSets(Extension, name="ranks", expected="holds"):
     reading: Literal["this list", "beyond this list"] = "beyond this list"
 
     def units(self, *, full: bool) -> list[Unit]:
-        # Largest number of rows, in a small and a full run: the number of sequences is types ** rows.
+        # Largest number of rows, in a small and a full run: the number of sequences is types **
+        # rows.
         sizes = {
-            ("0/1", 2): (6, 8), ("0/1", 3): (5, 6), ("0/1", 4): (3, 4), ("thirds", 2): (4, 6), ("thirds", 3): (2, 4),
-            ("clusters", 2): (4, 5), ("clusters", 3): (2, 3), ("sample", 3): (6, 6),
-            ("running sample", 2): (10, 12), ("running sample", 3): (4, 6),
-            # 37 types of rows are too many for more than 4 rows; the pairs of a wrong claim have 7, which are also
-            # those of clusters of up to 3 rows. 4 candidates need 9, 11 and 14 rows for a wrong claim at .5, .2, .05.
-            ("pairs in thirds", 3): (0, 8), ("pairs in 0/1", 4): (0, 15),
-        }  # fmt: skip
+            ("0/1", 2): (6, 8),
+            ("0/1", 3): (5, 6),
+            ("0/1", 4): (3, 4),
+            ("thirds", 2): (4, 6),
+            ("thirds", 3): (2, 4),
+            ("clusters", 2): (4, 5),
+            ("clusters", 3): (2, 3),
+            ("sample", 3): (6, 6),
+            ("running sample", 2): (10, 12),
+            ("running sample", 3): (4, 6),
+            # 37 types of rows are too many for more than 4 rows; the pairs of a wrong claim have 7,
+            # which are also those of clusters of up to 3 rows. 4 candidates need 9, 11 and 14 rows
+            # for a wrong claim at .5, .2, .05.
+            ("pairs in thirds", 3): (0, 8),
+            ("pairs in 0/1", 4): (0, 15),
+        }
         return [
             {"case": case, "k": k, "N": rows, "level": level}
             for (case, k), most in sizes.items()
-            for rows in ((most[full],) if "sample" in case else range(_FIRST_ROWS.get(case, 1), most[full] + 1))
+            for rows in (
+                (most[full],)
+                if "sample" in case
+                else range(_FIRST_ROWS.get(case, 1), most[full] + 1)
+            )
             for level in _LEVELS
         ]
 
@@ -220,21 +245,28 @@ class RankSets(Extension, name="ranks", expected="holds"):
             trees = [self._tree(case, law, 1, rows, level) for law in _laws(k)]
             probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
         elif case.startswith("pairs in "):
-            # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its share of the level.
+            # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its
+            # share of the level.
             steps = 3 if case.endswith("thirds") else 1
             rule = self.rule(2, rows, rows, level / n_pairs(k))
             worst_pair, cases = _worst_pair(rule, np.arange(-steps, steps + 1), steps)
             probability = n_pairs(k) * worst_pair
         else:
             steps = {"0/1": 1, "thirds": 3, "clusters": _CLUSTER_SIZE}[case]
-            probability, cases = self._tree(case, _row_types(k, steps), steps, rows, level).worst_pool()
+            probability, cases = self._tree(
+                case, _row_types(k, steps), steps, rows, level
+            ).worst_pool()
         return [{**unit, "probability": probability, "ratio": probability / level, "cases": cases}]
 
     def _tree(self, case: str, types: Integers, steps: int, length: int, level: float) -> _Tree:
         branches = [kind[None, :] / steps for kind in types]
         if case == "clusters":
-            # A cluster with total j has j losses of 1: row i of it has loss 1 for candidates with a total above i.
-            branches = [self.cluster((kind[None, :] > np.arange(_CLUSTER_SIZE)[:, None]) * 1.0) for kind in types]
+            # A cluster with total j has j losses of 1: row i of it has loss 1 for candidates with a
+            # total above i.
+            branches = [
+                self.cluster((kind[None, :] > np.arange(_CLUSTER_SIZE)[:, None]) * 1.0)
+                for kind in types
+            ]
         n = length * len(branches[0])
         population = math.inf if case == "running sample" else n
         return _Tree(self.rule(types.shape[1], n, population, level), branches, types, length)
@@ -244,24 +276,39 @@ class RankSets(Extension, name="ranks", expected="holds"):
         ahead, probability = _true_order(law.sum(axis=0)), 0.0
         # The tests of 0/1 losses do not depend on the order of the rows.
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
-            before = rank(law[list(sample)], kind="losses", level=level, reading=self.reading).reading().before
+            before = (
+                rank(law[list(sample)], kind="losses", level=level, reading=self.reading)
+                .reading()
+                .before
+            )
             if (before & ~ahead).any():
                 probability += count_orders(tuple(Counter(sample).values())) / len(law) ** n
         return probability
 
     def verdict(self, rows: Rows) -> Verdict:
-        worst = {case: max(row["ratio"] for row in rows if row["case"] == case) for case in levels(rows, "case")}
+        worst = {
+            case: max(row["ratio"] for row in rows if row["case"] == case)
+            for case in levels(rows, "case")
+        }
         shares = ", ".join(f"{case} {ratio:.2f}" for case, ratio in worst.items())
         cases = sum(row["cases"] for row in rows)
-        measured = f"largest P(wrong claim) / level: {shares}; {cases:,} pools and laws, all orders and samples"
+        measured = (
+            f"largest P(wrong claim) / level: {shares}; {cases:,} pools and laws, all "
+            "orders and samples"
+        )
         return self.verdict_from([exact(max(worst.values()) <= 1.0 + ROUNDING)], measured, "level")
 
     def chart(self, rows: Rows) -> Chart:
         shown = [row for row in rows if "sample" not in row["case"]]
         most = matching(shown, level=max(_LEVELS))
         cases = distinct(most, "case", "k")
-        bands = [exact_column(most, f"{case}, k = {k}", "N", "ratio", case=case, k=k) for case, k in cases]
-        return self.make_chart("largest P(wrong claim) / level", bands, x_label="rows of the pool", log="")
+        bands = [
+            exact_column(most, f"{case}, k = {k}", "N", "ratio", case=case, k=k)
+            for case, k in cases
+        ]
+        return self.make_chart(
+            "largest P(wrong claim) / level", bands, x_label="rows of the pool", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {
@@ -273,7 +320,9 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     def source_faults(self) -> dict[str, SourceFault]:
         return {
-            "tests at the level": SourceFault("ranking._rank:_beyond", "level / n_pairs(k))", "level)"),
+            "tests at the level": SourceFault(
+                "ranking._rank:_beyond", "level / n_pairs(k))", "level)"
+            ),
             "one hypothesis": SourceFault("racing.rules.ranks:n_pairs", "k * (k - 1) // 2", "1"),
         }
 

@@ -1,7 +1,7 @@
 """Lemmas 1 and 2 (docs/theory/transfer.md): deviations and drift in random order.
 
-Means deviate as rarely as on i.i.d. rows, and the drift of a learner (its losses minus the means of its actions) is
-bounded.
+Means deviate as rarely as on i.i.d. rows, and the drift of a learner (its losses minus the means of
+its actions) is bounded.
 """
 
 import itertools
@@ -13,7 +13,14 @@ import numpy as np
 from tombola import bounds
 from tombola._play import play
 from tombola._types import Seed
-from tombola.learners import UCB1, UCB2, FixedAction, FollowTheLeader, FrugalUCB, SuccessiveElimination
+from tombola.learners import (
+    UCB1,
+    UCB2,
+    FixedAction,
+    FollowTheLeader,
+    FrugalUCB,
+    SuccessiveElimination,
+)
 from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import exact_band, exact_column, reference_lines
@@ -61,13 +68,13 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
 
     Title: Deviations are as on i.i.d. rows
     Source: our Lemma 1 (docs/theory/transfer.md)
-    Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y > μ with probability
-        at most exp(−m kl(y, μ)), where kl is the Kullback-Leibler divergence of two coins; it is the bound for fresh
-        samples at n = m alone.
-    Meaning: Confidence bounds for fresh samples hold for the rows seen of a shuffled list, with the same constants,
-        although its rows are not independent.
-    Limits: Passes if the exact probability is at most the bound, for every column of 6, 12 and 30 losses 0 or 1,
-        several m and several y. The bound is attained in some cases.
+    Statement: In a shuffled column with mean μ, some mean of the first n ≥ m entries is at least y
+        > μ with probability at most exp(−m kl(y, μ)), where kl is the Kullback-Leibler divergence
+        of two coins; it is the bound for fresh samples at n = m alone.
+    Meaning: Confidence bounds for fresh samples hold for the rows seen of a shuffled list, with the
+        same constants, although its rows are not independent.
+    Limits: Passes if the exact probability is at most the bound, for every column of 6, 12 and 30
+        losses 0 or 1, several m and several y. The bound is attained in some cases.
     Alt: The exact probability stays below the bound for every number of ones.
     """
 
@@ -87,7 +94,10 @@ class Deviations(Extension, name="deviations", expected="holds", verdict_only=("
                 yield {"N": N, "ones": ones, "m": least, "y": level, "probability": probability}
 
     def verdict(self, rows: Rows) -> Verdict:
-        shares = [row["probability"] / self.bound(row["N"], row["ones"], row["m"], row["y"]) for row in rows]
+        shares = [
+            row["probability"] / self.bound(row["N"], row["ones"], row["m"], row["y"])
+            for row in rows
+        ]
         measured = f"at most {max(shares):.4f} of the bound in {len(rows)} exact cases"
         return self.verdict_from([exact(max(shares) <= 1 + ROUNDING)], measured, "exp(−m kl(y, μ))")
 
@@ -133,12 +143,13 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
 
     Title: The drift of random order
     Source: our Lemma 2 (docs/theory/transfer.md)
-    Statement: For every learner in random order, regret = Σ gap × plays + drift, where the gap is the excess mean loss
-        of an action; the drift is at most ((π/2) √T + 1.31) √(ln k / 2), or (π/4) √T for two actions.
-    Meaning: A proof that counts the plays of bad actions on fresh samples holds for a shuffled list too, plus the
-        drift, because the remaining rows differ from those seen.
-    Limits: Passes if the drift, averaged over all orders of three pools of 5 and 6 rows, is at most the bound for every
-        learner, and positive for some.
+    Statement: For every learner in random order, regret = Σ gap × plays + drift, where the gap is
+        the excess mean loss of an action; the drift is at most ((π/2) √T + 1.31) √(ln k / 2), or
+        (π/4) √T for two actions.
+    Meaning: A proof that counts the plays of bad actions on fresh samples holds for a shuffled list
+        too, plus the drift, because the remaining rows differ from those seen.
+    Limits: Passes if the drift, averaged over all orders of three pools of 5 and 6 rows, is at most
+        the bound for every learner, and positive for some.
     Alt: Every drift is below the bound; some are above 0, and some below.
     """
 
@@ -160,21 +171,36 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
             regret += float(trace.losses.sum() - losses.sum(axis=0).min())
             gaps += float((means[trace.actions] - means.min()).sum())
         T, k = losses.shape
-        return [{**unit, "T": T, "k": k, "regret": regret / len(orders), "gaps": gaps / len(orders)}]
+        return [
+            {**unit, "T": T, "k": k, "regret": regret / len(orders), "gaps": gaps / len(orders)}
+        ]
 
     def verdict(self, rows: Rows) -> Verdict:
         drifts = [row["regret"] - row["gaps"] for row in rows]
         limits = [max(self.allowed(row["T"], row["k"]), ROUNDING) for row in rows]
         shares = [drift / limit for drift, limit in zip(drifts, limits, strict=True)]
-        measured = f"drift from {min(drifts):.3f} to {max(drifts):.3f}, at most {max(shares):.2f} of its bound"
+        measured = (
+            f"drift from {min(drifts):.3f} to {max(drifts):.3f}, at most "
+            f"{max(shares):.2f} of its bound"
+        )
         fine = max(shares) <= 1 + ROUNDING and max(drifts) > ROUNDING
         return self.verdict_from([exact(fine)], measured, "(π/4) √T for two actions")
 
     def chart(self, rows: Rows) -> Chart:
         x = range(1, len(rows) + 1)
-        bands = [exact_band("drift", np.array(x, dtype=np.float64), select(rows, "regret") - select(rows, "gaps"))]
-        lines = reference_lines(x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])})
-        return self.make_chart("drift, exact", bands, lines, x_label="learner and pool, by number", log="")
+        bands = [
+            exact_band(
+                "drift",
+                np.array(x, dtype=np.float64),
+                select(rows, "regret") - select(rows, "gaps"),
+            )
+        ]
+        lines = reference_lines(
+            x, {"bound": lambda i: bounds.drift(rows[i - 1]["T"], rows[i - 1]["k"])}
+        )
+        return self.make_chart(
+            "drift, exact", bands, lines, x_label="learner and pool, by number", log=""
+        )
 
     def faults(self) -> dict[str, Overrides]:
         return {

@@ -1,9 +1,10 @@
 """Base of the elimination rules: state, and compiled update per row.
 
-A rule (`Best`, `Within`, `Top`, `Gate`, `Ranks`, `Place`) defines the initial state (the fields of `EliminationState`
-and its own ones) and the kernel `step(state, losses)`, which processes one row and drops candidates. Losses of dropped
-candidates are not read. The state after n rows is a function of the first n rows of the shuffled list only, so late and
-out-of-order answers cannot change it.
+A rule (`Best`, `Within`, `Top`, `Gate`, `Ranks`, `Place`) defines the initial state (the fields of
+`EliminationState` and its own ones) and the kernel `step(state, losses)`, which processes one row
+and drops candidates. Losses of dropped candidates are not read. The state after n rows is a
+function of the first n rows of the shuffled list only, so late and out-of-order answers cannot
+change it.
 """
 
 from abc import ABC, abstractmethod
@@ -26,13 +27,14 @@ if TYPE_CHECKING:  # bound by `compile_loop`
 class EliminationState(NamedTuple):
     """State of a rule after `rows_seen` rows; k candidates numbered from 0.
 
-    A rule adds fields of its own; its class lists them. A bettor is an e-process against one null hypothesis. The last
-    seven fields are None without predictions. d is the difference of the losses of candidate and opponent, g the
-    predicted one.
+    A rule adds fields of its own; its class lists them. A bettor is an e-process against one null
+    hypothesis. The last seven fields are None without predictions. d is the difference of the
+    losses of candidate and opponent, g the predicted one.
 
     active             (k,) 1 while a candidate is in the race, else 0
     total_loss         (k,) sum of losses over the rows counted
-    drop_row           (k,) rows counted at the drop; 0 while active, or if answers on file dropped it
+    drop_row           (k,) rows counted at the drop; 0 while active, or if answers on file dropped
+                       it
     dropped_against    (k,) the opponent it was dropped against, -1 while active
     opponent           (k,) `Best`, `Within`: the opponent on the last row, -1 before
     wealth_at_drop     (k,) wealth of the bet that dropped it; infinite if the outcome was certain
@@ -91,8 +93,8 @@ def _state_type(rule: str, own: tuple[str, ...]) -> Any:
 class OpenQuestion(NamedTuple):
     """An undecided comparison, from which the rows still needed are estimated.
 
-    edge: mean difference of losses so far, plus the tolerance of the question. It is in favour of the decision; if it
-        is 0 or less, more rows like those so far do not decide it.
+    edge: mean difference of losses so far, plus the tolerance of the question. It is in favour of
+        the decision; if it is 0 or less, more rows like those so far do not decide it.
     variance: of this difference on one row.
     threshold: wealth that decides the comparison.
     """
@@ -108,17 +110,24 @@ class Elimination(ABC):
     population: `rows`, if the question is about this list; infinite, if rows are i.i.d. draws.
     level: probability of a wrong answer, at most.
 
-    `update` adds the rows one by one, in random order. `play` runs a whole table. The answer is in `active`, `done` and
-    `state`. A subclass defines `init`, `step` and `open_questions`, and may define `settle`. It sets
-    `supports_predictions = True` if `step` bets by `bets.bet`, which uses predictions.
+    `update` adds the rows one by one, in random order. `play` runs a whole table. The answer is in
+    `active`, `done` and `state`. A subclass defines `init`, `step` and `open_questions`, and may
+    define `settle`. It sets `supports_predictions = True` if `step` bets by `bets.bet`, which uses
+    predictions.
     """
 
-    # Whether `step` can bet on adjusted losses: those minus their predictions from history (`use_predictions`).
+    # Whether `step` can bet on adjusted losses: those minus their predictions from history
+    # (`use_predictions`).
     supports_predictions = False
     has_predictions = False
 
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
-        self.candidates, self.rows, self.population, self.level = candidates, rows, population, level
+        self.candidates, self.rows, self.population, self.level = (
+            candidates,
+            rows,
+            population,
+            level,
+        )
         self._build()
 
     def _build(self) -> None:
@@ -134,8 +143,9 @@ class Elimination(ABC):
     def use_predictions(self) -> None:
         """Bet on adjusted losses too, from the first row; resets the rule.
 
-        An adjusted loss is the loss minus its prediction, plus the mean prediction of the rows left. Four fifths of the
-        wealth of every bettor then bet on these. `InformedRule` calls it, and writes the predictions into `state`.
+        An adjusted loss is the loss minus its prediction, plus the mean prediction of the rows
+        left. Four fifths of the wealth of every bettor then bet on these. `InformedRule` calls it,
+        and writes the predictions into `state`.
         """
         self.has_predictions = True
         self._build()
@@ -144,31 +154,47 @@ class Elimination(ABC):
     def init(self) -> Any:
         """Return the state before the first row, built by `initial_state`."""
 
-    def initial_state(self, *, bettors: int, threshold: float, weights: Any = None, **own: float | Floats) -> Any:
+    def initial_state(
+        self, *, bettors: int, threshold: float, weights: Any = None, **own: float | Floats
+    ) -> Any:
         """Return a state with all candidates active and bettors of wealth 1.
 
-        A bettor, a row of `state.wealth`, is an e-process against one null hypothesis; at `threshold` its bet decides.
-        `weights` are its initial wealths by strategy; None: those of `bet`. `own` are the fields of the rule itself; a
-        kernel can change arrays, not numbers.
+        A bettor, a row of `state.wealth`, is an e-process against one null hypothesis; at
+        `threshold` its bet decides. `weights` are its initial wealths by strategy; None: those of
+        `bet`. `own` are the fields of the rule itself; a kernel can change arrays, not numbers.
         """
         k, zeros = self.candidates, np.zeros(self.candidates)
         if weights is None:
             weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
         common = EliminationState(
-            active=np.ones(k), total_loss=zeros, drop_row=zeros, dropped_against=np.full(k, -1.0),
-            opponent=np.full(k, -1.0), wealth_at_drop=zeros, current_wealth=np.ones(k),
-            rows_seen=np.zeros(1), done=np.full(1, float(k == 1)),
-            wealth=np.tile(weights, (bettors, 1)), squared_residuals=np.zeros(bettors),
+            active=np.ones(k),
+            total_loss=zeros,
+            drop_row=zeros,
+            dropped_against=np.full(k, -1.0),
+            opponent=np.full(k, -1.0),
+            wealth_at_drop=zeros,
+            current_wealth=np.ones(k),
+            rows_seen=np.zeros(1),
+            done=np.full(1, float(k == 1)),
+            wealth=np.tile(weights, (bettors, 1)),
+            squared_residuals=np.zeros(bettors),
             n_bets=np.zeros(bettors),
-            known_loss=zeros, known_gain=zeros,
-            rows=self.rows, population=self.population, threshold=threshold,
-        )  # fmt: skip
+            known_loss=zeros,
+            known_gain=zeros,
+            rows=self.rows,
+            population=self.population,
+            threshold=threshold,
+        )
         if self.has_predictions:
             common = common._replace(
-                offset=zeros, predicted_mean=zeros, predicted_seen=zeros,
-                residual_low=np.full((k, k), -1.0), residual_variance=np.zeros((k, k)),
-                fitted_rows=np.zeros(1), prior_noise=zeros,
-            )  # fmt: skip
+                offset=zeros,
+                predicted_mean=zeros,
+                predicted_seen=zeros,
+                residual_low=np.full((k, k), -1.0),
+                residual_variance=np.zeros((k, k)),
+                fitted_rows=np.zeros(1),
+                prior_noise=zeros,
+            )
         return _state_type(type(self).__name__, tuple(own))(*common, *own.values())
 
     @staticmethod
@@ -183,8 +209,9 @@ class Elimination(ABC):
     def settle(state: Any) -> None:
         """Draw the conclusions that answers on file make certain before the first row.
 
-        A kernel. `known_loss` and `known_gain` of the state, the sums of loss and of 1 - loss over the answers on file
-        of each candidate, must be over all rows. A rule without such conclusions leaves the state as it is.
+        A kernel. `known_loss` and `known_gain` of the state, the sums of loss and of 1 - loss over
+        the answers on file of each candidate, must be over all rows. A rule without such
+        conclusions leaves the state as it is.
         """
 
     def update(self, losses: Floats) -> None:
@@ -204,14 +231,17 @@ class Elimination(ABC):
     def play(self, table: Rows, order: Order) -> int:
         """Run a whole race on a table, from the start; return the number of losses read.
 
-        table: losses in [0, 1], shape (rows, k). order: row indices in random order; a part of them stops early.
+        table: losses in [0, 1], shape (rows, k). order: row indices in random order; a part of them
+            stops early.
         """
         self.reset()
         rows = table.view()
         # Pools are read-only. A writeable array has another type and would be compiled again.
         rows.flags.writeable = False
         if rows.dtype not in self._loops:
-            self._loops[rows.dtype] = compile_loop(_play_table, (self.memory, rows, order, self._row), **self.kernels)
+            self._loops[rows.dtype] = compile_loop(
+                _play_table, (self.memory, rows, order, self._row), **self.kernels
+            )
         return int(self._loops[rows.dtype](self.memory, rows, order, self._row))
 
     @property
@@ -233,7 +263,9 @@ class Elimination(ABC):
 
     def gap(self, better: int, worse: int) -> float:
         """Return the mean loss of `worse` minus that of `better`, over the rows counted."""
-        return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(self.rows_seen, 1)
+        return float(self.state.total_loss[worse] - self.state.total_loss[better]) / max(
+            self.rows_seen, 1
+        )
 
     def variance(self, bettor: int) -> float:
         """Return the variance of the differences that a bettor has bet on; 0 before any.

@@ -1,9 +1,10 @@
 """Best: find the best candidate (Theorem 1 of docs/theory/race.md).
 
-The bettor of candidate b bets that b is not the best. Its opponent is the leader, or the runner-up if b leads; both are
-determined by past rows. Candidate b is dropped when the wealth of its bettor reaches 1 / level, or when b can no longer
-catch up. The best candidate is ever dropped with probability at most `level`, for any number of candidates and of
-looks. After the last row the answer is exact.
+The bettor of candidate b bets that b is not the best. Its opponent is the leader, or the runner-up
+if b leads; both are determined by past rows. Candidate b is dropped when the wealth of its bettor
+reaches 1 / level, or when b can no longer catch up. The best candidate is ever dropped with
+probability at most `level`, for any number of candidates and of looks. After the last row the
+answer is exact.
 """
 
 from typing import Any
@@ -26,7 +27,11 @@ class Best(Elimination):
 
     def open_questions(self) -> list[OpenQuestion]:
         best, threshold = self.leader, self.state.threshold
-        return [OpenQuestion(self.gap(best, b), self.variance(b), threshold) for b in self.active if b != best]
+        return [
+            OpenQuestion(self.gap(best, b), self.variance(b), threshold)
+            for b in self.active
+            if b != best
+        ]
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:

@@ -1,14 +1,16 @@
 """Betting martingale for one difference (docs/theory/race.md, section 1).
 
-The null hypothesis is "the mean of d over the list is at most `shift`", where d is the loss of one candidate minus the
-loss of its opponent. Let `lead` be the sum of d over the n rows seen. Under the null, the mean of d over the remaining
-rows is at most m = (N shift - lead) / (N - n). So 1 + bet (d - m) has expectation at most 1 for every bet in
-[0, 1 / (1 + m)] that depends on past rows only. A wealth is an average of products of such factors. By Ville's
-inequality it reaches 1 / level with probability at most `level` under the null.
+The null hypothesis is "the mean of d over the list is at most `shift`", where d is the loss of one
+candidate minus the loss of its opponent. Let `lead` be the sum of d over the n rows seen. Under the
+null, the mean of d over the remaining rows is at most m = (N shift - lead) / (N - n). So 1 + bet (d
+- m) has expectation at most 1 for every bet in [0, 1 / (1 + m)] that depends on past rows only. A
+wealth is an average of products of such factors. By Ville's inequality it reaches 1 / level with
+probability at most `level` under the null.
 
-The choice of bets affects only the speed under the alternative, not validity. Each bettor splits its wealth over four
-strategies, one column of `wealth` each. Two bet the estimated edge by the Kelly rule: one with a prior worth
-PRIOR_ROWS rows, one with a prior worth PRIOR_SHARE of the list. Two bet a fixed amount.
+The choice of bets affects only the speed under the alternative, not validity. Each bettor splits
+its wealth over four strategies, one column of `wealth` each. Two bet the estimated edge by the
+Kelly rule: one with a prior worth PRIOR_ROWS rows, one with a prior worth PRIOR_SHARE of the list.
+Two bet a fixed amount.
 """
 
 import math
@@ -18,33 +20,36 @@ import numpy as np
 
 from tombola.engine.intrinsics import no_inline
 
-# Initial wealth of the four strategies; sums to 1. Half is on the first one, which adapts; the others insure against
-# lists where it fails. Other weights changed the calls by at most 2 % (docs/theory/race.md, section 7).
+# Initial wealth of the four strategies; sums to 1. Half is on the first one, which adapts; the
+# others insure against lists where it fails. Other weights changed the calls by at most 2 %
+# (docs/theory/race.md, section 7).
 STRATEGY_WEIGHTS = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
-# Initial wealth of the eight strategies with predictions: a fifth on the losses, the rest on the adjusted losses (loss
-# minus its prediction plus the mean prediction of the rows left). If the predictions are useless, the wealth is at
-# least a fifth of the wealth without them.
+# Initial wealth of the eight strategies with predictions: a fifth on the losses, the rest on the
+# adjusted losses (loss minus its prediction plus the mean prediction of the rows left). If the
+# predictions are useless, the wealth is at least a fifth of the wealth without them.
 MIXTURE_WEIGHTS = np.concatenate([0.2 * STRATEGY_WEIGHTS, 0.8 * STRATEGY_WEIGHTS])
-# Least divisor in the cap of a bet on adjusted losses. It bounds these bets by 0.95 / MIN_REACH: larger ones magnify
-# rounding errors.
+# Least divisor in the cap of a bet on adjusted losses. It bounds these bets by 0.95 / MIN_REACH:
+# larger ones magnify rounding errors.
 _MIN_REACH = 1e-3
-# Pseudo-rows of difference 0 in the prior of the first strategy, which shrink its bets in the first rows. Other values
-# changed the calls by at most 2 % (docs/theory/race.md, section 7).
+# Pseudo-rows of difference 0 in the prior of the first strategy, which shrink its bets in the first
+# rows. Other values changed the calls by at most 2 % (docs/theory/race.md, section 7).
 PRIOR_ROWS = 20.0
-# Pseudo-rows of difference 0 in the prior of the second strategy, as a share of the list: more cautious on long lists.
+# Pseudo-rows of difference 0 in the prior of the second strategy, as a share of the list: more
+# cautious on long lists.
 _PRIOR_SHARE = 0.03
 # Pseudo-rows of the variance that history suggests for adjusted losses.
 _PRIOR_FITTED = 2.0
-# Least variance of an adjusted difference, in squared losses (a deviation of 0.001): keeps bets on constant ones
-# finite.
+# Least variance of an adjusted difference, in squared losses (a deviation of 0.001): keeps bets on
+# constant ones finite.
 MIN_VARIANCE = 1e-6
 # Bets of the third and fourth strategy: large for clear differences, small for noisy ones.
 _FIXED_BETS = (0.8, 0.3)
-# Largest share of its wealth that a strategy may lose in one row. Below 1, so that no strategy goes bankrupt, and near
-# 1, because the cap limits how fast the wealth grows on clear differences.
+# Largest share of its wealth that a strategy may lose in one row. Below 1, so that no strategy goes
+# bankrupt, and near 1, because the cap limits how fast the wealth grows on clear differences.
 MAX_LOSS_SHARE = 0.95
-# Tolerance per row for rounding in a sum of losses: totals that differ by at most this times the rows are equal. It is
-# far above the rounding error of a double, 1e-16, and far below a difference of means that matters.
+# Tolerance per row for rounding in a sum of losses: totals that differ by at most this times the
+# rows are equal. It is far above the rounding error of a double, 1e-16, and far below a difference
+# of means that matters.
 ROUNDING_SLACK = 1e-9
 
 
@@ -52,7 +57,8 @@ ROUNDING_SLACK = 1e-9
 def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) -> float:
     """Bet on the next difference of one bettor; return its total wealth.
 
-    A bettor is an e-process against "the mean difference is at most `shift`"; its wealth is split over strategies.
+    A bettor is an e-process against "the mean difference is at most `shift`"; its wealth is split
+    over strategies.
 
     bettor: row of `state.wealth`, which has one column per strategy.
     lead: sum of d over the rows before this one.
@@ -84,10 +90,10 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
 def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> float:
     """Bet on one row against "L(b) - L(o) <= shift"; return the total wealth.
 
-    Candidate b, opponent o. L is the mean loss over the population; `lead` is the sum of loss(b) - loss(o) before this
-    row, d that on this row; `bettor` is the row of `state.wealth`. With predictions, `state.wealth` has 8 columns
-    instead of 4; the second half bets on adjusted losses: minus their predictions, plus the mean prediction of the rows
-    left.
+    Candidate b, opponent o. L is the mean loss over the population; `lead` is the sum of loss(b) -
+    loss(o) before this row, d that on this row; `bettor` is the row of `state.wealth`. With
+    predictions, `state.wealth` has 8 columns instead of 4; the second half bets on adjusted losses:
+    minus their predictions, plus the mean prediction of the rows left.
     """
     _update_adjusted(state, state.offset, bettor, b, o, lead, d, shift)
     return update_wealth(state, bettor, lead, d, shift)
@@ -97,12 +103,14 @@ def bet(state: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: f
 def expected_growth(state: Any, b: int, o: int) -> float:
     """Return the expected growth of log wealth on the next row, betting against b.
 
-    The bet is on loss(b) - loss(o), where o is the opponent, adjusted by predictions. Opponents are chosen by it;
-    validity does not depend on it, because only past rows are used.
+    The bet is on loss(b) - loss(o), where o is the opponent, adjusted by predictions. Opponents are
+    chosen by it; validity does not depend on it, because only past rows are used.
     """
     m, low, variance, excess = _outlook(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
     n, gain = state.rows_seen[0], state.population / (state.population - state.rows_seen[0])
-    return largest_growth(gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance), variance, m - low)
+    return largest_growth(
+        gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance), variance, m - low
+    )
 
 
 def largest_growth(edge: float, variance: float, reach: float) -> float:
@@ -116,29 +124,40 @@ def largest_growth(edge: float, variance: float, reach: float) -> float:
     return size * edge - 0.5 * size * size * (variance + edge * edge)
 
 
-def _outlook(state: Any, b: int, o: int, lead: float, shift: float) -> tuple[float, float, float, float]:
+def _outlook(
+    state: Any, b: int, o: int, lead: float, shift: float
+) -> tuple[float, float, float, float]:
     """Return m, low, variance and excess of the adjusted difference y on the next row.
 
-    m: largest mean of y under the null. low: smallest possible y. excess: sum of y above the null on the rows so far.
+    m: largest mean of y under the null. low: smallest possible y. excess: sum of y above the null
+        on the rows so far.
     """
     n, population, fitted = state.rows_seen[0], state.population, state.fitted_rows[0]
     left = population - n
     g_mean = state.predicted_mean[b] - state.predicted_mean[o]
     g_seen = state.predicted_seen[b] - state.predicted_seen[o]
     noise = _PRIOR_FITTED * (state.prior_noise[b] + state.prior_noise[o])
-    variance = max((noise + fitted * state.residual_variance[b, o]) / (fitted + _PRIOR_FITTED), MIN_VARIANCE)
-    # Regression estimate of the difference of the means: mean residual so far, and mean prediction of the list.
-    excess = population / left * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
+    variance = max(
+        (noise + fitted * state.residual_variance[b, o]) / (fitted + _PRIOR_FITTED), MIN_VARIANCE
+    )
+    # Regression estimate of the difference of the means: mean residual so far, and mean prediction
+    # of the list.
+    excess = (
+        population / left * (lead - g_seen + n * ((g_seen + left * g_mean) / population - shift))
+    )
     return (population * shift - lead) / left, state.residual_low[b, o] + g_mean, variance, excess
 
 
 @no_inline
-def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float) -> None:
+def _update_adjusted(
+    state: Any, offset: Any, bettor: int, b: int, o: int, lead: float, d: float, shift: float
+) -> None:
     """Update the strategies that bet on the adjusted difference y of one row.
 
-    y = d - g(row) + mean of g over the rows left, where g is the predicted difference. y has the same conditional mean
-    as d, and is at least `low`, so bets up to 1 / (m - low) keep the factor nonnegative (docs/theory/race.md, section
-    9). Columns 4 to 7 of `state.wealth` change. Without predictions `offset` is None, and Numba leaves out the body.
+    y = d - g(row) + mean of g over the rows left, where g is the predicted difference. y has the
+    same conditional mean as d, and is at least `low`, so bets up to 1 / (m - low) keep the factor
+    nonnegative (docs/theory/race.md, section 9). Columns 4 to 7 of `state.wealth` change. Without
+    predictions `offset` is None, and Numba leaves out the body.
     """
     if offset is None:
         return
@@ -146,7 +165,10 @@ def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead:
     m, low, variance, excess = _outlook(state, b, o, lead, shift)
     if m < 1.0:
         y = d + offset[b] - offset[o]
-        cap, gain = MAX_LOSS_SHARE / max(m - low, _MIN_REACH), state.population / (state.population - n)
+        cap, gain = (
+            MAX_LOSS_SHARE / max(m - low, _MIN_REACH),
+            state.population / (state.population - n),
+        )
         cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
         bold = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         # Fixed bets are in units of the largest possible loss.
@@ -160,10 +182,12 @@ def _update_adjusted(state: Any, offset: Any, bettor: int, b: int, o: int, lead:
 def shrunk_edge(excess: float, count: float, variance: float) -> float:
     """Estimate how far the mean of a difference is above the null; at least 0.
 
-    The estimate is the mean of the law Normal(excess / count, variance / count), restricted to positive values: exact
-    for excess = 0 and in the limit of large excess. Validity of the test does not depend on it.
+    The estimate is the mean of the law Normal(excess / count, variance / count), restricted to
+    positive values: exact for excess = 0 and in the limit of large excess. Validity of the test
+    does not depend on it.
 
-    excess: sum over rows of the difference minus its mean under the null; count: rows, pseudo-rows included.
+    excess: sum over rows of the difference minus its mean under the null; count: rows, pseudo-rows
+        included.
     """
     mean = excess / count
     return 0.5 * (mean + math.sqrt(mean * mean + 2.55 * variance / count))
@@ -185,8 +209,9 @@ def total_wealth(wealth: Any) -> float:
 def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen: float) -> bool:
     """Return whether no outcome of the rows left makes "L(b) - L(o) <= shift" true.
 
-    A kernel for candidate b and opponent o. L is the mean loss over the population; always False for an infinite one.
-    Unknown losses of b count as 0 and those of o as 1; answers on file count as they are. `lead` is the sum of loss(b)
+    A kernel for candidate b and opponent o. L is the mean loss over the population; always False
+    for an infinite one. Unknown losses of b count as 0 and those of o as 1; answers on file count
+    as they are. `lead` is the sum of loss(b)
     - loss(o) over the first `rows_seen` rows, the current one included.
     """
     if state.population == math.inf:
@@ -198,8 +223,8 @@ def is_refuted(state: Any, b: int, o: int, lead: float, shift: float, rows_seen:
 def is_certainly_worse(lead: float, population: float, rows_seen: float) -> bool:
     """Return whether candidate a certainly has a larger total loss than b; a kernel.
 
-    It has if even loss 0 of a and loss 1 of b on all rows left could not change `lead`, its total loss minus that of b
-    over the first `rows_seen` rows. Always False for an infinite population.
+    It has if even loss 0 of a and loss 1 of b on all rows left could not change `lead`, its total
+    loss minus that of b over the first `rows_seen` rows. Always False for an infinite population.
     """
     if population == math.inf:
         return False

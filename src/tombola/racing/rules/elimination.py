@@ -1,7 +1,7 @@
 """Kernels of elimination: bet on a row, and drop candidates (docs/theory/race.md, Theorem 1).
 
-`bet_and_drop` is the step of `Best` and `Within`. `Top`, `Gate` and `Ranks` decide in their own step, and call
-`drop`.
+`bet_and_drop` is the step of `Best` and `Within`. `Top`, `Gate` and `Ranks` decide in their own
+step, and call `drop`.
 """
 
 import math
@@ -15,7 +15,8 @@ from tombola.racing.rules.bets import bet, expected_growth, is_refuted
 def bet_and_drop(state: Any, losses: Floats) -> None:
     """Bet on one row against every active candidate, count it, and drop candidates.
 
-    A kernel, as `Elimination.step` (docs/theory/race.md, Theorem 1). Bettor b bets against candidate b.
+    A kernel, as `Elimination.step` (docs/theory/race.md, Theorem 1). Bettor b bets against
+    candidate b.
     """
     leader, runner = best_two(state)
     below = 0
@@ -28,7 +29,8 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
             below += state.current_wealth[b] < state.threshold
     count_row(state, losses)
     for b in range(losses.size):
-        # If every wealth has reached the threshold, the leader stays, so that one candidate is left.
+        # If every wealth has reached the threshold, the leader stays, so that one candidate is
+        # left.
         reached = state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold
         if reached and (below > 0 or b != leader):
             drop(state, b, int(state.opponent[b]), state.current_wealth[b])
@@ -39,9 +41,9 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
 def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) -> int:
     """Return the opponent of b on the next row: the leader, or a known candidate.
 
-    Any choice by past rows is valid. A known candidate has no residual and allows larger bets, so that it may drop b
-    sooner than the leader does; the expected growth of the wealth decides. Without predictions `prior_noise` is None,
-    and Numba leaves out the search.
+    Any choice by past rows is valid. A known candidate has no residual and allows larger bets, so
+    that it may drop b sooner than the leader does; the expected growth of the wealth decides.
+    Without predictions `prior_noise` is None, and Numba leaves out the search.
     """
     opponent = leader if b != leader else runner
     if prior_noise is not None:
@@ -64,7 +66,14 @@ def drop_hopeless(state: Any) -> None:
         if (
             b != leader
             and state.active[b] > 0.0
-            and is_refuted(state, b, leader, state.total_loss[b] - state.total_loss[leader], 0.0, state.rows_seen[0])
+            and is_refuted(
+                state,
+                b,
+                leader,
+                state.total_loss[b] - state.total_loss[leader],
+                0.0,
+                state.rows_seen[0],
+            )
         ):
             drop(state, b, leader, math.inf)
 
@@ -74,7 +83,9 @@ def _smallest_bound(state: Any) -> int:
     found = -1
     for a in range(state.total_loss.size):
         if state.active[a] > 0.0 and (
-            found < 0 or state.total_loss[a] - state.known_gain[a] < state.total_loss[found] - state.known_gain[found]
+            found < 0
+            or state.total_loss[a] - state.known_gain[a]
+            < state.total_loss[found] - state.known_gain[found]
         ):
             found = a
     return found

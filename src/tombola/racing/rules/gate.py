@@ -1,9 +1,9 @@
 """Gate: compare candidates with a baseline (Theorem 4 of docs/theory/race.md).
 
-The statement about candidate c is "c is better than the baseline", or with a margin "c is not worse than the baseline
-by more than the margin". Two bettors per candidate: index c bets on the statement, index k + c on its negation. One of
-the two nulls is true, so only one bettor can err, and each may use the candidate's whole share of the level. After the
-last row the answer is exact.
+The statement about candidate c is "c is better than the baseline", or with a margin "c is not worse
+than the baseline by more than the margin". Two bettors per candidate: index c bets on the
+statement, index k + c on its negation. One of the two nulls is true, so only one bettor can err,
+and each may use the candidate's whole share of the level. After the last row the answer is exact.
 """
 
 import math
@@ -20,9 +20,9 @@ from tombola.racing.rules.elimination import count_row, drop
 class Gate(Elimination):
     """Rule that compares each candidate with a baseline; `decisions` has the answers.
 
-    `baseline` is the number of a candidate; other parameters as in `Elimination`. A margin of 0 asks "better than the
-    baseline"; above 0, "not worse by more than the margin", in mean loss. Own fields of the state, beside `margin` and
-    `baseline`:
+    `baseline` is the number of a candidate; other parameters as in `Elimination`. A margin of 0
+    asks "better than the baseline"; above 0, "not worse by more than the margin", in mean loss. Own
+    fields of the state, beside `margin` and `baseline`:
 
     decision          (k,) 1 statement proved, -1 refuted, 0 open; decided candidates are dropped
     total_advantage   (k,) total loss of the baseline minus that of the candidate
@@ -31,7 +31,13 @@ class Gate(Elimination):
     supports_predictions = True
 
     def __init__(
-        self, candidates: int, rows: int, population: float, level: float, baseline: int, margin: float
+        self,
+        candidates: int,
+        rows: int,
+        population: float,
+        level: float,
+        baseline: int,
+        margin: float,
     ) -> None:
         self.baseline, self.margin = baseline, margin
         super().__init__(candidates, rows, population, level)
@@ -122,8 +128,8 @@ def _drop_decided(state: Any, base: int) -> None:
 def holds_on_list(lead: float, margin: float, population: float) -> bool:
     """Return whether a candidate passes the gate on the whole list, up to rounding.
 
-    `lead` is the total loss of the baseline minus that of the candidate. Without a margin it must be above 0, with one
-    at least -margin * population.
+    `lead` is the total loss of the baseline minus that of the candidate. Without a margin it must
+    be above 0, with one at least -margin * population.
     """
     slack = ROUNDING_SLACK * population
     return bool(lead > slack if margin == 0.0 else lead >= -margin * population - slack)

@@ -1,10 +1,11 @@
 """Ranks: the order of candidates from pairwise e-processes (docs/theory/ranks.md).
 
-H_ab is the hypothesis "L(a) <= L(b)". Its e-process E_ab bets on the differences loss(a) - loss(b). Rejecting H_ab
-proves "b before a". With k candidates there are M = k (k - 1) / 2 unordered pairs; a pair is rejected at E_ab >= M /
-level (Corollary 1). Then, with probability at least 1 - level, no claim contradicts the order by mean loss, ties in
-file order, at any time. The union runs over M hypotheses and not over k (k - 1), because of H_ab and H_ba the order by
-mean loss makes only one relevant.
+H_ab is the hypothesis "L(a) <= L(b)". Its e-process E_ab bets on the differences loss(a) - loss(b).
+Rejecting H_ab proves "b before a". With k candidates there are M = k (k - 1) / 2 unordered pairs; a
+pair is rejected at E_ab >= M / level (Corollary 1). Then, with probability at least 1 - level, no
+claim contradicts the order by mean loss, ties in file order, at any time. The union runs over M
+hypotheses and not over k (k - 1), because of H_ab and H_ba the order by mean loss makes only one
+relevant.
 """
 
 import math
@@ -23,14 +24,16 @@ from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_g
 class Ranks(Elimination):
     """Rule for the order of all candidates, or of the `top` first ones (0: of all).
 
-    Other parameters as in `Elimination`. A candidate is asked no more when its order against every other candidate is
-    proved. Own fields of the state, beside `top`:
+    Other parameters as in `Elimination`. A candidate is asked no more when its order against every
+    other candidate is proved. Own fields of the state, beside `top`:
 
     goal_share        1 / goal of the bets towards the last row (`tombola.racing.rules.pair_bets`)
     before            (k, k) 1 at [a, b] once "a before b" is proved, directly or by transitivity
     """
 
-    def __init__(self, candidates: int, rows: int, population: float, level: float, *, top: int = 0) -> None:
+    def __init__(
+        self, candidates: int, rows: int, population: float, level: float, *, top: int = 0
+    ) -> None:
         self.top = top or candidates
         super().__init__(candidates, rows, population, level)
 
@@ -40,9 +43,14 @@ class Ranks(Elimination):
     def _initial_state(self, threshold: float, **own: Floats) -> Any:
         k = self.candidates
         return self.initial_state(
-            bettors=k * k, threshold=threshold, weights=pair_weights(self.population),
-            goal_share=share_of_goal(threshold), top=float(self.top), before=np.zeros((k, k)), **own,
-        )  # fmt: skip
+            bettors=k * k,
+            threshold=threshold,
+            weights=pair_weights(self.population),
+            goal_share=share_of_goal(threshold),
+            top=float(self.top),
+            before=np.zeros((k, k)),
+            **own,
+        )
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
         """Return first and last possible rank, from 1, of every candidate, shape (k, 2)."""
@@ -59,7 +67,9 @@ class Ranks(Elimination):
         order = sorted(self.active, key=lambda a: float(self.state.total_loss[a]))
         before, first = self.before, self.rank_sets()[:, 0]
         return [
-            OpenQuestion(self.gap(a, b), self.variance(b * self.candidates + a), self.state.threshold)
+            OpenQuestion(
+                self.gap(a, b), self.variance(b * self.candidates + a), self.state.threshold
+            )
             for a, b in pairwise(order)
             if not (before[a, b] or before[b, a]) and first[a] <= self.top
         ]
@@ -70,7 +80,8 @@ class Ranks(Elimination):
         state, first = self.state, self.rank_sets()[:, 0]
         rows = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return min(
-            range(self.candidates), key=lambda a: (int(first[a]), float(state.total_loss[a] / max(rows[a], 1.0)))
+            range(self.candidates),
+            key=lambda a: (int(first[a]), float(state.total_loss[a] / max(rows[a], 1.0))),
         )
 
     @staticmethod
@@ -87,9 +98,17 @@ def _bet_on_pairs(state: Any, losses: Floats) -> None:
     for a in range(k):
         if state.active[a] > 0.0:
             for b in range(k):
-                if b != a and state.active[b] > 0.0 and state.before[a, b] == 0.0 and state.before[b, a] == 0.0:
+                if (
+                    b != a
+                    and state.active[b] > 0.0
+                    and state.before[a, b] == 0.0
+                    and state.before[b, a] == 0.0
+                ):
                     wealth = bet_on_pair(
-                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
+                        state,
+                        a * k + b,
+                        state.total_loss[a] - state.total_loss[b],
+                        losses[a] - losses[b],
                     )
                     if wealth >= state.threshold:
                         _add_order(state, b, a)
@@ -146,7 +165,8 @@ def n_pairs(k: int) -> int:
 def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.int64]":
     """Return first and last possible rank of every candidate, shape (k, 2).
 
-    `before` is a transitive order, (k, k). The ranks are 1 + number of candidates before, and k - number after it.
+    `before` is a transitive order, (k, k). The ranks are 1 + number of candidates before, and k -
+    number after it.
 
     >>> rank_sets(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)).tolist()
     [[1, 1], [2, 3], [2, 3]]
@@ -170,10 +190,11 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
 class Blocks(Ranks):
     """Rule for the order of blocks (Corollary 3 of docs/theory/ranks.md).
 
-    Parameters as in `Ranks`. A block is a set of candidates whose order among themselves stays open. The rule proves
-    the order between blocks. It needs less wealth per pair than `Ranks`, (k - 1) / level, because only the k - 1 pairs
-    of neighbours in the true order must hold. "u before a" is proved once no chain of pairs that are not rejected leads
-    from a to u. Own fields of the state, beside those of `Ranks`:
+    Parameters as in `Ranks`. A block is a set of candidates whose order among themselves stays
+    open. The rule proves the order between blocks. It needs less wealth per pair than `Ranks`, (k -
+    1) / level, because only the k - 1 pairs of neighbours in the true order must hold. "u before a"
+    is proved once no chain of pairs that are not rejected leads from a to u. Own fields of the
+    state, beside those of `Ranks`:
 
     rejected          (k, k) 1 at [a, b] once "a is at least as good as b" is rejected
     reached, stack    (k,) scratch space for the search of chains
@@ -192,7 +213,10 @@ class Blocks(Ranks):
                 both = state.active[a] > 0.0 and state.active[b] > 0.0
                 if a != b and both and state.rejected[a, b] == 0.0:
                     wealth = bet_on_pair(
-                        state, a * k + b, state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
+                        state,
+                        a * k + b,
+                        state.total_loss[a] - state.total_loss[b],
+                        losses[a] - losses[b],
                     )
                     if wealth >= state.threshold:
                         state.rejected[a, b] = 1.0
@@ -234,27 +258,35 @@ def _prove_blocks(state: Any) -> None:
 class Place(Elimination):
     """Rule for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
 
-    `candidate` is its number a; other parameters as in `Elimination`. Let E_ab be the wealth of bets against "a is at
-    least as good as b". "The rank of a is larger than r" is proved once the mean of the k - r smallest E_ab, b != a,
-    reaches 2 / level; "smaller than r" in the same way with E_ba. There is no union bound over candidates or ranks. Own
-    fields of the state, beside `goal_share` (see `Ranks`) and `candidate`:
+    `candidate` is its number a; other parameters as in `Elimination`. Let E_ab be the wealth of
+    bets against "a is at least as good as b". "The rank of a is larger than r" is proved once the
+    mean of the k - r smallest E_ab, b != a, reaches 2 / level; "smaller than r" in the same way
+    with E_ba. There is no union bound over candidates or ranks. Own fields of the state, beside
+    `goal_share` (see `Ranks`) and `candidate`:
 
     e_values          (2, k) E_ab and E_ba, by opponent b
     rank_range        (2,) first and last rank still possible
     is_used           (k,) scratch space for means of the smallest e-values
     """
 
-    def __init__(self, candidates: int, rows: int, population: float, level: float, *, candidate: int) -> None:
+    def __init__(
+        self, candidates: int, rows: int, population: float, level: float, *, candidate: int
+    ) -> None:
         self.candidate = candidate
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
         k, threshold = self.candidates, 2.0 / self.level
         return self.initial_state(
-            bettors=2 * k, threshold=threshold, weights=pair_weights(self.population),
-            goal_share=share_of_goal(threshold), candidate=float(self.candidate), e_values=np.ones((2, k)),
-            rank_range=np.array([1.0, float(k)]), is_used=np.zeros(k),
-        )  # fmt: skip
+            bettors=2 * k,
+            threshold=threshold,
+            weights=pair_weights(self.population),
+            goal_share=share_of_goal(threshold),
+            candidate=float(self.candidate),
+            e_values=np.ones((2, k)),
+            rank_range=np.array([1.0, float(k)]),
+            is_used=np.zeros(k),
+        )
 
     def rank_set(self) -> tuple[int, int]:
         """Return the first and the last rank that `candidate` may have; 1 is the best."""
@@ -268,7 +300,11 @@ class Place(Elimination):
         return first > last
 
     def open_questions(self) -> list[OpenQuestion]:
-        a, threshold, evidence = self.candidate, self.state.threshold, self.state.e_values.max(axis=0)
+        a, threshold, evidence = (
+            self.candidate,
+            self.state.threshold,
+            self.state.e_values.max(axis=0),
+        )
         undecided = [b for b in self.active if b != a and evidence[b] < threshold]
         return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]
 
@@ -294,12 +330,18 @@ class Place(Elimination):
 def _narrow_place(state: Any, a: int) -> None:
     """Move the ends of the rank set as far as the e-values of this row allow."""
     k = state.total_loss.size
-    # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the first r that is not
-    # rejected ends the search.
-    while state.rank_range[0] < k and _mean_of_smallest(state, 0, a, k - int(state.rank_range[0])) >= state.threshold:
+    # If the rank of a is r or less, k - r hypotheses H_ab are true. The mean falls with r, so the
+    # first r that is not rejected ends the search.
+    while (
+        state.rank_range[0] < k
+        and _mean_of_smallest(state, 0, a, k - int(state.rank_range[0])) >= state.threshold
+    ):
         state.rank_range[0] += 1.0
     # If the rank of a is r or more, r - 1 hypotheses H_ba are true.
-    while state.rank_range[1] > 1 and _mean_of_smallest(state, 1, a, int(state.rank_range[1]) - 1) >= state.threshold:
+    while (
+        state.rank_range[1] > 1
+        and _mean_of_smallest(state, 1, a, int(state.rank_range[1]) - 1) >= state.threshold
+    ):
         state.rank_range[1] -= 1.0
     if state.rank_range[0] >= state.rank_range[1] or state.rows_seen[0] >= state.rows:
         state.done[0] = 1.0

@@ -1,12 +1,14 @@
 """Top: find the best m candidates (Theorem 3 of docs/theory/race.md).
 
-One bettor per set of m candidates bets that the set is not one of m best. In every row it bets that the worst member is
-worse than the best other candidate; both are determined by past rows. A set is rejected when its wealth reaches
-1 / level, or when its worst member is certainly worse. A candidate is dropped when all sets with it are rejected. A set
-of m best candidates is ever rejected with probability at most the level: there is no union bound over its members.
+One bettor per set of m candidates bets that the set is not one of m best. In every row it bets that
+the worst member is worse than the best other candidate; both are determined by past rows. A set is
+rejected when its wealth reaches 1 / level, or when its worst member is certainly worse. A candidate
+is dropped when all sets with it are rejected. A set of m best candidates is ever rejected with
+probability at most the level: there is no union bound over its members.
 
-If there are too many sets to list, three quarters of the level (`_PAIR_SHARE`) drop candidates by the bets of all pairs
-(`_update_pairs`), until the sets of active candidates are few enough; the rest of the level is for these.
+If there are too many sets to list, three quarters of the level (`_PAIR_SHARE`) drop candidates by
+the bets of all pairs (`_update_pairs`), until the sets of active candidates are few enough; the
+rest of the level is for these.
 """
 
 import math
@@ -19,28 +21,33 @@ from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import bet, is_refuted, total_wealth
 from tombola.racing.rules.elimination import best_two, count_row, drop, finish, n_active
 
-# Largest number of sets that are listed: a row takes about 50 ns per set, and most sets are rejected soon.
+# Largest number of sets that are listed: a row takes about 50 ns per set, and most sets are
+# rejected soon.
 _MAX_SETS = 5000
-# Share of the level that is spent on pairs, if there are more sets than that: pairs then drop most candidates.
+# Share of the level that is spent on pairs, if there are more sets than that: pairs then drop most
+# candidates.
 _PAIR_SHARE = 0.75
 
 
 class Top(Elimination):
     """Rule for the best `top` candidates, in any order among themselves.
 
-    Other parameters as in `Elimination`. A set below is a possible answer: `top` of the candidates. Own fields of the
-    state, beside `top`:
+    Other parameters as in `Elimination`. A set below is a possible answer: `top` of the candidates.
+    Own fields of the state, beside `top`:
 
     pair_threshold    wealth of pairs that drops a candidate
     members           (sets, k) 1 for the members of a set
-    n_sets            (1,) number of sets not rejected: the first rows of `members`; 0 while there are too many
+    n_sets            (1,) number of sets not rejected: the first rows of `members`; 0 while there
+                      are too many
     rejection_wealth  (k,) least wealth at which a set with the candidate was rejected
     pair_wealth       (k,) scratch space for the wealth of pairs
     """
 
     supports_predictions = True
 
-    def __init__(self, candidates: int, rows: int, population: float, level: float, top: int) -> None:
+    def __init__(
+        self, candidates: int, rows: int, population: float, level: float, top: int
+    ) -> None:
         self.top = top
         super().__init__(candidates, rows, population, level)
 
@@ -64,12 +71,16 @@ class Top(Elimination):
     def open_questions(self) -> list[OpenQuestion]:
         """Return one comparison per set of `top` candidates that is still to be rejected.
 
-        It asks whether the worst member of the set is worse than the best candidate outside of it. If the sets are too
-        many to list, there is one comparison per active candidate behind the first `top`, with the last of these.
+        It asks whether the worst member of the set is worse than the best candidate outside of it.
+        If the sets are too many to list, there is one comparison per active candidate behind the
+        first `top`, with the last of these.
         """
         state, k, loss = self.state, self.candidates, self.state.total_loss
         if state.n_sets[0] == 0.0:
-            ranked, pairs = sorted(self.active, key=lambda a: float(loss[a])), len(state.wealth) - k * k
+            ranked, pairs = (
+                sorted(self.active, key=lambda a: float(loss[a])),
+                len(state.wealth) - k * k,
+            )
             last, threshold = ranked[self.top - 1], state.pair_threshold * (k - self.top)
             return [
                 OpenQuestion(self.gap(last, b), self.variance(pairs + last * k + b), threshold)
@@ -82,7 +93,9 @@ class Top(Elimination):
             best = min((a for a in self.active if not members[a]), key=lambda a: float(loss[a]))
             # The leading set is the answer; it is not to be rejected.
             if loss[worst] > loss[best]:
-                questions.append(OpenQuestion(self.gap(best, worst), self.variance(s), state.threshold))
+                questions.append(
+                    OpenQuestion(self.gap(best, worst), self.variance(s), state.threshold)
+                )
         return questions
 
     @staticmethod
@@ -141,9 +154,12 @@ def _list_sets(state: Any) -> None:
             members[0, c] = 1.0
             count += 1
     for s in range(1, int(state.n_sets[0])):
-        # The next set in lexicographic order: the last member that can move to the right does, those behind it follow.
+        # The next set in lexicographic order: the last member that can move to the right does,
+        # those behind it follow.
         following, behind, moved = -1, 0, k - 1
-        while not (members[s - 1, moved] > 0.0 and following >= 0 and members[s - 1, following] == 0.0):
+        while not (
+            members[s - 1, moved] > 0.0 and following >= 0 and members[s - 1, following] == 0.0
+        ):
             if state.active[moved] > 0.0:
                 behind += members[s - 1, moved] > 0.0
                 following = moved
@@ -172,19 +188,30 @@ def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
 def _reject_set(state: Any, s: int) -> None:
     """Reject set s if its wealth suffices, or a member is certainly worse.
 
-    The row is counted already. `state.current_wealth` of every member becomes at most the wealth of the set.
+    The row is counted already. `state.current_wealth` of every member becomes at most the wealth of
+    the set.
     """
     worst, best = -1, -1
     for c in range(state.active.size):
         if state.members[s, c] > 0.0:
-            # The largest smallest possible total of a member, and the smallest largest possible one of another.
+            # The largest smallest possible total of a member, and the smallest largest possible one
+            # of another.
             low = state.total_loss[c] + state.known_loss[c]
-            worst = c if worst < 0 or low > state.total_loss[worst] + state.known_loss[worst] else worst
+            worst = (
+                c if worst < 0 or low > state.total_loss[worst] + state.known_loss[worst] else worst
+            )
         elif state.active[c] > 0.0:
             high = state.total_loss[c] - state.known_gain[c]
             best = c if best < 0 or high < state.total_loss[best] - state.known_gain[best] else best
     wealth = total_wealth(state.wealth[s])
-    if is_refuted(state, worst, best, state.total_loss[worst] - state.total_loss[best], 0.0, state.rows_seen[0]):
+    if is_refuted(
+        state,
+        worst,
+        best,
+        state.total_loss[worst] - state.total_loss[best],
+        0.0,
+        state.rows_seen[0],
+    ):
         wealth = math.inf
     for c in range(state.active.size):
         if state.members[s, c] > 0.0:
@@ -243,7 +270,11 @@ def _drop_beaten(state: Any, leader: int) -> None:
         worst = -1
         for b in range(state.current_wealth.size):
             if state.active[b] > 0.0 and state.current_wealth[b] >= state.threshold:
-                worst = b if worst < 0 or state.current_wealth[b] > state.current_wealth[worst] else worst
+                worst = (
+                    b
+                    if worst < 0 or state.current_wealth[b] > state.current_wealth[worst]
+                    else worst
+                )
         if worst < 0:
             break
         drop(state, worst, leader, state.current_wealth[worst])

@@ -1,11 +1,11 @@
 """Within: find a candidate close to the best (Theorem 2 of docs/theory/race.md).
 
-A share of the level is spent on dropping candidates, as in `Best`: half of it, or nearly all for small tolerances,
-which dropping settles sooner. With the rest, every candidate b holds one account for each other candidate a, with equal
-initial wealth. In rows where a is close to the leader, the account bets
-against "a is worse than b by the tolerance or more". When a is dropped, the deposit of its accounts, but not their
-gains, moves to the accounts for the remaining candidates. The race ends with a when every other active candidate has
-wealth 1 / (rest of the level) in its account for a.
+A share of the level is spent on dropping candidates, as in `Best`: half of it, or nearly all for
+small tolerances, which dropping settles sooner. With the rest, every candidate b holds one account
+for each other candidate a, with equal initial wealth. In rows where a is close to the leader, the
+account bets against "a is worse than b by the tolerance or more". When a is dropped, the deposit of
+its accounts, but not their gains, moves to the accounts for the remaining candidates. The race ends
+with a when every other active candidate has wealth 1 / (rest of the level) in its account for a.
 """
 
 import math
@@ -18,8 +18,9 @@ from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
 from tombola.racing.rules.elimination import best_two, bet_and_drop, drop_hopeless, finish
 
-# Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows), about the noise of
-# the means. A tolerance below 1 is rarely shown before the others are dropped, so that it must not slow the drops.
+# Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows),
+# about the noise of the means. A tolerance below 1 is rarely shown before the others are dropped,
+# so that it must not slow the drops.
 _DROP_SHARES = ((0.2, 0.999), (1.0, 0.97), (2.0, 0.9), (math.inf, 0.5))
 
 
@@ -35,8 +36,8 @@ def _drop_share(within: float, rows: int) -> float:
 class Within(Elimination):
     """Rule for a candidate with mean loss at most `within` above the smallest.
 
-    Other parameters as in `Elimination`. `chosen` is the answer. Own fields of the state; "a is too bad" for "a is
-    worse than b by the tolerance or more":
+    Other parameters as in `Elimination`. `chosen` is the answer. Own fields of the state; "a is too
+    bad" for "a is worse than b by the tolerance or more":
 
     tolerance         `within`, above 0
     settling_wealth   wealth of bets against "a is too bad" that refutes it
@@ -47,7 +48,9 @@ class Within(Elimination):
 
     supports_predictions = True
 
-    def __init__(self, candidates: int, rows: int, population: float, level: float, within: float) -> None:
+    def __init__(
+        self, candidates: int, rows: int, population: float, level: float, within: float
+    ) -> None:
         self.within = within
         super().__init__(candidates, rows, population, level)
 
@@ -71,7 +74,9 @@ class Within(Elimination):
         others = [b for b in self.active if b != best]
         threshold = self.state.settling_wealth * len(others)
         return [
-            OpenQuestion(self.gap(best, b) + self.within, self.variance(_account(k, best, b)), threshold)
+            OpenQuestion(
+                self.gap(best, b) + self.within, self.variance(_account(k, best, b)), threshold
+            )
             for b in others
             if not self.state.settled[best, b]
         ]
@@ -108,12 +113,16 @@ def _update_accounts(state: Any, losses: Floats) -> None:
     k = losses.size
     leader, _ = best_two(state)
     for a in range(k):
-        close = state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
+        close = (
+            state.total_loss[a] <= state.total_loss[leader] + state.rows_seen[0] * state.tolerance
+        )
         for b in range(k):
             if close and b != a and state.active[a] > 0.0 and state.active[b] > 0.0:
                 lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
                 wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.tolerance)
-                certain = is_refuted(state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0)
+                certain = is_refuted(
+                    state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0
+                )
                 if wealth >= state.settling_wealth or certain:
                     state.settled[a, b] = 1.0
 
@@ -138,7 +147,8 @@ def _redistribute(state: Any, a: int, b: int) -> None:
     for c in range(k):
         others += state.active[c] if c != b else 0.0
     if others > 0.0:
-        # Gains stay behind: otherwise the sum of deposits could exceed 1, and Theorem 2 would not hold.
+        # Gains stay behind: otherwise the sum of deposits could exceed 1, and Theorem 2 would not
+        # hold.
         part = min(total_wealth(state.wealth[_account(k, a, b)]), state.deposit[a, b]) / others
         for c in range(k):
             if c != b and state.active[c] > 0.0:

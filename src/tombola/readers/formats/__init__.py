@@ -1,7 +1,7 @@
 """Registry of file formats: suffixes, magic bytes and readers.
 
-To add a format, write `read(path, options)`, which returns `Columns` (or a `ParsedTable`, if the format names its own
-roles), and add a line to `FORMATS`.
+To add a format, write `read(path, options)`, which returns `Columns` (or a `ParsedTable`, if the
+format names its own roles), and add a line to `FORMATS`.
 """
 
 import gzip
@@ -56,18 +56,25 @@ def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
     """
     if name == "-":
         return _read_standard_input(options)
-    path, _, inner = name.partition("::") if "::" in name and not Path(name).exists() else (name, "", "")
+    path, _, inner = (
+        name.partition("::") if "::" in name and not Path(name).exists() else (name, "", "")
+    )
     return _read_path(Path(path), options._replace(sheet=inner or options.sheet))
 
 
 def suffix_of(path: Path) -> str:
     """Return the suffix that determines the format, in lower case, such as ".csv".
 
-    It is that of the name, without .gz; the content decides if the suffix is unknown or vague (.txt, .dat).
+    It is that of the name, without .gz; the content decides if the suffix is unknown or vague
+    (.txt, .dat).
     """
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     suffix = name.suffix.lower()
-    return suffix if suffix in _BY_SUFFIX and suffix not in _VAGUE_SUFFIXES else _suffix_of_content(path) or suffix
+    return (
+        suffix
+        if suffix in _BY_SUFFIX and suffix not in _VAGUE_SUFFIXES
+        else _suffix_of_content(path) or suffix
+    )
 
 
 def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
@@ -99,13 +106,22 @@ def _suffix_of_content(path: Path) -> str:
         return ""
     # NPZ and Excel files are both zip archives; the names of their members differ.
     if head[:4] == b"PK\x03\x04":
-        return ".npz" if b".npy" in head[:200] else ".xlsx" if b"[Content_Types]" in head or b"xl/" in head else ".zip"
-    known = next((one.suffixes[0] for one in FORMATS if one.magic and head.startswith(one.magic)), None)
+        return (
+            ".npz"
+            if b".npy" in head[:200]
+            else ".xlsx"
+            if b"[Content_Types]" in head or b"xl/" in head
+            else ".zip"
+        )
+    known = next(
+        (one.suffixes[0] for one in FORMATS if one.magic and head.startswith(one.magic)), None
+    )
     if known is not None:
         return known
     if head.lstrip()[:1] in (b"{", b"["):
         return ".json"
-    # Text has no NUL bytes, except in UTF-16, which starts with a byte order mark. A pickle starts with 0x80.
+    # Text has no NUL bytes, except in UTF-16, which starts with a byte order mark. A pickle starts
+    # with 0x80.
     is_text = b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")
     return ".csv" if head and is_text and head[:1] != b"\x80" else ""
 
@@ -123,5 +139,11 @@ def _read_standard_input(options: ReadOptions) -> ParsedTable | Columns:
             raise TableError(str(error).replace(str(path), path.name)) from None
         except (AttributeError, OSError) as error:  # standard input is closed, or a folder
             reason = getattr(error, "strerror", None) or "none"
-            raise TableError(f"{path.name}: expected a table, got {reason!r}; pipe one in, or name a file.") from None
-    return read._replace(source=path.name) if isinstance(read, ParsedTable) else replace(read, source=path.name)
+            raise TableError(
+                f"{path.name}: expected a table, got {reason!r}; pipe one in, or name a file."
+            ) from None
+    return (
+        read._replace(source=path.name)
+        if isinstance(read, ParsedTable)
+        else replace(read, source=path.name)
+    )

@@ -38,7 +38,8 @@ _CHUNK_ROWS = 4096
 _CHUNK_CHARACTERS = 1 << 24
 # Excel's encoding of "CSV" in western Europe and America.
 _WINDOWS_ENCODING = "cp1252"
-# Delimiters in the order in which they are tried if the usual one is not in the header, and their names in notes.
+# Delimiters in the order in which they are tried if the usual one is not in the header, and their
+# names in notes.
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 # Bytes decoded at a time to find the encoding.
 _ENCODING_CHUNK = 1 << 20
@@ -62,7 +63,11 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
     parts: list[list[Column]] = [[] for _ in table.names]
     numbers, text_size, blank = array("q"), 0, 0
     while chunk := list(_next_chunk(rows, width)):
-        filled = [(number, row) for number, row in chunk if any(cell and not cell.isspace() for cell in row)]
+        filled = [
+            (number, row)
+            for number, row in chunk
+            if any(cell and not cell.isspace() for cell in row)
+        ]
         blank += len(chunk) - len(filled)
         for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
             name = table.names[place]
@@ -74,8 +79,14 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
         check_memory(str(path), 16 * len(numbers) * width + text_size)
     if not numbers:
         lines = plural(int(bool(table.names)), "line")
-        raise TableError(f"{path}: expected a header and at least one row, got {lines}; write names and numbers.")
-    notes = (*table.notes, f"left out {plural(blank, 'blank line')}") if blank and width > 1 else table.notes
+        raise TableError(
+            f"{path}: expected a header and at least one row, got {lines}; write names and numbers."
+        )
+    notes = (
+        (*table.notes, f"left out {plural(blank, 'blank line')}")
+        if blank and width > 1
+        else table.notes
+    )
     columns = [_joined(chunks) for chunks in parts]
     return Columns(str(path), columns, np.array(numbers, dtype=np.int64), notes, options.decimal)
 
@@ -83,17 +94,22 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
 def text_table(path: Path) -> CellTable:
     """Open a text table; rows are read lazily, and must be as wide as the header.
 
-    Encoding and delimiter are detected. Raises TableError for a file that is not text, also while rows are read.
+    Encoding and delimiter are detected. Raises TableError for a file that is not text, also while
+    rows are read.
     """
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)
     above, first, notes = _skip_comments(lines)
     if encoding == _WINDOWS_ENCODING:
-        notes.append("not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8")
+        notes.append(
+            "not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8"
+        )
     delimiter = usual = "\t" if ".tsv" in path.suffixes else ","
     if usual not in first:
         delimiter = next((mark for mark in _DELIMITERS if mark in first), usual)
-        notes += [f"columns are separated by {_DELIMITERS[delimiter]}"] if delimiter != usual else []
+        notes += (
+            [f"columns are separated by {_DELIMITERS[delimiter]}"] if delimiter != usual else []
+        )
     # Excel accepts a first line such as sep=; which names the delimiter.
     if first.lower().startswith("sep=") and len(first.strip()) == 5:
         delimiter, above, first = first.strip()[4], above + 1, next(lines, "")
@@ -125,8 +141,9 @@ def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
 def text_encoding(path: Path) -> str:
     """Return the codec of a text table: "utf-8-sig", "utf-16" or "cp1252".
 
-    Excel writes "CSV" in the encoding of Windows, cp1252. It is used only if no character outside ASCII is valid UTF-8
-    up to the first invalid byte: otherwise the file is UTF-8 with a damaged place, and is rejected when it is read.
+    Excel writes "CSV" in the encoding of Windows, cp1252. It is used only if no character outside
+    ASCII is valid UTF-8 up to the first invalid byte: otherwise the file is UTF-8 with a damaged
+    place, and is rejected when it is read.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     ascii_so_far = True
@@ -146,7 +163,9 @@ def text_encoding(path: Path) -> str:
     return "utf-8-sig"
 
 
-def parse_text_column(name: str, cells: tuple[str, ...], first_row: int = 0, *, keep_texts: bool) -> Column:
+def parse_text_column(
+    name: str, cells: tuple[str, ...], first_row: int = 0, *, keep_texts: bool
+) -> Column:
     """Parse cells of a column; plain numbers are converted at once, which is faster."""
     try:
         numbers: Floats = np.array([float(cell) for cell in cells])
@@ -160,7 +179,9 @@ def parse_text_column(name: str, cells: tuple[str, ...], first_row: int = 0, *, 
     ambiguous = next((row for row in large if has_ambiguous_point(cells[row])), None)
     if ambiguous is not None:
         notations[AMBIGUOUS_POINT] = CellRef(first_row + ambiguous, cells[ambiguous].strip())
-    return Column(name, numbers, [cell.strip() for cell in cells] if keep_texts else None, notations=notations)
+    return Column(
+        name, numbers, [cell.strip() for cell in cells] if keep_texts else None, notations=notations
+    )
 
 
 @contextmanager
@@ -180,31 +201,42 @@ def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
     header, places = list(table.names), [str(place) for place in range(len(table.names) + 1)]
     if options.header is False:
         notes = (*table.notes, "no header: columns are numbered from 0")
-        return table._replace(names=tuple(places[:-1]), rows=chain([(1, header)], table.rows), notes=notes)
+        return table._replace(
+            names=tuple(places[:-1]), rows=chain([(1, header)], table.rows), notes=notes
+        )
     numbers = [name for name in header if is_number(name.rstrip("% "))]
     # pandas writes column numbers as names; then they count.
     counting = header in (places[:-1], places[1:])
     if options.header is None and not counting and header and 2 * len(numbers) >= len(header):
         raise TableError(
-            f"{table.source}: expected the names of the columns in the first line, got {join_names(header)}, which "
+            f"{table.source}: expected the names of the columns in the first line, got "
+            f"{join_names(header)}, which "
             f"looks like data; write {option_text('header', on=False)} if it is data, "
             f"{option_text('header', on=True)} if these are names."
         )
     check_unique_names(table.source, header)
     if counting and header:
-        return table._replace(notes=(*table.notes, f"the first line ({join_names(header)}) was read as names"))
+        return table._replace(
+            notes=(*table.notes, f"the first line ({join_names(header)}) was read as names")
+        )
     return table
 
 
 def _keeps_text(options: ReadOptions, index: int, name: str) -> bool:
     requested = (options.ids, options.action, *ACTION, *WEAK_ACTION)
     return (
-        index == 0 or name in requested or name.lower() in requested or is_id_name(name) or is_group_name(name)
+        index == 0
+        or name in requested
+        or name.lower() in requested
+        or is_id_name(name)
+        or is_group_name(name)
         or any(matching([name], pattern) for pattern in (*options.features, *options.text))
-    )  # fmt: skip
+    )
 
 
-def _next_chunk(rows: Iterator[tuple[int, Sequence[str]]], width: int) -> Iterator[tuple[int, Sequence[str]]]:
+def _next_chunk(
+    rows: Iterator[tuple[int, Sequence[str]]], width: int
+) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the next rows, with a bounded number of characters."""
     size = 0
     for number, row in islice(rows, _CHUNK_ROWS):
@@ -237,15 +269,20 @@ def _bounded_lines(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
             raise _not_text(path, "byte 0x00")
         if len(line) > _MAX_LINE_LENGTH:
             raise TableError(
-                f"{path}: expected lines of at most {_MAX_LINE_LENGTH:,} characters, got a longer one at "
-                f"line {number}; check that the file has line breaks, or save the table as .npy or .parquet."
+                f"{path}: expected lines of at most {_MAX_LINE_LENGTH:,} characters, got a "
+                "longer one at "
+                f"line {number}; check that the file has line breaks, or save the table as .npy "
+                "or .parquet."
             )
         yield line
 
 
 def _not_text(path: Path, reason: object) -> TableError:
     text = str(reason).rstrip(".")
-    return TableError(f"{path}: expected a text table in UTF-8, got something else ({text}); export it as CSV again.")
+    return TableError(
+        f"{path}: expected a text table in UTF-8, got something else ({text}); export it as CSV "
+        "again."
+    )
 
 
 def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int, Sequence[str]]]:
@@ -255,9 +292,14 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
                 continue
             number = reader.line_num + above
             if len(row) != width:
-                hint = " (if that is for decimal commas, put quotes around the cells)" if len(row) == 2 * width else ""
+                hint = (
+                    " (if that is for decimal commas, put quotes around the cells)"
+                    if len(row) == 2 * width
+                    else ""
+                )
                 raise TableError(
-                    f"{path}: expected {plural(width, 'column')} as in the header, got {len(row)} in line {number}; "
+                    f"{path}: expected {plural(width, 'column')} as in the header, got "
+                    f"{len(row)} in line {number}; "
                     f"repair that line{hint}."
                 )
             yield number, row
@@ -267,7 +309,9 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
 
 def _joined(parts: list[Column]) -> Column:
     """Return the column of consecutive parts."""
-    notations = {notation: cell for part in reversed(parts) for notation, cell in part.notations.items()}
+    notations = {
+        notation: cell for part in reversed(parts) for notation, cell in part.notations.items()
+    }
     return Column(
         parts[0].name,
         np.concatenate([part.numbers for part in parts]),

@@ -20,20 +20,28 @@ def read_frame(frame: Any, source: str) -> Columns:
     try:
         known = narwhals.from_native(frame)
     except narwhals.exceptions.DuplicateError:
-        check_unique_names(source, [str(name) for name in getattr(frame, "column_names", frame.columns)])
+        check_unique_names(
+            source, [str(name) for name in getattr(frame, "column_names", frame.columns)]
+        )
         raise
     except TypeError:
         got = type(frame).__name__
         raise TableError(
-            f"{source}: expected a path, an array or a data frame, got {got}; write read_table('t.csv')."
+            f"{source}: expected a path, an array or a data frame, got {got}; write "
+            "read_table('t.csv')."
         ) from None
     known = known.collect() if isinstance(known, narwhals.LazyFrame) else known
     names = [str(name) for name in known.columns]
     check_unique_names(source, names)
     if not names or not len(known):
-        raise TableError(f"{source}: expected at least one row, got {known.shape}; give a table that is not empty.")
+        raise TableError(
+            f"{source}: expected at least one row, got {known.shape}; give a table that is not "
+            "empty."
+        )
     series = (known.get_column(name) for name in known.columns)
-    return Columns(source, [_column(name, one, narwhals) for name, one in zip(names, series, strict=True)])
+    return Columns(
+        source, [_column(name, one, narwhals) for name, one in zip(names, series, strict=True)]
+    )
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Columns:
@@ -42,7 +50,10 @@ def read_parquet(path: Path, options: ReadOptions) -> Columns:
     def read() -> Any:
         parquet = import_module("pyarrow.parquet")
         file = parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True)
-        table, groups = file.read(), [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        table, groups = (
+            file.read(),
+            [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)],
+        )
         if not table.num_rows == file.metadata.num_rows == sum(group.num_rows for group in groups):
             raise ValueError("another number of rows than it declares")
         return table
@@ -78,7 +89,8 @@ def _read_arrow(path: Path, name: str, read: Callable[[], Any]) -> Columns:
     except (arrow.ArrowException, OSError, ValueError) as error:
         reason = str(error).split("\n")[0].split(". ")[0].rstrip(".").replace(";", ",")
         raise TableError(
-            f"{path}: expected a file in {name} format, got something else ({reason[:100]}); write the file again."
+            f"{path}: expected a file in {name} format, got something else ({reason[:100]}); "
+            "write the file again."
         ) from None
     return read_frame(table, str(path))
 
@@ -93,7 +105,9 @@ def _column(name: str, series: Any, narwhals: Any) -> Column:
             cells = [f"a {series.dtype} that cannot be read"] * len(series)
         return parse_column(name, cells, keep_texts=True)
     numbers = np.array(series.cast(narwhals.Float64).to_numpy(), dtype=np.float64)
-    return Column(name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing"))
+    return Column(
+        name, numbers, None, _first(np.isinf(numbers), "inf"), _first(np.isnan(numbers), "nothing")
+    )
 
 
 def _first(mask: Any, text: str) -> CellRef | None:

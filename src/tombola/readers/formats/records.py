@@ -20,7 +20,8 @@ from tombola.readers.formats.delimited import text_lines
 from tombola.readers.input_checks import check_memory, import_optional
 from tombola.readers.options import ReadOptions
 
-# Memory of parsed JSON as a multiple of its text: Python objects are larger. For the check before reading.
+# Memory of parsed JSON as a multiple of its text: Python objects are larger. For the check before
+# reading.
 _JSON_SIZE_FACTOR = 8
 # Memory of a Python object per cell in bytes, about; for the check before reading.
 _CELL_SIZE = 64
@@ -41,13 +42,18 @@ def read_json(path: Path, options: ReadOptions) -> Columns:
     except (ValueError, RecursionError) as error:
         reason = truncate(str(error).rstrip("."))
         raise TableError(
-            f"{path}: expected JSON, an object on each line, got something else ({reason}); check it."
+            f"{path}: expected JSON, an object on each line, got something else ({reason}); "
+            "check it."
         ) from None
     names: list[str] = list(dict.fromkeys(name for record in records for name in record))
     if not names:
-        raise TableError(f"{path}: expected at least one object with names and numbers, got none; add some.")
+        raise TableError(
+            f"{path}: expected at least one object with names and numbers, got none; add some."
+        )
     check_memory(str(path), _CELL_SIZE * len(records) * len(names))
-    return columns_from_rows(str(path), names, ([record.get(name) for name in names] for record in records))
+    return columns_from_rows(
+        str(path), names, ([record.get(name) for name in names] for record in records)
+    )
 
 
 def read_sqlite(path: Path, options: ReadOptions) -> Columns:
@@ -57,13 +63,18 @@ def read_sqlite(path: Path, options: ReadOptions) -> Columns:
             # A view must not call functions with side effects.
             database.execute("PRAGMA trusted_schema = OFF")
             query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
-            name = _choose(path, "table", [name for (name,) in database.execute(query)], options.sheet)
+            name = _choose(
+                path, "table", [name for (name,) in database.execute(query)], options.sheet
+            )
             cursor = database.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
             names = [column[0] for column in cursor.description]
-            return columns_from_rows(f"{path}::{name}", names, cursor, note=f"the table {name!r} of an SQLite file")
+            return columns_from_rows(
+                f"{path}::{name}", names, cursor, note=f"the table {name!r} of an SQLite file"
+            )
     except (sqlite3.Error, UnicodeError) as error:
         raise TableError(
-            f"{path}: expected an SQLite file, got something else ({truncate(str(error))}); check the file."
+            f"{path}: expected an SQLite file, got something else ({truncate(str(error))}); "
+            "check the file."
         ) from None
 
 
@@ -72,13 +83,17 @@ def read_excel(path: Path, options: ReadOptions) -> Columns:
     name, rows = _sheet_rows(path, options.sheet)
     if len(rows) < 2:
         raise TableError(
-            f"{path}: expected names and rows in sheet {name!r}, got {plural(len(rows), 'line')}; name another."
+            f"{path}: expected names and rows in sheet {name!r}, got "
+            f"{plural(len(rows), 'line')}; name another."
         )
     width = max(at + 1 for at, cell in enumerate(rows[0][1]) if cell is not None)
-    wider = next((line for line, row in rows if any(cell is not None for cell in row[width:])), None)
+    wider = next(
+        (line for line, row in rows if any(cell is not None for cell in row[width:])), None
+    )
     if wider is not None:
         raise TableError(
-            f"{path}: expected {plural(width, 'column')} as in line {rows[0][0]} of sheet {name!r}, got more in line "
+            f"{path}: expected {plural(width, 'column')} as in line {rows[0][0]} of sheet "
+            f"{name!r}, got more in line "
             f"{wider}; put the names of all columns into the first line."
         )
     names = ["" if cell is None else str(cell).strip() for cell in rows[0][1][:width]]
@@ -97,7 +112,8 @@ def _choose(path: Path, what: str, names: Sequence[str], wanted: str | None) -> 
         got = repr(wanted) if wanted is not None else "no name"
         listing = join_names(names) or "none"
         raise TableError(
-            f"{path}: expected the name of one {what} of {listing}, got {got}; write for example {command}."
+            f"{path}: expected the name of one {what} of {listing}, got {got}; write for example "
+            f"{command}."
         )
     return wanted
 
@@ -119,7 +135,11 @@ def _parse_lines(path: Path, first: str, lines: Iterator[str]) -> list[dict[str,
         return []
     if not isinstance(found, dict):
         return []
-    records = [_parse_line(line, number) for number, line in enumerate(chain([first], lines), 1) if line.strip()]
+    records = [
+        _parse_line(line, number)
+        for number, line in enumerate(chain([first], lines), 1)
+        if line.strip()
+    ]
     return [] if len(records) == 1 and _is_table(path, found) else records
 
 
@@ -147,7 +167,9 @@ def _parse_document(text: str) -> list[dict[str, Any]]:
         return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
     if columns and all(isinstance(one, dict) for one in columns):
         rows = list(dict.fromkeys(row for column in columns for row in column))
-        return [{"id": row, **{name: column.get(row) for name, column in found.items()}} for row in rows]
+        return [
+            {"id": row, **{name: column.get(row) for name, column in found.items()}} for row in rows
+        ]
     raise ValueError("neither a list of objects nor an object of lists")
 
 
@@ -161,7 +183,11 @@ def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _flatten(record: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in record.items():
-        inner = {f"{name}:{key}": cell for key, cell in value.items()} if isinstance(value, dict) else {name: value}
+        inner = (
+            {f"{name}:{key}": cell for key, cell in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
         if repeated := inner.keys() & flat.keys():
             raise ValueError(f"{min(repeated)} twice in one object")
         flat.update(inner)
@@ -176,7 +202,10 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
             with ZipFile(file) as packed:
                 sizes = [(entry.file_size, entry.compress_size) for entry in packed.infolist()]
                 check_memory(str(path), 4 * sum(unpacked for unpacked, _ in sizes))
-                if any(unpacked > _MAX_UNPACK_FACTOR * (stored + _SMALL_PART_SIZE) for unpacked, stored in sizes):
+                if any(
+                    unpacked > _MAX_UNPACK_FACTOR * (stored + _SMALL_PART_SIZE)
+                    for unpacked, stored in sizes
+                ):
                     raise BadZipFile("a part that unpacks to too much")
                 if packed.testzip() is not None:
                     raise BadZipFile("a part that is damaged")
@@ -184,12 +213,15 @@ def _sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[tuple[int, lis
             name = _choose(path, "sheet", workbook.sheetnames, sheet)
             # Many programs write dimensions that leave out rows and columns.
             workbook[name].reset_dimensions()
-            rows = _non_empty_rows(path, ([_cell_value(cell) for cell in row] for row in workbook[name].iter_rows()))
+            rows = _non_empty_rows(
+                path, ([_cell_value(cell) for cell in row] for row in workbook[name].iter_rows())
+            )
     except (TableError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises errors of many types for damaged files
         raise TableError(
-            f"{path}: expected an Excel file (.xlsx), got something else ({type(error).__name__}); save it again."
+            f"{path}: expected an Excel file (.xlsx), got something else "
+            f"({type(error).__name__}); save it again."
         ) from None
     return name, rows
 
@@ -200,7 +232,11 @@ def _cell_value(cell: Any) -> Any:
     # Excel has no type for a day: it is a time stamp at midnight.
     if isinstance(value, datetime) and value.time() == time():
         return value.date().isoformat()
-    if isinstance(value, float | int) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
+    if (
+        isinstance(value, float | int)
+        and not isinstance(value, bool)
+        and "%" in (cell.number_format or "")
+    ):
         return f"{100 * value:.12g}%"
     return value
 
@@ -209,7 +245,10 @@ def _non_empty_rows(path: Path, rows: Iterable[Sequence[Any]]) -> list[tuple[int
     found, cells = [], 0
     for line, row in enumerate(rows, 1):
         if line > _MAX_SHEET_LINES:
-            raise TableError(f"{path}: expected at most {_MAX_SHEET_LINES:,} lines, got more; save the sheet as CSV.")
+            raise TableError(
+                f"{path}: expected at most {_MAX_SHEET_LINES:,} lines, got more; save the sheet "
+                "as CSV."
+            )
         if any(cell is not None for cell in row):
             found.append((line, list(row)))
             cells += len(row)
