@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from measure import geometric_mean
+from tombola._result_cache import ResultCache, read_runs, write_runs
 from tombola.advice import CompareRequest, Conditions, run_comparison
 from tombola.advice.advise import advise
-from tombola.persistence.result_cache import ResultCache, read_runs, write_runs
-from tombola.readers import read_table
-from tombola.readers.to_pool import Table
 from tombola.runs import Runs
+from tombola.tables import read_table
+from tombola.tables.to_pool import Table
 
 REPETITIONS, DELAY, PRICE = 40, 100, 5.0
 ADVICE_SEED, TEST_SEED = 1, 2

@@ -24,7 +24,7 @@ import numpy as np
 from measure import read_losses
 from tombola import Pool, demo
 from tombola._types import Floats
-from tombola.confidence import (
+from tombola.evidence import (
     BernsteinSequence,
     Betting,
     Confidence,

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from measure import geometric_mean, random_orders, read_losses, table_parser
-from tombola.confidence import Betting, PredictedMean
 from tombola.engine.compiler import compiled
+from tombola.evidence import Betting, PredictedMean
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.best import Best
 from tombola.racing.side_information import SideInformation

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tombola.confidence import Betting
+from tombola.evidence import Betting
 
 LEVEL = 0.05
 

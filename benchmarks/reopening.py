@@ -17,7 +17,7 @@ import numpy as np
 
 from tombola import Session
 from tombola.learners import UCB1
-from tombola.persistence import Outcome, SessionFile
+from tombola.worklists import Outcome, SessionFile
 
 # Tickets written in one transaction, and different losses of a session.
 BATCH = 20_000
@@ -52,9 +52,9 @@ WORK = {
 CHILD = """
 import resource, sys, time  # processor time includes the imports
 from pathlib import Path
-from tombola.persistence import SessionFile
-from tombola.persistence.session_csv import export_tickets
-from tombola.persistence.session_page import session_page
+from tombola.worklists import SessionFile
+from tombola.worklists.session_csv import export_tickets
+from tombola.worklists.session_page import session_page
 with SessionFile.open(sys.argv[1]) as run:
     {work}
 print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

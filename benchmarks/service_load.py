@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from service_cases import Server  # noqa: E402
 from tombola import UCB1, Client, Session, SessionFile  # noqa: E402
 from tombola.errors import ExhaustedError  # noqa: E402
-from tombola.persistence.session_events import Outcome  # noqa: E402
+from tombola.worklists.session_events import Outcome  # noqa: E402
 
 ACTIONS = ("call", "letter", "visit")
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tombola.persistence.event_log import END_NAME
+from tombola.worklists.event_log import END_NAME
 
 
 def changed_cells(whole: Path, path: Path, *, rows_apart: int = 1) -> Iterator[str]:

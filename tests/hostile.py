@@ -38,8 +38,8 @@ from tombola.engine.tickets import Ticket
 from tombola.errors import FeedbackError
 from tombola.feedback import make_feedback_model
 from tombola.learners import BudgetedBanditLearner, BudgetedLearner
-from tombola.persistence import SessionFile
 from tombola.pool import Pool
+from tombola.worklists import SessionFile
 
 MOODS = 15
 FICKLE, FRAGILE = (

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, Race, RaceSettings
 from tombola.racing.rules.base import Elimination
 from tombola.racing.verdict import is_wrong
+from tombola.worklists.race_file import RaceFile
 
 BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)
 LEVELS = (0.05, 0.2, 0.5, 0.9)

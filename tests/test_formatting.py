@@ -26,9 +26,9 @@ from tombola._formatting import MAX_ROWS, HtmlTable, html_block
 from tombola.advice.default_learners import Conditions
 from tombola.advice.report import run_comparison
 from tombola.advice.request import CompareRequest
-from tombola.confidence import certify
+from tombola.evidence import certify
 from tombola.learners import EmpiricalLP
-from tombola.readers import read_table
+from tombola.tables import read_table
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

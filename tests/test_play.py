@@ -13,7 +13,7 @@ from tombola._play import log_spaced
 from tombola._types import Floats
 from tombola.errors import ParameterError, PoolError
 from tombola.learners import Uniform
-from tombola.readers import read_table
+from tombola.tables import read_table
 from tombola.trace import Trace
 
 LEARNERS = [FollowTheLeader(), Hedge(), UCB1(), Exp3()]

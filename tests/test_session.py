@@ -23,8 +23,8 @@ from tombola.budget.budget import Budget
 from tombola.engine.tickets import TicketTable
 from tombola.errors import FeedbackError, FileError, ParameterError, SessionError
 from tombola.learners import BirthdayTest, PrimalDual, ThompsonSampling
-from tombola.persistence import SessionFile
-from tombola.persistence.session_json import _digest
+from tombola.worklists import SessionFile
+from tombola.worklists.session_json import _digest
 
 Check = Callable[[object], str]
 

@@ -28,8 +28,8 @@ import numpy as np
 import tombola
 from tombola.cli.app import app
 from tombola.engine.compiler import interpreted
-from tombola.persistence import SessionFile
 from tombola.racing.rules.base import Elimination
+from tombola.worklists import SessionFile
 
 PACKAGE = str(Path(tombola.__file__).parent)
 ROWS, ACTIONS = 60, ("a", "b", "c")

@@ -2,7 +2,7 @@
 
     python tools/mutants.py 50 11               sample 50 mutants of every folder with seed 11;
                                                 write the survivors
-    python tools/mutants.py 50 11 confidence    of one folder
+    python tools/mutants.py 50 11 evidence    of one folder
     python tools/mutants.py record              only record the lines that each test executes
     python tools/mutants.py again 11            try the survivors of seed 11 on the current code and
                                                 tests
@@ -61,12 +61,12 @@ FOLDERS = (
     "engine",
     "feedback",
     "budget",
-    "confidence",
-    "persistence",
+    "evidence",
+    "worklists",
     "racing",
     "bounds",
     "learners",
-    "readers",
+    "tables",
 )
 REPLACEMENTS: dict[Any, Any] = {
     ast.Lt: ast.LtE,
@@ -97,19 +97,19 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
         "test_page_escapes_names",
     ),
     "event log not synchronous": (
-        "persistence/event_log.py",
+        "worklists/event_log.py",
         "PRAGMA synchronous = EXTRA",
         "PRAGMA synchronous = OFF",
         "test_durability_settings",
     ),
     "level of a certificate not divided by the actions": (
-        "confidence/monitors.py",
+        "evidence/monitors.py",
         "level=share,",
         "level=total_level,",
         "test_certificate_divides_level_by_actions",
     ),
     "level of the order test not divided by the columns": (
-        "confidence/order_test.py",
+        "evidence/order_test.py",
         "math.log(self.columns / self.level)",
         "math.log(1 / self.level)",
         "test_order_test_divides_level_by_columns",

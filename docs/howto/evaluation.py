@@ -6,7 +6,7 @@ The best model is that on the whole test set.
 import numpy as np
 
 from tombola import FollowTheLeader, Session, demo
-from tombola.confidence import ActionMonitor
+from tombola.evidence import ActionMonitor
 from tombola.learners import SuccessiveElimination
 
 pool = demo.evaluation(seed=0)  # 5,000 questions, 6 models

@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tombola._result_cache import ResultCache
 from tombola.paper.base import Claim, Verdict
 from tombola.paper.registry import CLAIMS
 from tombola.paper.reproduce import ClaimResult
 from tombola.paper.runner import FaultResult, RunOptions, run_units
 from tombola.paper.source_faults import injected
-from tombola.persistence.result_cache import ResultCache
 
 PAGE = Path(__file__).parents[1] / "claims.md"
 FAULT_SEEDS, SEEDS = (1, 2, 3), range(1, 11)

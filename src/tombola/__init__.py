@@ -1,7 +1,7 @@
 """tombola: learn over a finite pool of rows drawn in random order.
 
 Names are loaded on first use, so that `import tombola` is fast. All learners are in
-`tombola.learners`; `bounds`, `budget`, `classification`, `confidence`, `instances`, `paper`,
+`tombola.learners`; `bounds`, `budget`, `classification`, `evidence`, `instances`, `paper`,
 `policies` and `rng` are modules of their own.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _MODULES = (
-    "bounds", "budget", "classification", "confidence", "demo", "instances", "learners", "paper", "policies", "rng",
+    "bounds", "budget", "classification", "evidence", "demo", "instances", "learners", "paper", "policies", "rng",
 )  # fmt: skip
 _HOME = {
     "AsyncClient": "service.client",
@@ -31,8 +31,8 @@ _HOME = {
     "RowDelays": "delay",
     "Runs": "runs",
     "Session": "session",
-    "RaceFile": "persistence.race_file",
-    "SessionFile": "persistence.session_file",
+    "RaceFile": "worklists.race_file",
+    "SessionFile": "worklists.session_file",
     "Simulation": "learners",
     "Thrifty": "learners",
     "Ticket": "engine.tickets",
@@ -46,7 +46,7 @@ _HOME = {
     "play": "_play",
     "race": "racing",
     "rank": "ranking",
-    "read_table": "readers",
+    "read_table": "tables",
 }
 
 __all__ = sorted((*_MODULES, *_HOME))

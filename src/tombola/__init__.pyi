@@ -3,8 +3,8 @@
 from tombola import bounds as bounds
 from tombola import budget as budget
 from tombola import classification as classification
-from tombola import confidence as confidence
 from tombola import demo as demo
+from tombola import evidence as evidence
 from tombola import instances as instances
 from tombola import learners as learners
 from tombola import paper as paper
@@ -29,20 +29,20 @@ from tombola.learners import MixedLearner as MixedLearner
 from tombola.learners import Simulation as Simulation
 from tombola.learners import Thrifty as Thrifty
 from tombola.paper.citations import cite as cite
-from tombola.persistence.race_file import RaceFile as RaceFile
-from tombola.persistence.session_file import SessionFile as SessionFile
 from tombola.pool import Pool as Pool
 from tombola.racing import Race as Race
 from tombola.racing import race as race
 from tombola.ranking import rank as rank
-from tombola.readers import read_table as read_table
 from tombola.runs import Runs as Runs
 from tombola.service.client import AsyncClient as AsyncClient
 from tombola.service.client import AsyncRaceClient as AsyncRaceClient
 from tombola.service.client import Client as Client
 from tombola.service.client import RaceClient as RaceClient
 from tombola.session import Session as Session
+from tombola.tables import read_table as read_table
 from tombola.trace import Trace as Trace
+from tombola.worklists.race_file import RaceFile as RaceFile
+from tombola.worklists.session_file import SessionFile as SessionFile
 
 __version__: str
 __all__: list[str]

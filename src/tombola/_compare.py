@@ -24,9 +24,9 @@ from tombola.learners.base import Learner, bound_of
 from tombola.order import ORDER_MODELS, OrderLike, OrderModel, as_order_model, random_order
 from tombola.parallel.parallel_map import parallel_map
 from tombola.pool import Pool, as_pool, is_frame
-from tombola.readers.to_pool import Table
 from tombola.rng import RngStreams, repetition_seeds
 from tombola.runs import Cell, Entry, Runs, slice_ends
+from tombola.tables.to_pool import Table
 
 # A pool of losses, or of labelled rows.
 _AnyPool: TypeAlias = Pool | LabelledPool

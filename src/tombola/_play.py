@@ -23,8 +23,8 @@ from tombola.errors import LearnerError, ParameterError
 from tombola.feedback import feedback_type, make_feedback_model
 from tombola.order import OrderLike, as_order_model
 from tombola.pool import Pool, as_pool
-from tombola.readers.to_pool import Table
 from tombola.rng import RngStreams
+from tombola.tables.to_pool import Table
 from tombola.trace import Trace, best_action_losses
 
 if TYPE_CHECKING:

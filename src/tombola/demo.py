@@ -14,7 +14,7 @@ from tombola import _validate
 from tombola._types import Floats, Seed
 from tombola.errors import TombolaError
 from tombola.pool import Pool
-from tombola.readers.to_pool import Table
+from tombola.tables.to_pool import Table
 
 # The classifiers: milliseconds of one processor to train on 1,437 images and read the other 360,
 # measured once, so that the pool is the same everywhere; then where scikit-learn has it, and its

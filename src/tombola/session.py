@@ -369,8 +369,8 @@ class Session(ProcessBound):
         >>> [text.get_text() for text in session.plot().axes[0].texts]
         ['call', 'write']
         """
-        from tombola.persistence.session_page import plot_view
-        from tombola.persistence.session_status import TicketView
+        from tombola.worklists.session_page import plot_view
+        from tombola.worklists.session_status import TicketView
 
         with self._lock:
             view = TicketView(self, 0, frozenset(), frozenset())  # the chart has no seed
@@ -410,7 +410,7 @@ class Session(ProcessBound):
 
         `Session.load` reads it.
         """
-        from tombola.persistence.session_json import save
+        from tombola.worklists.session_json import save
 
         with self._lock:
             save(self, path)
@@ -424,7 +424,7 @@ class Session(ProcessBound):
         learner: needed, with the same parameters, if it is not a learner of tombola; None: restored
             from the file.
         """
-        from tombola.persistence.session_json import load
+        from tombola.worklists.session_json import load
 
         return load(path, learner, cls)
 

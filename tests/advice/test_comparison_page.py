@@ -10,10 +10,10 @@ import pytest
 from browser import needs_browser, open_file
 from tombola import Pool
 from tombola.advice import CompareRequest, Conditions, compare_page, run_comparison
-from tombola.readers.to_pool import Table
 from tombola.report.chart import Band, Chart
 from tombola.report.figures import draw_chart, figure_bytes
 from tombola.report.page import draw_for_page
+from tombola.tables.to_pool import Table
 
 
 @cache

@@ -27,10 +27,10 @@ from tombola.delay import RowDelays
 from tombola.engine.loop import SWITCHES
 from tombola.errors import OrderError, ParameterError, TombolaWarning
 from tombola.learners import EmpiricalLP, FollowTheLeader
-from tombola.readers import read_table
-from tombola.readers.to_pool import Table
-from tombola.readers.units import UNIT_LOSSES
 from tombola.rng import repetition_seeds
+from tombola.tables import read_table
+from tombola.tables.to_pool import Table
+from tombola.tables.units import UNIT_LOSSES
 
 
 def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:

@@ -22,8 +22,8 @@ from tombola.advice.routing import (
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.cli.compare import _show_report
 from tombola.policies import Ridge, Routed, RoutedLP
-from tombola.readers.to_pool import Table
 from tombola.rng import repetition_seeds
+from tombola.tables.to_pool import Table
 
 
 @pytest.fixture(autouse=True, scope="module")

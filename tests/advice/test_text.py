@@ -10,10 +10,10 @@ import pytest
 from tombola import Pool
 from tombola.advice import CompareReport, CompareRequest, Conditions, run_comparison
 from tombola.advice.text import order_test_text
-from tombola.confidence import check_order
+from tombola.evidence import check_order
 from tombola.learners import FollowTheLeader
-from tombola.readers import read_table
-from tombola.readers.to_pool import Table
+from tombola.tables import read_table
+from tombola.tables.to_pool import Table
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

@@ -35,9 +35,9 @@ from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, ParameterError
 from tombola.feedback import budgeted
 from tombola.learners import EmpiricalLP, ThriftyLP
-from tombola.persistence import SessionFile
 from tombola.pool import Pool
 from tombola.rng import RngStreams, choice
+from tombola.worklists import SessionFile
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

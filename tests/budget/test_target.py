@@ -26,8 +26,8 @@ from tombola.errors import ParameterError
 from tombola.feedback import BudgetedFeedback
 from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
 from tombola.paper.exact import random_order
-from tombola.persistence import SessionFile
-from tombola.readers.to_pool import Table
+from tombola.tables.to_pool import Table
+from tombola.worklists import SessionFile
 from twin_cases import Case, check_budget_twin
 
 

@@ -29,7 +29,7 @@ from tombola.classification import (
     Unions,
 )
 from tombola.errors import FeedbackError, ParameterError, PoolError, SessionError
-from tombola.persistence.session_json import _digest
+from tombola.worklists.session_json import _digest
 
 CHAIN = FiniteClass(Thresholds().on_points(6))
 LEARNERS: list[tuple[LabelLearner, int]] = [

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from tombola import UCB1
 from tombola.cli.session import app
 from tombola.errors import ConflictError, FeedbackError, TableError, TombolaError
-from tombola.persistence import SessionFile
-from tombola.persistence.session_page import session_page
+from tombola.worklists import SessionFile
+from tombola.worklists.session_page import session_page
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from tombola.cli.app import app
 from tombola.cli.row_source import Rows, RowSource, Sample
-from tombola.confidence import RandomOrderTest
 from tombola.errors import TableError, TombolaError
+from tombola.evidence import RandomOrderTest
 
 
 def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:

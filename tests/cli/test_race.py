@@ -16,10 +16,10 @@ from race_cases import ROWS, loss_of
 from tombola._formatting import csv_text
 from tombola.cli.race import app
 from tombola.errors import FeedbackError, ParameterError, SessionError, TableError, TombolaError
-from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, SubprocessEvaluator
 from tombola.racing.rules.base import Elimination
-from tombola.readers.cells import read_cells
+from tombola.tables.cells import read_cells
+from tombola.worklists.race_file import RaceFile
 
 # Takes arguments; returns exit status and output.
 Command: TypeAlias = Callable[..., tuple[int, str]]

@@ -6,7 +6,7 @@ import pytest
 
 from tombola import UCB1
 from tombola.cli.session_text import status_lines
-from tombola.persistence import Outcome, SessionFile
+from tombola.worklists import Outcome, SessionFile
 
 
 @pytest.fixture

@@ -229,7 +229,7 @@ def test_ctrl_c_while_pandas_is_loaded(tmp_path: Path, run_python: Run) -> None:
     parquet.write_table(arrow.table({"a": [0.0] * 9, "b": [1.0] * 9}), tmp_path / "t.parquet")
     script = """
 import sys
-from tombola.readers import read_table
+from tombola.tables import read_table
 assert "pandas" not in sys.modules
 class Pressing:
     def find_spec(self, name, *_):

@@ -20,7 +20,9 @@ from pools import pool_with_costs
 from tombola import Budget, Session, play
 from tombola._types import Floats
 from tombola.classification import ERM, Halfplanes, LabelLearner, LabelledPool, Rectangles, Stumps
-from tombola.confidence import (
+from tombola.engine import compiler
+from tombola.engine.compiler import compiled, interpreted
+from tombola.evidence import (
     BernsteinSequence,
     Betting,
     EmpiricalBernsteinSerfling,
@@ -31,9 +33,7 @@ from tombola.confidence import (
     RandomOrderTest,
     Serfling,
 )
-from tombola.confidence.permutation_test import permutation_test
-from tombola.engine import compiler
-from tombola.engine.compiler import compiled, interpreted
+from tombola.evidence.permutation_test import permutation_test
 from tombola.learners import UCB1, Exp3, FollowTheLeader, Hedge, PrimalDual, Simulation, ThriftyLP
 from tombola.learners.budgeted.base import BudgetedBase
 from tombola.learners.reductions.optimistic import _compile_simulation

@@ -25,9 +25,9 @@ from tombola import (
 )
 from tombola._types import Floats, RngState
 from tombola.classification import ERM, Experts, FiniteClass, LabelLearner, LabelledPool, Thresholds
-from tombola.confidence import ActionMonitor, certify_trace
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, LearnerError, ParameterError
+from tombola.evidence import ActionMonitor, certify_trace
 from tombola.learners import DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
 from tombola.paper import exact
 from tombola.rng import uniform

@@ -9,8 +9,8 @@ import numpy as np
 from fuzz.driver import damage
 from fuzz.forging import choice
 from tombola import compare
+from tombola._result_cache import _CHECKSUM_BYTES, ResultCache, read_runs, write_runs
 from tombola.learners import FollowTheLeader, Hedge
-from tombola.persistence.result_cache import _CHECKSUM_BYTES, ResultCache, read_runs, write_runs
 from tombola.pool import Pool
 from tombola.runs import Runs
 

@@ -25,10 +25,10 @@ import numpy as np
 
 from fuzz.driver import damage
 from tombola.plugins.logs import read_logs
-from tombola.readers import read_table
-from tombola.readers.formats.aslib import RUNS
-from tombola.readers.options import ReadOptions
-from tombola.readers.summary import summarise_table
+from tombola.tables import read_table
+from tombola.tables.formats.aslib import RUNS
+from tombola.tables.options import ReadOptions
+from tombola.tables.summary import summarise_table
 
 NAMES = ("a", "b", "c")
 IDS = tuple(f"row {number}" for number in range(60))

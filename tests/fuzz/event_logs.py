@@ -18,11 +18,11 @@ from fuzz.forging import change_events, change_inside, choice, hostile
 from fuzz.saved_sessions import PRICED, SPEND
 from tombola.errors import TombolaError
 from tombola.learners import UCB2, EmpiricalLP, Exp3, Hedge, Simulation, ThompsonSampling, ThriftyLP
-from tombola.persistence import SessionFile, session_file
-from tombola.persistence.event_log import EventLog, LogEvent
-from tombola.persistence.race_file import VIEWS, RaceFile
 from tombola.racing.events import Event
 from tombola.racing.options import RaceSettings
+from tombola.worklists import SessionFile, session_file
+from tombola.worklists.event_log import EventLog, LogEvent
+from tombola.worklists.race_file import VIEWS, RaceFile
 
 ROWS = [f"row {i}" for i in range(40)]
 NAMES = ["a", "b", "c"]
@@ -222,7 +222,7 @@ def forge(file: Path, rng: np.random.Generator) -> list[LogEvent]:
     file.unlink()
     try:
         with mock.patch(
-            "tombola.persistence.event_log._encode_json", json.dumps
+            "tombola.worklists.event_log._encode_json", json.dumps
         ):  # a forger writes NaN
             kept = EventLog.create(file, "forger", {**about, "kind": kind}, ids, VIEWS)
             with closing(kept), kept.writing():
@@ -261,7 +261,7 @@ def run_again(file: Path, events: list[LogEvent]) -> str:
     """Return what a run says that began the same, and is told the same by the public calls."""
     other = file.with_suffix(".again")
     about, _, ids = read_log(file)
-    with mock.patch("tombola.persistence.event_log._encode_json", json.dumps):
+    with mock.patch("tombola.worklists.event_log._encode_json", json.dumps):
         EventLog.create(other, "SessionFile", about, ids, session_file.VIEWS).close()
     try:
         with SessionFile.open(other) as run:

@@ -31,7 +31,7 @@ from tombola.learners import (
     ThompsonSampling,
     ThriftyLP,
 )
-from tombola.persistence.session_json import _digest, _session_events
+from tombola.worklists.session_json import _digest, _session_events
 
 POINTS = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
 SPEND = Budget(12.0, worst=[1.0, 2.0], null="add")

@@ -8,8 +8,8 @@ import pytest
 
 from fuzz import damaged_tables
 from tombola.errors import TombolaError
-from tombola.readers.formats import FORMATS, suffix_of
-from tombola.readers.formats.aslib import RUNS
+from tombola.tables.formats import FORMATS, suffix_of
+from tombola.tables.formats.aslib import RUNS
 
 
 def test_every_format_is_covered() -> None:

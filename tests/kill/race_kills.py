@@ -20,11 +20,11 @@ import numpy as np
 from kill.test_session_kill import acknowledged, events, fork, kill_workers, log_call
 from tombola.engine.compiler import compiled
 from tombola.errors import ConflictError
-from tombola.persistence.race_file import RaceFile
 from tombola.racing import Race, RaceSettings
 from tombola.racing.events import Call
 from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Strata
+from tombola.worklists.race_file import RaceFile
 
 KILLS_PER_RACE = 4
 ROWS = [str(row) for row in range(120)]

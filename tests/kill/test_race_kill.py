@@ -101,7 +101,7 @@ def asked(folder: Path) -> list[str]:
 
 def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> dict[str, Any]:
     """Run the race, kill it `kills` times, let it end, and compare it with an undisturbed one."""
-    from tombola.persistence.race_file import RaceFile
+    from tombola.worklists.race_file import RaceFile
 
     (folder / "rows.txt").write_text("\n".join(str(row) for row in range(ROWS)))
     (folder / "call.py").write_text(CALL)

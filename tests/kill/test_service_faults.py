@@ -124,7 +124,7 @@ def test_clock_set_back_reissues_nothing_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, clock = start_session(tmp_path / "calls.run"), [1_000_000.0]
-    monkeypatch.setattr("tombola.persistence.leases.time.time", lambda: clock[0])
+    monkeypatch.setattr("tombola.worklists.leases.time.time", lambda: clock[0])
     with api_of(path) as api:
         first = api.post(NEXT, {"count": 2}, idempotency_key="k1").json()["tickets"]
         clock[0] -= 86_400

@@ -23,7 +23,7 @@ from tombola.budget.budget import Budget
 from tombola.engine.compiler import compiled, interpreted
 from tombola.errors import ConflictError, SessionError
 from tombola.learners import ThriftyLP
-from tombola.persistence import Assignment, Outcome, SessionFile
+from tombola.worklists import Assignment, Outcome, SessionFile
 
 LEARNERS: dict[str, Any] = {
     "bandit": Exp3(),

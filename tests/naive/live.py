@@ -5,7 +5,6 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-from tombola.confidence import ActionMonitor
 from tombola.engine.tickets import (
     OUTCOME_START,
     TicketTable,
@@ -13,9 +12,10 @@ from tombola.engine.tickets import (
     mark_answered,
     write_ticket,
 )
-from tombola.persistence import ActionStatus, Assignment, SessionFile, Status
-from tombola.persistence.session_csv import cost_columns
-from tombola.persistence.session_status import _reported_shares
+from tombola.evidence import ActionMonitor
+from tombola.worklists import ActionStatus, Assignment, SessionFile, Status
+from tombola.worklists.session_csv import cost_columns
+from tombola.worklists.session_status import _reported_shares
 
 
 def issue(table: TicketTable, action: int, probability: float) -> int:

@@ -10,7 +10,7 @@ from naive.bandit import UCB2, BlockTwin, Twin, exponential_weights, lowest_mean
 from naive.prior import beliefs
 from tombola import bounds
 from tombola._types import RngState
-from tombola.confidence import Betting
+from tombola.evidence import Betting
 from tombola.rng import choice
 
 

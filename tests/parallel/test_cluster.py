@@ -21,8 +21,8 @@ from tombola.cli.app import app
 from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
 from tombola.parallel.cluster import cluster_map, connect
-from tombola.readers import read_table
 from tombola.runs import Runs
+from tombola.tables import read_table
 
 LOSSES = np.random.default_rng(4).random((40, 3))
 

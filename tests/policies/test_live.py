@@ -16,11 +16,11 @@ from tombola.engine.tickets import OUTCOME_START
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.learners import FollowTheLeader
 from tombola.paper.source_faults import SourceFault, injected
-from tombola.persistence.session_json import _digest
 from tombola.policies import LinearIndex, Ridge, Routed, Trees
 from tombola.policies import live as live_module
 from tombola.policies.guard import CAPITAL, stake_of
 from tombola.policies.live import DECISION_WIDTH, LiveRouter, RoutedFeedback
+from tombola.worklists.session_json import _digest
 
 MODELS = (Trees(3, trees=4), Ridge())
 ROWS, FEATURES, ACTIONS = 130, 3, 3

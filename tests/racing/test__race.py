@@ -18,10 +18,10 @@ import pytest
 from race_cases import BITS, LEVELS, THIRDS, all_pools, answer_all
 from tombola import UCB1
 from tombola.errors import FeedbackError, SessionError
-from tombola.persistence import SessionFile
-from tombola.persistence.race_file import RaceFile
 from tombola.racing import Event, Race, RaceSettings
 from tombola.racing.rules.best import Best
+from tombola.worklists import SessionFile
+from tombola.worklists.race_file import RaceFile
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

@@ -12,9 +12,9 @@ import pytest
 
 from race_cases import LOSSES, NAMES, ROWS, start_file
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError, TombolaWarning
-from tombola.persistence.race_file import RaceFile
 from tombola.racing import Event, Interrupted, MemoryLog, SubprocessEvaluator, race
 from tombola.racing.driver import run_race_file
+from tombola.worklists.race_file import RaceFile
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

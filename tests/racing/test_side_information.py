@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from naive import known as naive
 from race_cases import LOSSES, NAMES, ROWS, answer_all, loss_of, loss_tables
 from tombola.errors import FeedbackError, ParameterError, SessionError
-from tombola.persistence.race_file import RaceFile
 from tombola.racing import Call, Event, Race, RaceSettings, race
 from tombola.racing.predictions import InformedRule
 from tombola.racing.report import RaceReport
@@ -22,6 +21,7 @@ from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.gate import Gate
 from tombola.racing.side_information import SideInformation
 from tombola.racing.verdict import is_wrong
+from tombola.worklists.race_file import RaceFile
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

@@ -10,12 +10,12 @@ import pytest
 from race_cases import answer_all
 from tombola.errors import ParameterError, SessionError
 from tombola.order import draw_order
-from tombola.persistence.race_file import RaceFile
 from tombola.pool import Pool
 from tombola.racing import Race, RaceSettings, plan, race, strata
 from tombola.racing.side_information import SideInformation
 from tombola.racing.verdict import is_wrong
 from tombola.rng import RngStreams, repetition_seeds
+from tombola.worklists.race_file import RaceFile
 
 # The differences of two candidates with losses 0 and 1 in one row.
 ROW_TYPES = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])

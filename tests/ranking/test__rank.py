@@ -17,7 +17,7 @@ from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.ranking import _rank
 from tombola.ranking.page import ranking_page
 from tombola.ranking.paired_tests import _betting_pvalues, pair_pvalues
-from tombola.readers import read_table
+from tombola.tables import read_table
 
 pytestmark = pytest.mark.usefixtures("plainly")
 

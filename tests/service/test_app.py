@@ -15,12 +15,12 @@ import pytest
 from race_cases import start_file
 from service_cases import Api, api_of, bearer, start_session
 from tombola import SessionFile
-from tombola.persistence.event_log import EventLog
-from tombola.persistence.session_csv import export_tickets
 from tombola.service.app import SECURITY_HEADERS
 from tombola.service.openapi import API
 from tombola.service.parsing import _MAX_BODY_BYTES
 from tombola.service.tokens import ROLES, TokenStore
+from tombola.worklists.event_log import EventLog
+from tombola.worklists.session_csv import export_tickets
 
 S = "/v1/sessions/calls"
 

@@ -20,8 +20,8 @@ from tombola.errors import (
     ParameterError,
     SessionError,
 )
-from tombola.persistence.session_events import Outcome
 from tombola.service.tokens import TokenStore
+from tombola.worklists.session_events import Outcome
 
 
 def test_client_has_the_results_of_the_file(tmp_path: Path) -> None:

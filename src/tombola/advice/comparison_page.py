@@ -12,10 +12,10 @@ from tombola.advice.report import CompareReport
 from tombola.advice.routing import Explanation
 from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
-from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.evidence_page import CaptionedChart
 from tombola.report.page import draw_for_page, render
+from tombola.tables.units import Units
 
 # Curves in a chart: more cannot be told apart.
 _MAX_CURVES = 8

@@ -16,6 +16,7 @@ from tombola._formatting import (
     plural,
     short_repr,
 )
+from tombola._result_cache import ResultCache, play_cached, result_key
 from tombola._statistics import Estimate
 from tombola.advice.advise import Advice, advise, total_losses
 from tombola.advice.request import CompareRequest
@@ -23,17 +24,16 @@ from tombola.advice.routing import Routing, run_routing, skip_reason
 from tombola.advice.text import RANDOM_ACTION, Summary, interval_data, order_test_text, summarise
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import Optimum, optimum
-from tombola.confidence import OrderVerdict, check_order
 from tombola.delay import RowDelays
 from tombola.engine.loop import LOSS, SPENT, SWITCHES
 from tombola.engine.provenance import package_hash, source_hash
+from tombola.evidence import OrderVerdict, check_order
 from tombola.feedback import feedback_type
-from tombola.persistence.result_cache import ResultCache, play_cached, result_key
 from tombola.pool import Pool
-from tombola.readers.summary import GroupRow, group_rows
-from tombola.readers.to_pool import Table
-from tombola.readers.units import Units
 from tombola.runs import Entry, Runs
+from tombola.tables.summary import GroupRow, group_rows
+from tombola.tables.to_pool import Table
+from tombola.tables.units import Units
 
 # False-alarm probability of the test for random order.
 _ORDER_TEST_LEVEL = 0.01
@@ -377,7 +377,7 @@ def run_comparison(
     cache_dir: folder for finished repetitions, from which an interrupted comparison continues; None
         for no cache.
 
-    >>> from tombola.readers import read_table
+    >>> from tombola.tables import read_table
     >>> from tombola.advice.default_learners import Conditions
     >>> request = CompareRequest(Conditions("full"), repetitions=3)
     >>> report = run_comparison(read_table([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]] * 20, kind="losses"), request)

@@ -20,7 +20,7 @@ from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
 from tombola.order import as_order_model
 from tombola.pool import Pool
-from tombola.readers.to_pool import Table
+from tombola.tables.to_pool import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,12 +34,12 @@ from tombola.policies.linear_index import LinearIndex
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
 from tombola.pool import Pool
-from tombola.readers.units import UNIT_LOSSES, Units
 from tombola.rng import repetition_seeds
+from tombola.tables.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.advice.request import CompareRequest
-    from tombola.readers.to_pool import Table
+    from tombola.tables.to_pool import Table
 
 # Training takes about a millisecond a row, so that routing has fewer repetitions than the learners;
 # and enough for an interval, since the answer depends on it.
@@ -309,7 +309,7 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
     >>> import numpy as np
     >>> from tombola.advice.default_learners import Conditions
     >>> from tombola.advice.request import CompareRequest
-    >>> from tombola.readers.to_pool import Table
+    >>> from tombola.tables.to_pool import Table
     >>> side = np.arange(120) % 2
     >>> pool = Pool(np.stack([side, 1 - side], axis=1), ["left", "right"], features=side)
     >>> run_routing(Table(pool, None, []), CompareRequest(Conditions("full"), repetitions=5)).helps

@@ -16,12 +16,12 @@ from tombola._statistics import Estimate
 from tombola.bounds.references import bound_source
 from tombola.budget.budget import Budget
 from tombola.budget.optimum import Optimum, UnreachableError, optimum
-from tombola.confidence import OrderVerdict
 from tombola.engine.loop import LOSS, SPENT
+from tombola.evidence import OrderVerdict
 from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
 from tombola.pool import Pool
-from tombola.readers.units import UNIT_LOSSES, Units
+from tombola.tables.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.advice.report import CompareReport

@@ -92,10 +92,10 @@ def compare(
     learners; --out writes a page.
     """
     from tombola._files import write_atomic
+    from tombola._result_cache import default_cache_dir
     from tombola.advice import CompareRequest, Conditions, compare_page, run_comparison
     from tombola.advice.learner_list import split_learners
-    from tombola.persistence.result_cache import default_cache_dir
-    from tombola.readers import read_table
+    from tombola.tables import read_table
 
     check_page(out, table)
     request = CompareRequest(

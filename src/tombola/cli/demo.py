@@ -14,7 +14,7 @@ from tombola.cli.printing import show
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tombola.readers.to_pool import Table
+    from tombola.tables.to_pool import Table
 
 # Learners of the demonstration: few, so that it takes seconds.
 _LEARNERS = "Thrifty,ThompsonSampling,UCB2,Exp3"
@@ -96,7 +96,7 @@ def demo(
 def _example(name: str, seed: int) -> tuple["Table", str]:
     """Return an example of `_ROWS` rows, and its description."""
     from tombola import demo
-    from tombola.readers.to_pool import Table
+    from tombola.tables.to_pool import Table
 
     make = getattr(demo, name)
     made = demo.digits() if name == "digits" else make(_ROWS, seed=seed)

@@ -11,7 +11,7 @@ from tombola.cli.printing import new_table, show, show_cells, show_groups
 from tombola.cli.table_options import TableArgument, TableOptions, with_table_options
 
 if TYPE_CHECKING:
-    from tombola.readers.summary import TableSummary
+    from tombola.tables.summary import TableSummary
 
 
 @with_table_options
@@ -25,10 +25,10 @@ def describe(
 
     Only reads the table; nothing is written.
     """
-    from tombola.readers.costs import AS_REQUESTED
-    from tombola.readers.options import ReadOptions
-    from tombola.readers.summary import summarise_table
-    from tombola.readers.table import parse_table
+    from tombola.tables.costs import AS_REQUESTED
+    from tombola.tables.options import ReadOptions
+    from tombola.tables.summary import summarise_table
+    from tombola.tables.table import parse_table
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
     summary = summarise_table(table, ReadOptions(**options, by=by or None))

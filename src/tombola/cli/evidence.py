@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tombola._types import Floats
-    from tombola.confidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
-    from tombola.readers.names import Kind
-    from tombola.readers.units import Units
+    from tombola.evidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
     from tombola.report.evidence_page import CaptionedChart
+    from tombola.tables.names import Kind
+    from tombola.tables.units import Units
 
 # Exit codes: a statement is refuted; it is undecided, so that more rows are needed.
 _EXIT_REFUTED, _EXIT_UNDECIDED = 1, 3
@@ -97,9 +97,9 @@ def certify(
 
     Exit status 0: proved, stop now. 3: undecided, read more rows. 2: bad input.
     """
-    from tombola.confidence import RowMonitor
-    from tombola.readers.names import is_id_name, matching
-    from tombola.readers.units import Units, parse_range
+    from tombola.evidence import RowMonitor
+    from tombola.tables.names import is_id_name, matching
+    from tombola.tables.units import Units, parse_range
 
     _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
     source = RowSource(table, sheet, follow=follow)
@@ -199,8 +199,8 @@ class _PastRows:
     """
 
     def __init__(self, path: Path, source: RowSource) -> None:
-        from tombola.readers.cells import read_history
-        from tombola.readers.names import is_id_name
+        from tombola.tables.cells import read_history
+        from tombola.tables.names import is_id_name
 
         ids, self.table, notes = read_history(path)
         source.notes = (*source.notes, *(f"{path}: {note}" for note in notes))
@@ -253,7 +253,7 @@ def _certify_mean(
     as_json: bool,
 ) -> NoReturn:
     """Find the mean of one column with predictions from history, and exit."""
-    from tombola.confidence import PredictedMean
+    from tombola.evidence import PredictedMean
 
     columns = [place for place in range(len(source.header)) if place != past.id_column]
     if len(columns) != 1:
@@ -343,7 +343,7 @@ def check_order(
 
     Exit status 0: no evidence against random order. 1: not in random order. 2: bad input.
     """
-    from tombola.confidence.order_test import MARTINGALE_SHARE, RandomOrderTest, combined_verdict
+    from tombola.evidence.order_test import MARTINGALE_SHARE, RandomOrderTest, combined_verdict
 
     _check_options("check-order", table, level, out)
     source = RowSource(table, sheet)
@@ -403,8 +403,8 @@ def audit(
     Exit status 0: all are proved. 1: some are refuted. 3: some are undecided, none is refuted. 2:
     bad input.
     """
-    from tombola.confidence import Audit, RunningMean, parse_statement
-    from tombola.readers.units import parse_range
+    from tombola.evidence import Audit, RunningMean, parse_statement
+    from tombola.tables.units import parse_range
 
     _check_options(
         "audit", table, level, out, follow=follow, has_size=rows is not None or bool(sizes)
@@ -609,9 +609,9 @@ def _check_wide(source: RowSource) -> None:
     """Raise TableError for a long table, in which a column names the action."""
     import numpy as np
 
-    from tombola.readers.columns import Column, Columns
-    from tombola.readers.long import find_action_column
-    from tombola.readers.options import ReadOptions
+    from tombola.tables.columns import Column, Columns
+    from tombola.tables.long import find_action_column
+    from tombola.tables.options import ReadOptions
 
     # Only the names of a stream are known.
     table = source.parsed or Columns(
@@ -651,9 +651,9 @@ def _other_columns(source: RowSource, ids: list[str], kind: "Kind | None") -> di
 
     Those of a file are the ones that describe finds; of a stream only the names are known.
     """
-    from tombola.readers.names import DELAYS, classify_name
-    from tombola.readers.options import ReadOptions
-    from tombola.readers.wide import read_wide
+    from tombola.tables.names import DELAYS, classify_name
+    from tombola.tables.options import ReadOptions
+    from tombola.tables.wide import read_wide
 
     free = [name for name in source.header if name not in ids]
     classes = {name: "delay" if name.lower() in DELAYS else classify_name(name) for name in free}
@@ -695,9 +695,9 @@ def _not_actions(
 
     ids: names of columns that are not actions, by name or option.
     """
-    from tombola.readers.derived import summary_columns
-    from tombola.readers.names import is_summary_name
-    from tombola.readers.wide import find_ids
+    from tombola.tables.derived import summary_columns
+    from tombola.tables.names import is_summary_name
+    from tombola.tables.wide import find_ids
 
     others = _other_columns(source, ids, kind)
     if source.parsed is None:
@@ -826,8 +826,8 @@ def _number_columns(
     """
     import numpy as np
 
-    from tombola.readers.columns import parse_number
-    from tombola.readers.derived import summary_columns
+    from tombola.tables.columns import parse_number
+    from tombola.tables.derived import summary_columns
 
     rows = list(source.rows())
     if not rows:
@@ -904,7 +904,7 @@ def _order_page(
 ) -> dict[str, Any]:
     import numpy as np
 
-    from tombola.confidence.order_test import MARTINGALE_SHARE
+    from tombola.evidence.order_test import MARTINGALE_SHARE
 
     columns = facts["columns"]
     x = np.array([row for row, _ in path], np.float64)
@@ -997,7 +997,7 @@ def _expected_rows(
     result: "AuditResult", population: int | None, level: float, statement: "Statement", seed: int
 ) -> int | None:
     """Estimate the rows that an undecided statement needs in all, if its mean stays."""
-    from tombola.confidence import plan
+    from tombola.evidence import plan
 
     first = statement.inequalities[0]
     mean, deviation = first.from_units(result.mean), result.deviation / first.unit

@@ -14,7 +14,7 @@ from tombola.errors import TombolaWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tombola.readers.summary import GroupRow
+    from tombola.tables.summary import GroupRow
 
 # Open tickets that a sentence lists; of the others only the number is given.
 _MAX_LISTED = 5

@@ -67,16 +67,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tombola.persistence.race_file import RaceFile
     from tombola.racing import Call, Plan, Race, RaceSettings, SubprocessEvaluator
     from tombola.racing.report import RaceReport, RunTimes
     from tombola.racing.side_information import SideInformation
     from tombola.racing.strata import Strata
     from tombola.racing.subprocess_evaluator import CallCounts
-    from tombola.readers.cells import RowList
-    from tombola.readers.names import Kind
-    from tombola.readers.to_pool import Table as ReadTable
     from tombola.service.client import RaceClient
+    from tombola.tables.cells import RowList
+    from tombola.tables.names import Kind
+    from tombola.tables.to_pool import Table as ReadTable
+    from tombola.worklists.race_file import RaceFile
 
 # Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
 _EXIT_CODES: dict[bool | None, int] = {True: 0, False: 1, None: 3}
@@ -168,8 +168,8 @@ def plan_(
     """
     from tombola.racing import plan
     from tombola.racing.strata import Strata
-    from tombola.readers import read_table
-    from tombola.readers.cells import read_history
+    from tombola.tables import read_table
+    from tombola.tables.cells import read_history
 
     name = "standard input" if table == "-" else Path(table).name
     read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
@@ -235,8 +235,8 @@ def start(
     The race file, --file, keeps the order, the settings and all answers. `race next` prints the
     calls to make, `race record` takes their answers.
     """
-    from tombola.persistence.race_file import RaceFile
-    from tombola.readers.cells import read_row_list
+    from tombola.tables.cells import read_row_list
+    from tombola.worklists.race_file import RaceFile
 
     names = parse_names(candidates, keep_blank=True)
     row_list, asked = (
@@ -295,8 +295,8 @@ def next_(
     answer by its ticket, the number of the call. With --out, the table is a .csv or .xlsx file with
     a blank column outcome.
     """
-    from tombola.persistence.race_csv import write_calls
-    from tombola.persistence.session_csv import check_daily_list
+    from tombola.worklists.race_csv import write_calls
+    from tombola.worklists.session_csv import check_daily_list
 
     check_reissue_after(reissue_after, url)
     with _open(file, url, token) as opened:
@@ -368,8 +368,8 @@ def record(
     The answer is --loss or --score, in the range of the race, or --failed. The same answer again is
     ignored; another one is an error. Prints the number of new answers.
     """
-    from tombola.persistence.race_csv import read_answers
     from tombola.racing import Event
+    from tombola.worklists.race_csv import read_answers
 
     extra = csv is not None and (
         loss is not None or score is not None or cost is not None or failed
@@ -474,8 +474,8 @@ def report(
     """
     from tombola._files import write_atomic
     from tombola._formatting import csv_text
-    from tombola.persistence.race_csv import answer_table
     from tombola.racing.report import RaceReport
+    from tombola.worklists.race_csv import answer_table
 
     out = out or file.with_name(f"{file.name.removesuffix('.race')}.html")
     kind = out.suffix.lower()
@@ -552,13 +552,13 @@ def run(
     same time.
     """
     from tombola._files import write_atomic
-    from tombola.persistence.race_file import RaceFile, is_race_file
     from tombola.racing import SubprocessEvaluator
     from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.racing.verdict import verdict_of
-    from tombola.readers.cells import read_row_list
+    from tombola.tables.cells import read_row_list
+    from tombola.worklists.race_file import RaceFile, is_race_file
 
     check_reissue_after(reissue_after, url)
     commands = _commands(candidate or [])
@@ -847,10 +847,10 @@ def _side_of_list(
     by: str,
 ) -> "tuple[SideInformation | None, Strata | None]":
     """Return the answers on file and history of a list, and its groups; None without."""
-    from tombola.persistence.race_csv import read_known
     from tombola.racing.side_information import SideInformation
     from tombola.racing.strata import Strata
-    from tombola.readers.cells import read_history
+    from tombola.tables.cells import read_history
+    from tombola.worklists.race_csv import read_known
 
     names, ids, side = settings.candidates, row_list.ids, None
     if known is not None or history is not None:
@@ -866,8 +866,8 @@ def _known_columns(
     known: Path, candidates: "Iterable[str]"
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns of a table of answers on file, and those of candidates."""
-    from tombola.readers.cells import read_cells
-    from tombola.readers.names import without_kind_word
+    from tombola.tables.cells import read_cells
+    from tombola.tables.names import without_kind_word
 
     names, chosen = read_cells(known).names, set(candidates)
     return names, tuple(
@@ -891,7 +891,7 @@ def _list_remarks(
 
     column, by: the columns of row ids, "" to detect it, and of groups, "" without groups.
     """
-    from tombola.readers.names import is_group_name, is_id_name, without_kind_word
+    from tombola.tables.names import is_group_name, is_id_name, without_kind_word
 
     notes = list(row_list.notes)
     if known is not None:
@@ -918,7 +918,7 @@ def _list_remarks(
 
 def _summary_notes(known: Path, column: str) -> list[str]:
     """Return a note if a last row of the answers on file sums up the others."""
-    from tombola.readers.cells import id_place, read_cells, without_summary_line
+    from tombola.tables.cells import id_place, read_cells, without_summary_line
 
     table = read_cells(known)
     kept = without_summary_line(table, id_place(table, column or None))
@@ -927,7 +927,7 @@ def _summary_notes(known: Path, column: str) -> list[str]:
 
 def _direction(settings: "RaceSettings") -> str:
     """Return the direction of the answers of a race as a phrase."""
-    from tombola.readers.to_pool import direction_text
+    from tombola.tables.to_pool import direction_text
 
     return direction_text(settings.kind, settings.unit)
 
@@ -956,8 +956,8 @@ def _known_cells(
     """Return the cells of a finished table that --known has answers for, and notes."""
     import numpy as np
 
-    from tombola.persistence.race_csv import read_known
-    from tombola.readers.units import Units
+    from tombola.tables.units import Units
+    from tombola.worklists.race_csv import read_known
 
     if known is None:
         return None, []
@@ -986,7 +986,7 @@ def _open(file: Path, url: str = "", token: str = "") -> Any:
         from tombola.service.client import RaceClient
 
         return RaceClient(url, token, str(file))
-    from tombola.persistence.race_file import RaceFile
+    from tombola.worklists.race_file import RaceFile
 
     return RaceFile.open(file)
 
@@ -995,7 +995,7 @@ def _open_calls(
     opened: "RaceFile | RaceClient", calls: "Sequence[Call] | None" = None
 ) -> list[OpenTicket]:
     """Return the calls without an answer: `calls`, or those of the file or server."""
-    from tombola.persistence.race_file import RaceFile
+    from tombola.worklists.race_file import RaceFile
 
     if isinstance(opened, RaceFile):
         times = opened.lease_times()
@@ -1011,8 +1011,8 @@ def _open_calls(
 
 def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
     """Return whether a race is done, and its verdict or its progress."""
-    from tombola.persistence.race_file import RaceFile
     from tombola.racing.driver import progress_line
+    from tombola.worklists.race_file import RaceFile
 
     if isinstance(opened, RaceFile):
         race = opened.race
@@ -1028,7 +1028,7 @@ def _issued_calls(
 
     By URL, both have only the pending calls.
     """
-    from tombola.persistence.race_file import RaceFile
+    from tombola.worklists.race_file import RaceFile
 
     if isinstance(opened, RaceFile):
         return opened.tickets(), opened.race.call

@@ -170,12 +170,12 @@ def _read_table(
 
     alone: whether it is the only table; else its range may be that of a metric.
     """
-    from tombola.readers.costs import AS_REQUESTED
-    from tombola.readers.options import ReadOptions
-    from tombola.readers.summary import TableSummary
-    from tombola.readers.table import parse_table
-    from tombola.readers.to_pool import check_scale, check_timeouts, direction_text, reading_remarks
-    from tombola.readers.wide import NOT_SELECTED
+    from tombola.tables.costs import AS_REQUESTED
+    from tombola.tables.options import ReadOptions
+    from tombola.tables.summary import TableSummary
+    from tombola.tables.table import parse_table
+    from tombola.tables.to_pool import check_scale, check_timeouts, direction_text, reading_remarks
+    from tombola.tables.wide import NOT_SELECTED
 
     options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
     if clusters:
@@ -286,7 +286,7 @@ def _metric_directions(
     logs: bool,
 ) -> dict[str, Any]:
     """Return names, kind, range and clusters of all metrics as arguments of `rank`."""
-    from tombola.readers.units import parse_range
+    from tombola.tables.units import parse_range
 
     limits = {name: one["range"] for name, one in read.items() if one.get("range")}
     for text in ranges:
@@ -351,9 +351,9 @@ def _read_logs(files: list[str], metric: str, clusters: str) -> "Pool":
 
 def _labels(table: str, column: str) -> list[str]:
     """Return the cells of a column as text."""
-    from tombola.readers.columns import Columns
-    from tombola.readers.formats import read_file
-    from tombola.readers.options import ReadOptions
+    from tombola.tables.columns import Columns
+    from tombola.tables.formats import read_file
+    from tombola.tables.options import ReadOptions
 
     if table == "-":
         raise ParameterError(

@@ -8,10 +8,10 @@ from typing import Any, Self
 from tombola._formatting import unknown_name_text
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, ParameterError
-from tombola.persistence.session_file import Assignment
-from tombola.persistence.session_status import Status
-from tombola.readers.units import Units
 from tombola.service.client import Client
+from tombola.tables.units import Units
+from tombola.worklists.session_file import Assignment
+from tombola.worklists.session_status import Status
 
 
 class RemoteSession:

@@ -14,8 +14,8 @@ from tombola.errors import OrderError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from tombola._types import Floats
-    from tombola.readers.columns import Columns
-    from tombola.readers.formats.delimited import CellTable
+    from tombola.tables.columns import Columns
+    from tombola.tables.formats.delimited import CellTable
 
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends
 # the command.
@@ -54,7 +54,7 @@ class RowSource:
         follow: bool = False,
         wait: Callable[[float], None] = sleep,
     ) -> None:
-        from tombola.readers.cells import open_cells
+        from tombola.tables.cells import open_cells
 
         self.source = "standard input" if source == "-" else source
         is_stream = source == "-" or follow
@@ -80,8 +80,8 @@ class RowSource:
 
     def _read_file(self, table: "CellTable") -> None:
         """Read all rows up to the first invalid one."""
-        from tombola.readers.cells import parse_cells
-        from tombola.readers.derived import without_summary_row
+        from tombola.tables.cells import parse_cells
+        from tombola.tables.derived import without_summary_row
 
         rows = []
         try:
@@ -161,7 +161,7 @@ class Sample:
     ) -> None:
         import numpy as np
 
-        from tombola.confidence import RandomOrderTest
+        from tombola.evidence import RandomOrderTest
 
         self.source, self._check, self._tested = source, check, tested
         # Errors of the first invalid row that the iteration met, and of the first one that could
@@ -253,7 +253,7 @@ class Sample:
 
 def _open_stream(path: str, source: str, wait: Callable[[float], None]) -> "CellTable":
     """Open standard input, "-", or a growing file, as delimited text in UTF-8."""
-    from tombola.readers.formats.delimited import CellTable
+    from tombola.tables.formats.delimited import CellTable
 
     lines = enumerate(_lines(path, source, wait), start=1)
     number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
@@ -292,7 +292,7 @@ def _cells(source: str, number: int, text: str, delimiter: str) -> tuple[str, ..
 
 def _lines(path: str, source: str, wait: Callable[[float], None]) -> Iterator[str]:
     """Yield the lines of standard input, or of a growing file without end."""
-    from tombola.readers.input_checks import check_file
+    from tombola.tables.input_checks import check_file
 
     if path == "-":
         if isinstance(sys.stdin, TextIOWrapper):

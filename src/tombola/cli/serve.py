@@ -133,8 +133,8 @@ def _start_session(
     path: Path, table: Path | None, actions: str, learner: str, column: str, sheet: str
 ) -> None:
     from tombola.learners.spec import parse_learner
-    from tombola.persistence.session_file import SessionFile
-    from tombola.readers.cells import read_row_list
+    from tombola.tables.cells import read_row_list
+    from tombola.worklists.session_file import SessionFile
 
     if table is None or not actions:
         missing = "--list customers.xlsx" if table is None else "--actions call,letter"

@@ -34,11 +34,11 @@ from tombola.errors import FeedbackError, ParameterError, TableError
 
 if TYPE_CHECKING:
     from tombola.cli.remote import RemoteSession
-    from tombola.persistence.session_file import Assignment, SessionFile
-    from tombola.persistence.session_status import Status
-    from tombola.readers.cells import RowList
-    from tombola.readers.names import Kind
-    from tombola.readers.units import Units
+    from tombola.tables.cells import RowList
+    from tombola.tables.names import Kind
+    from tombola.tables.units import Units
+    from tombola.worklists.session_file import Assignment, SessionFile
+    from tombola.worklists.session_status import Status
 
 # The command `tombola session`; its subcommands follow.
 app = typer.Typer(
@@ -132,9 +132,9 @@ def start(
     from tombola.cli.budget_options import parse_budget
     from tombola.cli.table_options import parse_kind, parse_names
     from tombola.learners.spec import parse_learner
-    from tombola.persistence.session_file import SessionFile
-    from tombola.readers.cells import read_row_list
-    from tombola.readers.features import features_of_list
+    from tombola.tables.cells import read_row_list
+    from tombola.tables.features import features_of_list
+    from tombola.worklists.session_file import SessionFile
 
     kind, names = parse_kind(losses=losses, scores=scores), parse_names(actions, keep_blank=True)
     if kind is None:
@@ -226,7 +226,7 @@ def next_(
     A ticket is an action to play on one row of the list; record its outcome by its number. With
     --out, the list is a .csv or .xlsx file with a blank column outcome.
     """
-    from tombola.persistence.session_csv import check_daily_list, write_daily_list
+    from tombola.worklists.session_csv import check_daily_list, write_daily_list
 
     check_reissue_after(reissue_after, url)
     with _open(file, url, token, reissue_after) as session:
@@ -303,8 +303,8 @@ def record(
     for the same ticket is an error. Prints the number of new outcomes.
     """
     from tombola.cli.table_options import parse_kind
-    from tombola.persistence.session_csv import read_outcomes
-    from tombola.persistence.session_events import Outcome
+    from tombola.worklists.session_csv import read_outcomes
+    from tombola.worklists.session_events import Outcome
 
     # These options belong to --csv; the others to a single ticket.
     misplaced = bool(losses or scores or outcome) if csv is None else bool(loss or score or cost)
@@ -403,7 +403,7 @@ def export(
     A .csv or .parquet file, one line per ticket: ticket, id of the row, action, probability,
     outcome, and whether the outcome was amended or the ticket cancelled.
     """
-    from tombola.persistence.session_csv import export_columns, export_keys, export_tickets
+    from tombola.worklists.session_csv import export_columns, export_keys, export_tickets
 
     with _open(file) as session:
         if out.suffix.lower() in (".csv", ".parquet"):
@@ -449,7 +449,7 @@ def report(
 ) -> None:
     """Write an HTML page with the tables and charts of the session."""
     from tombola._files import write_atomic
-    from tombola.persistence.session_page import session_page
+    from tombola.worklists.session_page import session_page
 
     out = out or file.with_name(f"{file.name.removesuffix('.run')}.html")
     check_page(out, str(file))
@@ -463,7 +463,7 @@ def other_id_text(listed: "RowList", id_column: str) -> str:
 
     id_column: the option --id, "" if it was left out.
     """
-    from tombola.readers.names import IDS
+    from tombola.tables.names import IDS
 
     others = [name for name in listed.columns if name != listed.id_column]
     is_guess = others and not id_column and listed.id_column.lower() not in IDS
@@ -476,7 +476,7 @@ def _open(file: Path, url: str = "", token: str = "", reissue_after: float | Non
         from tombola.cli.remote import RemoteSession
 
         return RemoteSession(url, token, str(file), reissue_after)
-    from tombola.persistence.session_file import SessionFile
+    from tombola.worklists.session_file import SessionFile
 
     session = SessionFile.open(file)
     # A command is short: loading the compiler would take longer than replaying a few events.
@@ -504,7 +504,7 @@ def _instruction(session: "SessionFile | RemoteSession", assignment: "Assignment
 
 
 def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
-    from tombola.readers.units import parse_range
+    from tombola.tables.units import parse_range
 
     return parse_range(text) if text else default
 
@@ -513,8 +513,8 @@ def _column_unit(
     session: "SessionFile | RemoteSession", name: str, given: "Kind | None", limits: str
 ) -> "Units":
     """Return the unit of a column; raise unless its direction is stated, once."""
-    from tombola.readers.names import direction_of
-    from tombola.readers.units import Units
+    from tombola.tables.names import direction_of
+    from tombola.tables.units import Units
 
     by_name = direction_of([name])[0]
     stated = [kind for kind in (given, session.kind, by_name) if kind is not None]
@@ -539,7 +539,7 @@ def _loss(
     owner: str, session: "SessionFile | RemoteSession", loss: str, score: str, limits: str
 ) -> "tuple[float | list[float], Units]":
     """Return the loss of --loss or --score, a list with full feedback, and its unit."""
-    from tombola.readers.units import Units
+    from tombola.tables.units import Units
 
     if bool(loss) == bool(score):
         given = "both" if loss else "neither"

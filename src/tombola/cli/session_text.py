@@ -7,8 +7,8 @@ from tombola._formatting import format_number, plural, since_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tombola.persistence.session_status import ActionStatus, Status
-    from tombola.readers.units import Units
+    from tombola.tables.units import Units
+    from tombola.worklists.session_status import ActionStatus, Status
 
 
 # Rows that a suggested command takes at once: between these two numbers, fewer where a list is

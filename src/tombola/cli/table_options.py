@@ -11,7 +11,7 @@ import typer
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tombola.readers.options import ParsedTable
+    from tombola.tables.options import ParsedTable
 
 # Help text of an argument TABLE, the same for all commands that read a table of losses.
 TABLE_HELP = (
@@ -121,7 +121,7 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
     >>> _to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
-    from tombola.readers.units import parse_range
+    from tombola.tables.units import parse_range
 
     kind = parse_kind(losses=options["losses"], scores=options["scores"])
     if options["decimal"] not in ("", ".", ","):
@@ -181,8 +181,8 @@ def table_header(
     """
     import numpy as np
 
-    from tombola.readers.names import direction_of
-    from tombola.readers.options import ParsedTable
+    from tombola.tables.names import direction_of
+    from tombola.tables.options import ParsedTable
 
     kind = kind or direction_of(names)[0]
     return ParsedTable(

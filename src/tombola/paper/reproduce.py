@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from tombola import __version__
 from tombola._files import make_folder, write_atomic
 from tombola._formatting import plural
+from tombola._result_cache import ResultCache
 from tombola.paper.base import Claim, Verdict
 from tombola.paper.rows import Rows
 from tombola.paper.runner import FaultResult, RunOptions, run_claims, run_faults
-from tombola.persistence.result_cache import ResultCache
 from tombola.report.figures import add_title, draw_chart, save
 from tombola.report.page import ClaimEntry, Drawing, claims_page, draw_for_page
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola._files import write_atomic
+from tombola._result_cache import ResultCache, result_key
 from tombola.engine.provenance import package_hash
 from tombola.paper.base import Claim, Outcome, Unit
 from tombola.paper.rows import Rows
 from tombola.paper.source_faults import injected
 from tombola.parallel.parallel_map import parallel_map
-from tombola.persistence.result_cache import ResultCache, result_key
 
 
 class RunOptions(NamedTuple):

@@ -24,10 +24,10 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import EarlyStop
 
 from tombola.errors import ParameterError
-from tombola.persistence.race_file import open_log
 from tombola.racing._race import Race
 from tombola.racing.events import Event, EventSink
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options
+from tombola.worklists.race_file import open_log
 
 # Keys in the metadata of a sample.
 _CANDIDATE_KEY, _TICKET_KEY = "tombola_candidate", "tombola_ticket"

@@ -20,10 +20,10 @@ import numpy as np
 from tombola._formatting import is_cli_style, is_encodable, join_names, option_text
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.readers.columns import check_unique_names
-from tombola.readers.formats.delimited import text_lines, text_table
-from tombola.readers.input_checks import check_file
-from tombola.readers.names import Kind, direction_of
+from tombola.tables.columns import check_unique_names
+from tombola.tables.formats.delimited import text_lines, text_table
+from tombola.tables.input_checks import check_file
+from tombola.tables.names import Kind, direction_of
 
 # Errors that malformed input causes while it is parsed; they become a TableError.
 _PARSE_ERRORS = (

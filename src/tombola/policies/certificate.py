@@ -18,8 +18,8 @@ import numpy as np
 
 from tombola._formatting import plural
 from tombola._types import Floats, Integers
-from tombola.confidence import Betting
 from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START
+from tombola.evidence import Betting
 from tombola.policies.models import losses_of
 
 if TYPE_CHECKING:

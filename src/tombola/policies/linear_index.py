@@ -21,7 +21,6 @@ import numpy as np
 
 from tombola import _validate
 from tombola._types import Floats, RngState, Seed
-from tombola.confidence import Betting
 from tombola.delay import DelayLike, RowDelays, round_delays, rounds_due
 from tombola.engine.compiler import Workload, compile_step
 from tombola.engine.tickets import (
@@ -34,6 +33,7 @@ from tombola.engine.tickets import (
     write_ticket,
 )
 from tombola.errors import ParameterError
+from tombola.evidence import Betting
 from tombola.feedback import BanditFeedback, make_feedback_model
 from tombola.feedback.base import TABLE_FULL, LiveKernels
 from tombola.feedback.codec import EncodedOutcome

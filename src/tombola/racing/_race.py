@@ -32,9 +32,9 @@ from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_optio
 from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, verdict_of
-from tombola.readers.to_pool import direction_text
-from tombola.readers.units import Units
 from tombola.rng import RngStreams
+from tombola.tables.to_pool import direction_text
+from tombola.tables.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -31,12 +31,12 @@ from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Strata
 from tombola.racing.subprocess_evaluator import OutOfRangeError
 from tombola.racing.verdict import calls_text
-from tombola.readers.names import Kind, direction_of
-from tombola.readers.units import UNIT_LOSSES, Units
+from tombola.tables.names import Kind, direction_of
+from tombola.tables.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
-    from tombola.persistence.race_file import RaceFile
     from tombola.racing.subprocess_evaluator import CallCounts, SubprocessEvaluator
+    from tombola.worklists.race_file import RaceFile
 
 # Function of a candidate and a row, plain or async. It returns a loss (with kind="scores" a score),
 # or a pair of that and a cost.
@@ -100,7 +100,7 @@ def race(
     ('low',)
     """
     # Race files are built on races, so they can only be imported late.
-    from tombola.persistence.race_file import open_log
+    from tombola.worklists.race_file import open_log
 
     _validate.not_text("race", "candidates", candidates)
     _validate.not_text("race", "rows", rows)

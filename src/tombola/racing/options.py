@@ -17,8 +17,8 @@ from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.ranks import Blocks, Place, Ranks
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
-from tombola.readers.names import Kind
-from tombola.readers.units import Units
+from tombola.tables.names import Kind
+from tombola.tables.units import Units
 
 # Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are
 # enough to make the shuffle unpredictable.

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola._types import Floats, Order, Rows
-from tombola.confidence.regression import (
+from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
+from tombola.engine.intrinsics import no_inline
+from tombola.errors import ParameterError
+from tombola.evidence.regression import (
     FIT_ROUNDS,
     Fit,
     dot,
@@ -23,9 +26,6 @@ from tombola.confidence.regression import (
     next_fit,
     split_losses,
 )
-from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
-from tombola.engine.intrinsics import no_inline
-from tombola.errors import ParameterError
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.bets import MIN_VARIANCE, PRIOR_ROWS, largest_growth, shrunk_edge
 from tombola.racing.side_information import SideInformation

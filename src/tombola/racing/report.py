@@ -15,16 +15,16 @@ from tombola.racing._race import Race
 from tombola.racing.events import Event
 from tombola.racing.options import hash_of_rows
 from tombola.racing.verdict import is_exact, is_within_only, rank_text
-from tombola.readers.units import Units
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
+from tombola.tables.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tombola.persistence.race_file import RaceFile
+    from tombola.worklists.race_file import RaceFile
 
 # Wealth curves in the chart: more cannot be told apart by colour.
 _MAX_CURVES = 6

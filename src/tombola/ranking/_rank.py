@@ -13,15 +13,15 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import is_cli_style, join_names, option_text
 from tombola._types import Floats
-from tombola.confidence import Betting
 from tombola.errors import ParameterError, TombolaWarning
+from tombola.evidence import Betting
 from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
-from tombola.readers.names import Kind, contrary_names, direction_of
-from tombola.readers.to_pool import Table, suggested_range
-from tombola.readers.units import columns_in_other_unit, unit_question
+from tombola.tables.names import Kind, contrary_names, direction_of
+from tombola.tables.to_pool import Table, suggested_range
+from tombola.tables.units import columns_in_other_unit, unit_question
 
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]

@@ -11,8 +11,8 @@ from tombola._formatting import HtmlTable, html_block, join_names, option_text, 
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing.verdict import rank_text
-from tombola.readers.to_pool import direction_text
-from tombola.readers.units import Units
+from tombola.tables.to_pool import direction_text
+from tombola.tables.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

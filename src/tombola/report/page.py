@@ -1,7 +1,7 @@
 """Self-contained HTML pages: templates and embedded charts, no network.
 
 The page of a comparison is `tombola.advice.comparison_page`, of a session
-`tombola.persistence.session_page`.
+`tombola.worklists.session_page`.
 """
 
 import json

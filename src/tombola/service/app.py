@@ -20,14 +20,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tombola.errors import TombolaError
-from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_file import SessionFile
 from tombola.service.hosted_file import HostedFile
 from tombola.service.openapi import API, document
 from tombola.service.pages import COOKIE, page_routes
 from tombola.service.parsing import CheckedRequest, read_json
 from tombola.service.problems import ProblemError, problem_from
 from tombola.service.tokens import LOCAL_ADMIN, Identity, TokenStore
+from tombola.worklists.race_file import RaceFile
+from tombola.worklists.session_file import SessionFile
 
 # Logger that receives one JSON line per request, at level INFO.
 LOG = logging.getLogger("tombola.service")

@@ -35,10 +35,10 @@ from tombola.errors import (
     SessionError,
     TombolaError,
 )
-from tombola.persistence.session_events import Outcome
-from tombola.persistence.session_file import Assignment
 from tombola.racing.events import Call, Event
 from tombola.racing.options import RaceSettings
+from tombola.worklists.session_events import Outcome
+from tombola.worklists.session_file import Assignment
 
 if TYPE_CHECKING:
     import httpx

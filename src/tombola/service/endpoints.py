@@ -19,13 +19,13 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 
 from tombola import __version__
 from tombola.errors import FileError
-from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_csv import export_tickets
-from tombola.persistence.session_events import Outcome
-from tombola.persistence.session_file import Assignment, SessionFile
 from tombola.service.hosted_file import HostedFile
 from tombola.service.parsing import CheckedRequest
 from tombola.service.problems import ProblemError
+from tombola.worklists.race_file import RaceFile
+from tombola.worklists.session_csv import export_tickets
+from tombola.worklists.session_events import Outcome
+from tombola.worklists.session_file import Assignment, SessionFile
 
 # Least seconds between two events of a stream: a burst of outcomes is one event.
 _EVENT_PAUSE = 0.5

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tombola.errors import TombolaError
-from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_file import SessionFile
 from tombola.service.problems import ProblemError, problem_from
+from tombola.worklists.race_file import RaceFile
+from tombola.worklists.session_file import SessionFile
 
 # Result of a function that is called with the file.
 _T = TypeVar("_T")

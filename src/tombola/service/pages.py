@@ -19,17 +19,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tombola._formatting import escape_control, format_number, plural
-from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_events import Outcome
-from tombola.persistence.session_file import SessionFile
-from tombola.persistence.session_status import Status
-from tombola.readers.units import Units
 from tombola.service.endpoints import cells_of
 from tombola.service.hosted_file import HostedFile
 from tombola.service.parsing import CheckedRequest, invalid_value, read_form
 from tombola.service.problems import ProblemError
 from tombola.service.race_endpoints import race_status
 from tombola.service.tokens import ROLES
+from tombola.tables.units import Units
+from tombola.worklists.race_file import RaceFile
+from tombola.worklists.session_events import Outcome
+from tombola.worklists.session_file import SessionFile
+from tombola.worklists.session_status import Status
 
 if TYPE_CHECKING:
     from tombola.service.app import Service

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs
 from starlette.requests import ClientDisconnect, Request
 
 from tombola._formatting import unknown_name_text
-from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_file import SessionFile
 from tombola.service.hosted_file import HostedFile
 from tombola.service.problems import ProblemError
 from tombola.service.tokens import Identity
+from tombola.worklists.race_file import RaceFile
+from tombola.worklists.session_file import SessionFile
 
 if TYPE_CHECKING:
     from tombola.service.app import Service

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from tombola.persistence.race_csv import export_answers
-from tombola.persistence.race_file import RaceFile
 from tombola.racing.driver import progress_line
 from tombola.racing.events import Event
 from tombola.racing.report import RaceReport
 from tombola.service.endpoints import event_reply, lease, table_reply
 from tombola.service.parsing import CheckedRequest
+from tombola.worklists.race_csv import export_answers
+from tombola.worklists.race_file import RaceFile
 
 
 async def next_calls(request: CheckedRequest) -> Any:

@@ -12,13 +12,13 @@ from typing import Any
 import uvicorn
 
 from tombola.errors import FileError, ParameterError, SessionError
-from tombola.persistence.race_file import RaceFile
-from tombola.persistence.session_file import SessionFile
 from tombola.racing.driver import run_lock
 from tombola.service.app import LOG, Service, create_app
 from tombola.service.hosted_file import HostedFile
 from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
+from tombola.worklists.race_file import RaceFile
+from tombola.worklists.session_file import SessionFile
 
 # Seconds that requests under way have to finish when the server stops; event streams, which never
 # finish, are cut then.

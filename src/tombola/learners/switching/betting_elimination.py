@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from tombola._types import RngState
 from tombola.bounds.switching import elimination_counts
-from tombola.confidence.betting import BettingGrid, new_grid, update_grid
+from tombola.evidence.betting import BettingGrid, new_grid, update_grid
 from tombola.learners.base import Feedback, Learner
 from tombola.learners.parameters import real
 from tombola.learners.switching.staged_elimination import first_stage, next_play, next_stage

@@ -15,7 +15,7 @@ import numpy as np
 from tombola._types import Floats, RngState
 from tombola.bounds import switching
 from tombola.bounds.common import capped
-from tombola.confidence.intervals import bernstein_serfling_radius, serfling_radius
+from tombola.evidence.intervals import bernstein_serfling_radius, serfling_radius
 from tombola.learners.bandit.counts import drop_inferior, update_mean
 from tombola.learners.base import Feedback, Kernel, Kernels, Learner
 from tombola.learners.parameters import real

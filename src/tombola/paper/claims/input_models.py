@@ -3,7 +3,7 @@
 C.1 (L918), concentration (Hoeffding 1963, Serfling 1974): for 0/1 pools the mean of s rows is
 hypergeometric, so every probability is a finite sum. For all pools of N rows and all s: the printed
 tail 2 exp(-s x^2) at every deviation (valid, but wider than needed by sqrt(2), erratum 48), and the
-intervals of `tombola.confidence` at four levels.
+intervals of `tombola.evidence` at four levels.
 
 A.1 (L844), distance from mixtures of i.i.d. draws (Diaconis and Freedman 1980): their norm is twice
 the total variation distance; the paper prints their constant for the total variation distance, and
@@ -23,7 +23,7 @@ import numpy as np
 
 from tombola._play import play
 from tombola._types import Floats, Seed
-from tombola.confidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
+from tombola.evidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
 from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
@@ -38,7 +38,7 @@ from tombola.rng import repetition_seeds
 # Absolute tolerance in comparisons of a mean in [0, 1] with the end of an interval: far above
 # rounding errors, below the distance 1/N of two means.
 _ROUNDING = 1e-12
-# Class of confidence intervals of `tombola.confidence`: (rows of the pool, miss probability, number
+# Class of confidence intervals of `tombola.evidence`: (rows of the pool, miss probability, number
 # of columns) -> object with `extend(rows)`, `lows` and `highs`.
 _Intervals: TypeAlias = Callable[[float, float, int], Any]
 # Levels (miss probabilities) of the intervals that C.1 tests.

@@ -28,8 +28,8 @@ from tombola._compare import compare
 from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.bounds.switching import elimination_counts
-from tombola.confidence.intervals import serfling_radius
 from tombola.engine.loop import SWITCHES
+from tombola.evidence.intervals import serfling_radius
 from tombola.learners import (
     UCB1,
     UCB2,
@@ -269,7 +269,7 @@ class Switching(
     def source_faults(self) -> dict[str, SourceFault]:
         serfling = "learners.switching.staged_elimination:SerflingElimination.radius"
         faithful = "learners.switching.simulation_elimination:SimulationSuccessiveElimination.init"
-        radius, bound = "confidence.intervals:serfling_radius", "bounds.switching:elimination"
+        radius, bound = "evidence.intervals:serfling_radius", "bounds.switching:elimination"
         return {
             "half of Serfling's radius": SourceFault(
                 radius, "1.0, math.sqrt(", "1.0, 0.5 * math.sqrt("

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tombola._types import Floats, Seed
-from tombola.confidence import EProcess
-from tombola.confidence.betting import STRATEGY_WEIGHTS
 from tombola.engine.compiler import expected_rounds
+from tombola.evidence import EProcess
+from tombola.evidence.betting import STRATEGY_WEIGHTS
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
 from tombola.paper.extensions import Orders, all_orders, as_listed

@@ -1,0 +1,407 @@
+"""Columns of numbers, parsed from cells; the place of a missing or invalid cell is known for messages."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._formatting import join_names, option_text, truncate
+from tombola._types import Floats, Integers
+from tombola.errors import TableError
+from tombola.tables.input_checks import check_memory
+from tombola.tables.names import matching
+
+# Texts that count as a missing cell, in lower case: those that spreadsheets, R, pandas and
+# databases write.
+MISSING = frozenset(
+    {
+        "",
+        "na",
+        "n/a",
+        "n.a.",
+        "#n/a",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "missing",
+        "?",
+        "-",
+        "--",
+        ".",
+        "<na>",
+    }
+)
+# Texts of a run without an answer in time, in lower case; they are missing cells. So is >60, a
+# limit that was reached.
+_TIMEOUTS = frozenset({"timeout", "time out", "timed out", "time-out", "t/o", "tle", "memout"})
+_BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
+# Words that count as numbers, in lower case -> number; Excel and pandas write booleans as words.
+BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+# Words for a result, in lower case. They are not read as numbers: 1 for pass is a score, but would
+# be a loss, too.
+_RESULT_WORDS = frozenset({
+    "pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong", "success", "failure", "ok", "solved",
+    "unsolved", "y", "n",
+})  # fmt: skip
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+(?:\.\d+)?)")
+# Notations, the keys of `Column.notations`: how the number of a cell is written.
+PLAIN = "plain"  # with a decimal point, or true and false
+PERCENT = "percent"  # 12.5% is 0.125
+_WORD = "word"  # yes and no, which count as 1 and 0
+_DECIMAL_COMMA = "decimal comma"  # 0,5
+TIMEOUT = "timeout"  # a run that did not end in time, such as TO or >60; it counts as missing
+AMBIGUOUS_COMMA = "comma"  # 1,234 is 1.234, or 1234 if the comma separates thousands
+AMBIGUOUS_POINT = "point"  # 1.234 is 1234 in a table whose commas are decimal
+# Start of the note on timeouts in a table; `ParsedTable.has_timeouts` recognises the note by it.
+TIMEOUT_NOTE = "timeouts such as"
+_AMBIGUOUS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_AMBIGUOUS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
+# 2.443,00: points between thousands and a decimal comma.
+_POINTS_AND_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+")
+# Bytes per cell that rows of Python objects take at least.
+_CELL_SIZE = 64
+
+
+class CellRef(NamedTuple):
+    """A cell of a column: its row, from 0, and its text; for messages."""
+
+    row: int
+    text: str
+
+
+class Column(NamedTuple):
+    """A column: its name, its numbers (NaN if missing or invalid), and its cells as written, if kept.
+
+    first_invalid, first_missing: first cell that is not a number, and first missing one; None if
+        there is none.
+    notations: each way in which numbers are written, such as "percent", with the first cell written
+        so.
+    """
+
+    name: str
+    numbers: Floats
+    texts: Sequence[str] | None = None
+    first_invalid: CellRef | None = None
+    first_missing: CellRef | None = None
+    notations: Mapping[str, CellRef] = MappingProxyType({})
+
+    @property
+    def n_numbers(self) -> int:
+        """The number of cells that hold a number."""
+        return int(np.count_nonzero(~np.isnan(self.numbers)))
+
+    @property
+    def labels(self) -> list[str]:
+        """The cells as text; numbers in the shortest form if no text was kept.
+
+        >>> Column("threshold", np.array([0.1, 2.0, 1e15])).labels
+        ['0.1', '2', '1000000000000000']
+        """
+        if self.texts is not None:
+            return list(self.texts)
+        return [
+            f"{number:.0f}" if number.is_integer() else repr(number)
+            for number in self.numbers.tolist()
+        ]
+
+    def head(self, rows: int) -> "Column":
+        """Return the column with its first rows only."""
+        invalid, missing = (
+            cell if cell is not None and cell.row < rows else None
+            for cell in (self.first_invalid, self.first_missing)
+        )
+        texts = None if self.texts is None else self.texts[:rows]
+        notations = {notation: cell for notation, cell in self.notations.items() if cell.row < rows}
+        return Column(self.name, self.numbers[:rows], texts, invalid, missing, notations)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A table as columns, before their roles (action, id, cost) are assigned.
+
+    source: name of the table in messages.
+    lines: line number of each row in the file; None if unknown.
+    notes: remarks of the reader.
+    decimal: the decimal mark that the user named; None without one.
+    """
+
+    source: str
+    columns: Sequence[Column]
+    lines: Integers | None = None
+    notes: tuple[str, ...] = ()
+    decimal: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the table."""
+        return len(self.columns[0].numbers)
+
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        """The columns, keyed by their names."""
+        return {column.name: column for column in self.columns}
+
+    def place(self, row: int) -> str:
+        """Return a row's place as text: "line 5" of the file, or "row 3" without lines."""
+        return f"row {row}" if self.lines is None else f"line {int(self.lines[row])}"
+
+    def find(self, name: str, option: str) -> Column:
+        """Return the column that `option`, such as "ids", names; TableError if unknown."""
+        if name in self.by_name:
+            return self.by_name[name]
+        raise TableError(
+            f"{self.source}: expected a column called {name!r} as {option_text(option)} states, "
+            "got "
+            f"{join_names([*self.by_name])}; name one of those."
+        )
+
+    def matching(self, pattern: str, option: str) -> list[str]:
+        """Return the names of columns that match a pattern; TableError, with the option, if none does."""
+        return matching(self.by_name, pattern) or [self.find(pattern, option).name]
+
+    def numeric(self, column: Column) -> Column:
+        """Return the column; TableError unless all cells are missing or clearly numbers."""
+        if column.first_invalid is not None:
+            raise TableError(
+                f"{self.source}: expected a number in {self.place(column.first_invalid.row)}, "
+                f"column {column.name!r}, "
+                f"got {truncate(column.first_invalid.text)!r}; {_repair_text(column)}."
+            )
+        if PERCENT in column.notations and len(column.notations) > 1:
+            other = next(cell for notation, cell in column.notations.items() if notation != PERCENT)
+            raise TableError(
+                f"{self.source}: expected a percent sign in every cell of column {column.name!r} "
+                "or in none, got "
+                f"{truncate(other.text)!r} in {self.place(other.row)}; write all cells alike."
+            )
+        mark, name = (".", AMBIGUOUS_POINT) if self._has_decimal_commas else (",", AMBIGUOUS_COMMA)
+        if cell := column.notations.get(name):
+            raise TableError(
+                f"{self.source}: expected a number in {self.place(cell.row)}, column "
+                f"{column.name!r}, got "
+                f"{cell.text!r}, which may have a decimal {name} or one between thousands; if it "
+                "is decimal write "
+                f"{option_text('decimal', mark)}, else leave out the {name}s."
+            )
+        return column
+
+    def matrix(self, columns: Sequence[Column]) -> Floats:
+        """Return the numbers of columns, shape (rows, columns); TableError as for `numeric`."""
+        return np.column_stack([self.numeric(column).numbers for column in columns])
+
+    @cached_property
+    def _has_decimal_commas(self) -> bool:
+        """Whether commas are decimal: by option, or because a cell proves it."""
+        if self.decimal is not None:
+            return self.decimal == ","
+        return any(_DECIMAL_COMMA in column.notations for column in self.columns)
+
+
+class _ParsedCell(NamedTuple):
+    """A cell as a number (NaN if missing, None if invalid), and its notation."""
+
+    number: float | None
+    notation: str = PLAIN
+
+
+def parse_cell(cell: Any) -> _ParsedCell:
+    """Parse a cell: number, boolean, percentage, decimal comma, or missing.
+
+    Returns `number` (NaN if missing, None if invalid) and `notation`, such as "percent": how it is
+    written.
+
+    >>> [parse_cell(cell).number for cell in (" 0.5 ", "True", "NA", "12.5%", "0,5", "good", "1_000")]
+    [0.5, 1.0, nan, 0.125, 0.5, None, None]
+    >>> parse_cell("1,234").notation, parse_cell(">60").notation
+    ('comma', 'timeout')
+    """
+    if not isinstance(cell, str):
+        return _ParsedCell(_to_float(cell))
+    text = cell.strip().lower()
+    if text in MISSING:
+        return _ParsedCell(math.nan)
+    if text in _TIMEOUTS or cell.strip() == "TO" or _BEYOND_LIMIT.fullmatch(text):
+        return _ParsedCell(math.nan, TIMEOUT)
+    if text in BOOLEANS:
+        return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else _WORD)
+    if text.endswith("%"):
+        share = parse_cell(text[:-1])
+        return _ParsedCell(None if share.number is None else share.number / 100, PERCENT)
+    if _COMMA_NUMBER.fullmatch(text):
+        ambiguous = _AMBIGUOUS_COMMA.fullmatch(text)
+        return _ParsedCell(
+            float(text.replace(",", ".")), AMBIGUOUS_COMMA if ambiguous else _DECIMAL_COMMA
+        )
+    # float() accepts 1_000, which no table means.
+    number = None if "_" in text else _to_float(text)
+    return _ParsedCell(number, AMBIGUOUS_POINT if has_ambiguous_point(text) else PLAIN)
+
+
+def parse_number(cell: Any) -> float:
+    """Return the number in a cell, with a point or a decimal comma; NaN without one.
+
+    >>> [parse_number(cell) for cell in ("0.5", " 0,5", "1,234", "yes", "inf", "")]
+    [0.5, 0.5, nan, nan, nan, nan]
+    """
+    try:
+        number = float(cell)
+    except (TypeError, ValueError):
+        found = parse_cell(cell)
+        number = (
+            math.nan if found.number is None or found.notation != _DECIMAL_COMMA else found.number
+        )
+    return number if math.isfinite(number) else math.nan
+
+
+def has_ambiguous_point(text: str) -> bool:
+    """Return whether the point in a number may separate thousands, as in "1.234"."""
+    # The slice is a cheap test for the usual case, before the regular expression.
+    return text.strip()[-4:-3] == "." and _AMBIGUOUS_POINT.fullmatch(text.strip()) is not None
+
+
+def parse_column(
+    name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False
+) -> Column:
+    """Parse cells of a column that starts at row `first_row`; NaN for invalid cells."""
+    numbers, texts, first_invalid, first_missing = [], [], None, None
+    notations: dict[str, CellRef] = {}
+    for row, cell in enumerate(cells, first_row):
+        value, notation = parse_cell(cell)
+        if value is None:
+            first_invalid = first_invalid or CellRef(row, str(cell))
+        elif math.isnan(value):
+            first_missing = first_missing or CellRef(row, "" if cell is None else str(cell))
+        if (
+            value is not None
+            and (notation == TIMEOUT or not math.isnan(value))
+            and notation not in notations
+        ):
+            notations[notation] = CellRef(row, str(cell).strip())
+        numbers.append(math.nan if value is None else value)
+        if keep_texts:
+            texts.append("" if cell is None else str(cell).strip())
+    array = np.array(numbers, dtype=np.float64)
+    return Column(
+        name, array, texts if keep_texts else None, first_invalid, first_missing, notations
+    )
+
+
+def columns_from_rows(
+    source: str, names: Sequence[str], rows: Iterable[Sequence[Any]], *, note: str = ""
+) -> Columns:
+    """Parse a table that is given as rows of cells; the texts of all columns are kept.
+
+    A cell that is not a number becomes NaN, and its column has the place of the first one; every
+    row must have a cell for each name.
+
+    source: name of the table in messages, such as its file.
+    note: remark of the reader for the notes of the table; "" for none.
+    """
+    check_unique_names(source, names)
+    cells = []
+    for row in rows:
+        cells.append(
+            [
+                cell if cell is None or isinstance(cell, str | int | float) else str(cell)
+                for cell in row
+            ]
+        )
+        # Checking every row would take longer than reading it.
+        if len(cells) % 4096 == 0:
+            check_memory(source, _CELL_SIZE * len(cells) * len(names))
+    if not cells:
+        raise TableError(
+            f"{source}: expected at least one row, got none; give a table that is not empty."
+        )
+    by_column = zip(names, zip(*cells, strict=True), strict=True)
+    columns = [parse_column(name, column, keep_texts=True) for name, column in by_column]
+    return Columns(source, columns, notes=(note,) if note else ())
+
+
+def notation_notes(columns: Sequence[Column]) -> list[str]:
+    """Return a note with an example for each notation except plain numbers."""
+    examples: dict[str, tuple[Column, CellRef]] = {}
+    for column in columns:
+        for notation, cell in column.notations.items():
+            examples.setdefault(
+                _DECIMAL_COMMA if notation == AMBIGUOUS_COMMA else notation, (column, cell)
+            )
+    return [
+        f"{TIMEOUT_NOTE} {cell.text!r} in column {column.name!r} are missing cells"
+        if notation == TIMEOUT
+        else f"{notation}: {cell.text!r} in column {column.name!r} was read as "
+        f"{column.numbers[cell.row]:g}"
+        for notation, (column, cell) in examples.items()
+        if notation not in (PLAIN, AMBIGUOUS_POINT)
+    ]
+
+
+def check_unique_names(
+    source: str,
+    names: Sequence[str],
+    rule: str = "columns must have different names",
+    fix: str = "rename one of them",
+) -> None:
+    """Raise TableError "source: rule, got NAME twice; fix." if a name occurs twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise TableError(f"{source}: {rule}, got {name!r} twice; {fix}.")
+        seen.add(name)
+
+
+def has_result_word(column: Column) -> bool:
+    """Return whether the first invalid cell is a word for a result, such as pass."""
+    return (
+        column.first_invalid is not None
+        and column.first_invalid.text.strip().lower() in _RESULT_WORDS
+    )
+
+
+def _repair_text(column: Column) -> str:
+    """Return the fix, for an error message, of the first cell that is no number."""
+    assert column.first_invalid is not None
+    if has_result_word(column):
+        return (
+            "write 1 for pass and 0 for fail in every cell, with "
+            f"{option_text('kind', 'scores')}, since higher is "
+            "then better"
+        )
+    text = column.first_invalid.text.strip()
+    if _POINTS_AND_COMMA.fullmatch(text):
+        return f"leave out the points between thousands in every cell: {text.replace('.', '')}"
+    share = parse_share(text)
+    if share is not None:
+        points, most = share
+        return (
+            f"write {points / most:g}, or {points:g} in every cell with "
+            f"{option_text('range', (0.0, most))}"
+        )
+    return (
+        "fill it in, leave out the row, or leave out the column with "
+        f"{option_text('ignore', [column.name])}"
+    )
+
+
+def parse_share(text: str) -> tuple[float, float] | None:
+    """Return points and their maximum of a text such as "8/10" or "8 out of 10"; None for other texts."""
+    found = _SHARE.fullmatch(text.strip())
+    return (float(found[1]), float(found[2])) if found and float(found[2]) > 0 else None
+
+
+def _to_float(cell: Any) -> float | None:
+    # pandas and polars have their own missing values.
+    if cell is None or str(cell) in ("<NA>", "NaT"):
+        return math.nan
+    try:
+        value = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if math.isinf(value) else value

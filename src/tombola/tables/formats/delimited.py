@@ -1,0 +1,322 @@
+"""Delimited text: CSV and TSV, also gzipped, read in chunks of bounded size."""
+
+import codecs
+import csv
+import gzip
+import io
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+from zlib import error as zlib_error
+
+import numpy as np
+
+from tombola._formatting import is_number, join_names, option_text, plural
+from tombola._types import Floats
+from tombola.errors import TableError
+from tombola.tables.columns import (
+    AMBIGUOUS_POINT,
+    PLAIN,
+    CellRef,
+    Column,
+    Columns,
+    check_unique_names,
+    has_ambiguous_point,
+    parse_column,
+)
+from tombola.tables.input_checks import check_file, check_memory
+from tombola.tables.names import ACTION, WEAK_ACTION, is_group_name, is_id_name, matching
+from tombola.tables.options import ReadOptions
+
+# Characters. A longer line is rejected before it fills the memory: the file is not a table.
+_MAX_LINE_LENGTH = 1 << 22
+# Rows converted at a time, and characters in all their cells: bounds the memory for text.
+_CHUNK_ROWS = 4096
+_CHUNK_CHARACTERS = 1 << 24
+# Excel's encoding of "CSV" in western Europe and America.
+_WINDOWS_ENCODING = "cp1252"
+# Delimiters in the order in which they are tried if the usual one is not in the header, and their
+# names in notes.
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+# Bytes decoded at a time to find the encoding.
+_ENCODING_CHUNK = 1 << 20
+
+
+class CellTable(NamedTuple):
+    """Table as text: names of columns; line number (from 1) and cells of each row, a list or an iterator."""
+
+    source: str
+    names: tuple[str, ...]
+    rows: Iterable[tuple[int, Sequence[str]]]
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+
+
+def read_text(path: Path, options: ReadOptions) -> Columns:
+    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups."""
+    table = _with_header(text_table(path), options)
+    rows, width = iter(table.rows), len(table.names)
+    keeps_text = [_keeps_text(options, place, name) for place, name in enumerate(table.names)]
+    parts: list[list[Column]] = [[] for _ in table.names]
+    numbers, text_size, blank = array("q"), 0, 0
+    while chunk := list(_next_chunk(rows, width)):
+        filled = [
+            (number, row)
+            for number, row in chunk
+            if any(cell and not cell.isspace() for cell in row)
+        ]
+        blank += len(chunk) - len(filled)
+        for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
+            name = table.names[place]
+            keep_texts = keeps_text[place]
+            parts[place].append(parse_text_column(name, cells, len(numbers), keep_texts=keep_texts))
+            # 50 bytes is the overhead of a Python string.
+            text_size += 50 * len(cells) + sum(map(len, cells)) if keep_texts else 0
+        numbers.extend(number for number, _ in filled)
+        check_memory(str(path), 16 * len(numbers) * width + text_size)
+    if not numbers:
+        lines = plural(int(bool(table.names)), "line")
+        raise TableError(
+            f"{path}: expected a header and at least one row, got {lines}; write names and numbers."
+        )
+    notes = (
+        (*table.notes, f"left out {plural(blank, 'blank line')}")
+        if blank and width > 1
+        else table.notes
+    )
+    columns = [_joined(chunks) for chunks in parts]
+    return Columns(str(path), columns, np.array(numbers, dtype=np.int64), notes, options.decimal)
+
+
+def text_table(path: Path) -> CellTable:
+    """Open a text table; rows are read lazily, and must be as wide as the header.
+
+    Encoding and delimiter are detected. Raises TableError for a file that is not text, also while
+    rows are read.
+    """
+    encoding = text_encoding(path)
+    lines = text_lines(path, encoding)
+    above, first, notes = _skip_comments(lines)
+    if encoding == _WINDOWS_ENCODING:
+        notes.append(
+            "not in UTF-8: read as Windows text (cp1252); if names look wrong, save as CSV UTF-8"
+        )
+    delimiter = usual = "\t" if ".tsv" in path.suffixes else ","
+    if usual not in first:
+        delimiter = next((mark for mark in _DELIMITERS if mark in first), usual)
+        notes += (
+            [f"columns are separated by {_DELIMITERS[delimiter]}"] if delimiter != usual else []
+        )
+    # Excel accepts a first line such as sep=; which names the delimiter.
+    if first.lower().startswith("sep=") and len(first.strip()) == 5:
+        delimiter, above, first = first.strip()[4], above + 1, next(lines, "")
+    reader = csv.reader(chain([first], lines), delimiter=delimiter)
+    try:
+        header = tuple(name.strip() for name in next(reader, []))
+    except csv.Error as error:
+        raise _not_text(path, error) from None
+    rows = _rows(path, reader, len(header), above)
+    return CellTable(str(path), header, rows, delimiter, tuple(notes))
+
+
+def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
+    """Yield the lines of a text file, gzipped or not, with their line breaks.
+
+    encoding: name of a codec; "" for UTF-16 with a byte order mark, else UTF-8.
+    """
+    try:
+        with _open_bytes(path) as (binary, is_utf16):
+            encoding = encoding or ("utf-16" if is_utf16 else "utf-8-sig")
+            with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
+                yield from _bounded_lines(path, file)
+    except UnicodeDecodeError as error:
+        raise _not_text(path, f"byte 0x{error.object[error.start]:02x}") from None
+    except (EOFError, OSError, zlib_error) as error:
+        raise _not_text(path, error) from None
+
+
+def text_encoding(path: Path) -> str:
+    """Return the codec of a text table: "utf-8-sig", "utf-16" or "cp1252".
+
+    Excel writes "CSV" in the encoding of Windows, cp1252. It is used only if no character outside
+    ASCII is valid UTF-8 up to the first invalid byte: otherwise the file is UTF-8 with a damaged
+    place, and is rejected when it is read.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    ascii_so_far = True
+    try:
+        with _open_bytes(path) as (binary, is_utf16):
+            if is_utf16:
+                return "utf-16"
+            while chunk := binary.read(_ENCODING_CHUNK):
+                # A byte order mark announces UTF-8, so that an invalid byte is damage.
+                ascii_so_far = decoder.decode(chunk).isascii() and ascii_so_far
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        if ascii_so_far and error.object[: error.start].isascii():
+            return _WINDOWS_ENCODING
+    except (EOFError, OSError, zlib_error) as error:
+        raise _not_text(path, error) from None
+    return "utf-8-sig"
+
+
+def parse_text_column(
+    name: str, cells: tuple[str, ...], first_row: int = 0, *, keep_texts: bool
+) -> Column:
+    """Parse cells of a column; plain numbers are converted at once, which is faster."""
+    try:
+        numbers: Floats = np.array([float(cell) for cell in cells])
+    except ValueError:
+        numbers = np.full(1, np.nan)
+    if not np.isfinite(numbers).all() or any("_" in cell for cell in cells):
+        return parse_column(name, cells, first_row=first_row, keep_texts=keep_texts)
+    notations = {PLAIN: CellRef(first_row, cells[0])}
+    # Numbers below 1 cannot have a thousands separator.
+    large = np.flatnonzero(np.abs(numbers) >= 1).tolist()
+    ambiguous = next((row for row in large if has_ambiguous_point(cells[row])), None)
+    if ambiguous is not None:
+        notations[AMBIGUOUS_POINT] = CellRef(first_row + ambiguous, cells[ambiguous].strip())
+    return Column(
+        name, numbers, [cell.strip() for cell in cells] if keep_texts else None, notations=notations
+    )
+
+
+@contextmanager
+def _open_bytes(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
+    """Open a file, unpacked if it is gzipped; return also whether it is in UTF-16."""
+    check_file(path)
+    with path.open("rb") as raw:
+        zipped = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        # Excel writes "Unicode text" in UTF-16, and a byte order mark before UTF-8.
+        is_utf16 = raw.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
+        yield cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if zipped else raw, is_utf16
+
+
+def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
+    """Return the table with checked names; without a header the columns are numbered."""
+    header, places = list(table.names), [str(place) for place in range(len(table.names) + 1)]
+    if options.header is False:
+        notes = (*table.notes, "no header: columns are numbered from 0")
+        return table._replace(
+            names=tuple(places[:-1]), rows=chain([(1, header)], table.rows), notes=notes
+        )
+    numbers = [name for name in header if is_number(name.rstrip("% "))]
+    # pandas writes column numbers as names; then they count.
+    counting = header in (places[:-1], places[1:])
+    if options.header is None and not counting and header and 2 * len(numbers) >= len(header):
+        raise TableError(
+            f"{table.source}: expected the names of the columns in the first line, got "
+            f"{join_names(header)}, which "
+            f"looks like data; write {option_text('header', on=False)} if it is data, "
+            f"{option_text('header', on=True)} if these are names."
+        )
+    check_unique_names(table.source, header)
+    if counting and header:
+        return table._replace(
+            notes=(*table.notes, f"the first line ({join_names(header)}) was read as names")
+        )
+    return table
+
+
+def _keeps_text(options: ReadOptions, index: int, name: str) -> bool:
+    requested = (options.ids, options.action, *ACTION, *WEAK_ACTION)
+    return (
+        index == 0
+        or name in requested
+        or name.lower() in requested
+        or is_id_name(name)
+        or is_group_name(name)
+        or any(matching([name], pattern) for pattern in (*options.features, *options.text))
+    )
+
+
+def _next_chunk(
+    rows: Iterator[tuple[int, Sequence[str]]], width: int
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield the next rows, with a bounded number of characters."""
+    size = 0
+    for number, row in islice(rows, _CHUNK_ROWS):
+        yield number, row
+        size += 8 * width + sum(map(len, row))
+        if size > _CHUNK_CHARACTERS:
+            return
+
+
+def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
+    """Return the number of lines above the header, the header, and a note on comments.
+
+    NumPy's savetxt writes the header itself as a comment, which is used if nothing follows.
+    """
+    comment, count = "", 0
+    for above, line in enumerate(lines):
+        if line.lstrip().startswith("#") and not line.lstrip("# \t").startswith((",", ";")):
+            comment, count = line.lstrip("# \t"), count + 1
+        elif line.strip():
+            note = f"left out {plural(count, 'line')} of comments, which begin with #"
+            return above, line, [note] if count else []
+    return 0, comment, []
+
+
+def _bounded_lines(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
+    number = 0
+    while line := file.readline(_MAX_LINE_LENGTH + 1):
+        number += 1
+        if "\0" in line:
+            raise _not_text(path, "byte 0x00")
+        if len(line) > _MAX_LINE_LENGTH:
+            raise TableError(
+                f"{path}: expected lines of at most {_MAX_LINE_LENGTH:,} characters, got a "
+                "longer one at "
+                f"line {number}; check that the file has line breaks, or save the table as .npy "
+                "or .parquet."
+            )
+        yield line
+
+
+def _not_text(path: Path, reason: object) -> TableError:
+    text = str(reason).rstrip(".")
+    return TableError(
+        f"{path}: expected a text table in UTF-8, got something else ({text}); export it as CSV "
+        "again."
+    )
+
+
+def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int, Sequence[str]]]:
+    try:
+        for row in reader:
+            if not row or (len(row) == 1 and width > 1 and not row[0].strip()):
+                continue
+            number = reader.line_num + above
+            if len(row) != width:
+                hint = (
+                    " (if that is for decimal commas, put quotes around the cells)"
+                    if len(row) == 2 * width
+                    else ""
+                )
+                raise TableError(
+                    f"{path}: expected {plural(width, 'column')} as in the header, got "
+                    f"{len(row)} in line {number}; "
+                    f"repair that line{hint}."
+                )
+            yield number, row
+    except csv.Error as error:
+        raise _not_text(path, error) from None
+
+
+def _joined(parts: list[Column]) -> Column:
+    """Return the column of consecutive parts."""
+    notations = {
+        notation: cell for part in reversed(parts) for notation, cell in part.notations.items()
+    }
+    return Column(
+        parts[0].name,
+        np.concatenate([part.numbers for part in parts]),
+        None if parts[0].texts is None else [text for part in parts for text in part.texts or ()],
+        next((part.first_invalid for part in parts if part.first_invalid is not None), None),
+        next((part.first_missing for part in parts if part.first_missing is not None), None),
+        notations,
+    )

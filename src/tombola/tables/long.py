@@ -1,0 +1,195 @@
+"""Long tables: a line per row and action, with the value of that cell."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tombola._formatting import join_names, option_text, plural
+from tombola._types import Floats, Integers
+from tombola.errors import TableError
+from tombola.tables.columns import Column, Columns, notation_notes
+from tombola.tables.features import one_per_row
+from tombola.tables.names import (
+    ACTION,
+    COSTS,
+    DELAYS,
+    IDS,
+    LOSSES,
+    PROBABILITY,
+    SCORES,
+    WEAK_ACTION,
+    classify_name,
+    direction_of,
+    value_names,
+)
+from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.tables.units import check_percent_cells
+
+# A pool with more cells (rows x actions) than this must have a line for one in twenty of them:
+# otherwise the columns were mistaken, and the pool would only fill the memory.
+_MAX_SPARSE_CELLS = 10_000_000
+
+
+def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
+    """Return the column that names the action of each line; None if the table is wide."""
+    if options.action is not None:
+        return table.find(options.action, "action")
+    if options.actions is not None and all(name in table.by_name for name in options.actions):
+        return None
+    numeric = (*LOSSES, *SCORES, *PROBABILITY)
+    values = [c for c in table.columns if c.name.lower() in numeric or _is_value(c)]
+    # Names such as model count only beside a column of values.
+    has_value = options.value is not None or len(values) == 1 or _named(table, numeric) is not None
+    return _named(table, (*ACTION, *WEAK_ACTION) if has_value else ACTION)
+
+
+def read_long(
+    table: Columns, options: ReadOptions, action: Column, *, average: bool = False
+) -> tuple[ParsedTable, Integers]:
+    """Parse a long table; return it, and the row number, from 0, of each line.
+
+    Rows and actions keep the order of their first lines. Raises TableError for a log, with one
+    action per row, and for repeated lines of a row and action, unless `average`.
+    """
+    ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
+    evidence = f"column {action.name!r} names it"
+    if ids is None:
+        hint = (
+            " (if several lines make up a row, name the column of the rows with "
+            f"{option_text('ids', 'NAME')})"
+        )
+        raise logged_table_error(table.source, evidence, hint)
+    rows, row_names = _encode(table, ids)
+    columns, names = _encode(table, action)
+    if len(row_names) == table.rows:
+        raise logged_table_error(table.source, evidence)
+    _check_size(table, len(row_names), names)
+    value = table.numeric(_value_column(table, options, {ids.name, action.name}))
+    check_percent_cells(table, [value], options.range)
+    kind, unit = direction_of([value.name])
+    cells = (rows, columns, (len(row_names), len(names)))
+    values = _pivot(table, value, cells, average=average)
+    detected = _named(table, COSTS) if options.costs is None else None
+    cost_columns = [table.find(name, "costs") for name in options.resources] or (
+        [detected] if detected else []
+    )
+    costs = stack_costs([_pivot(table, column, cells, average=average) for column in cost_columns])
+    delay = (
+        table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
+    )
+    notes = [
+        f"a long table: {plural(len(row_names), 'row')} (column {ids.name!r}), "
+        f"{plural(len(names), 'action')} (column "
+        f"{action.name!r}: {join_names(names)}), values in column {value.name!r}",
+        *([f"delays from column {delay.name!r}"] if delay else []),
+        *(
+            [f"costs from columns {join_names([column.name for column in cost_columns])}"]
+            if cost_columns
+            else []
+        ),
+        *notation_notes([value, *cost_columns]),
+    ]
+    parsed = ParsedTable(
+        source=table.source,
+        kind=options.kind or kind,
+        values=values,
+        value_columns=(value.name,),
+        actions=tuple(names),
+        ids=tuple(row_names),
+        costs=costs,
+        delays=one_per_row(table, table.numeric(delay), rows).numbers if delay else None,
+        notes=notes,
+        unit=unit,
+    ).select_actions(options.actions)
+    return parsed._replace(
+        first_missing=_first_missing(parsed.values, row_names, parsed.names)
+    ), rows
+
+
+def _named(table: Columns, names: Sequence[str]) -> Column | None:
+    return next((column for column in table.columns if column.name.lower() in names), None)
+
+
+def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
+    """Return the index of each line's label, and the labels in order of appearance."""
+    index: dict[str, int] = {}
+    labels = column.labels
+    blank = next((row for row, text in enumerate(labels) if text in ("", "nan")), None)
+    if blank is not None:
+        raise TableError(
+            f"{table.source}: expected a name in {table.place(blank)}, column {column.name!r}, "
+            "got none; add it."
+        )
+    codes = np.array([index.setdefault(label, len(index)) for label in labels], dtype=np.int64)
+    return codes, list(index)
+
+
+def _check_size(table: Columns, rows: int, names: list[str]) -> None:
+    if len(names) < 2:
+        raise TableError(
+            f"{table.source}: expected at least two actions, got {join_names(names)} only; check "
+            "their column."
+        )
+    if rows * len(names) > max(_MAX_SPARSE_CELLS, 20 * table.rows):
+        raise TableError(
+            f"{table.source}: expected a line for each of {plural(rows, 'row')} and "
+            f"{plural(len(names), 'action')}, "
+            f"got {table.rows} lines; check the columns with the rows and the actions, or name "
+            "them with "
+            f"{option_text('ids', 'NAME')} and {option_text('action', 'NAME')}."
+        )
+
+
+def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Column:
+    if options.value is not None:
+        return table.find(options.value, "value")
+    names = value_names(options.kind)
+    rest = [column for column in table.columns if column.name not in taken]
+    # A single column of any name is the value if its direction is given.
+    only = rest[0] if len(rest) == 1 and options.kind is not None else None
+    value = _named(table, names) or next((column for column in rest if _is_value(column)), only)
+    if value is None:
+        raise TableError(
+            f"{table.source}: expected a column called {' or '.join(names)}, got "
+            f"{join_names([*table.by_name])}; "
+            f"name it with {option_text('value', 'NAME')}, and write "
+            f"{option_text('kind', 'losses')} or "
+            f"{option_text('kind', 'scores')}."
+        )
+    return value
+
+
+def _is_value(column: Column) -> bool:
+    return column.first_invalid is None and classify_name(column.name) in ("loss", "score")
+
+
+def _pivot(
+    table: Columns,
+    column: Column,
+    cells: tuple[Integers, Integers, tuple[int, int]],
+    *,
+    average: bool,
+) -> Floats:
+    """Return the numbers of a column as rows x actions, NaN where there is no line."""
+    rows, actions, shape = cells
+    numbers = table.numeric(column).numbers
+    places = rows * shape[1] + actions
+    counts = np.bincount(places, minlength=shape[0] * shape[1])
+    if not average and counts.max() > 1:
+        line = int(np.nonzero(counts[places] > 1)[0][1])
+        place = f"{table.place(line)} or before"
+        raise TableError(
+            f"{table.source}: expected one line for each row and action, got a second one in "
+            f"{place}; drop it."
+        )
+    sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
+    means: Floats = np.divide(
+        sums, counts, out=np.full(len(sums), np.nan), where=counts > 0
+    ).reshape(shape)
+    return means
+
+
+def _first_missing(values: Floats, rows: Sequence[str], names: Sequence[str]) -> str | None:
+    for row, action in np.argwhere(np.isnan(values))[:1].tolist():
+        return f"row {rows[row]!r}, action {names[action]!r}, got none"
+    return None

@@ -1,0 +1,500 @@
+"""Status of a session file: progress, and confidence intervals of mean losses."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tombola._formatting import nan_to_none, plural
+from tombola._types import Floats, Integers
+from tombola.budget.budget import Balance
+from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
+from tombola.evidence.certificate import Certificate
+from tombola.evidence.monitors import RowMonitor, certify
+from tombola.policies.live import RouterState
+from tombola.tables.units import UNIT_LOSSES, Units
+
+if TYPE_CHECKING:
+    from tombola.session import Session
+    from tombola.worklists.session_file import Assignment
+
+# Numbers of a router's decision that a log has: stake, choice, safe choice, capital.
+_N_LOGGED = 4
+# Smaller shares of a mix are not reported: they would be printed as 0 %.
+_MIN_SHARE = 0.005
+# Open tickets that the advice names at most.
+_MAX_ADVICE = 3
+
+
+class TicketView:
+    """Read-only snapshot of a session's tickets and outcomes, by `SessionFile.view`.
+
+    Later tickets and outcomes do not appear in it. An amended ticket has its new outcome. Its
+    amended and cancelled are numbers of tickets, n_actions counts the actions without an added null
+    action, round the tickets; target is the mean loss to reach under a budget, or None.
+    """
+
+    def __init__(
+        self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]
+    ) -> None:
+        self.learner, self.names, self.seed = session.learner, session.names, seed
+        self.feedback_model = session.feedback_model
+        self.target = None if session.budget is None else session.budget.target
+        self.horizon, self.n_actions, self.round = (
+            session.horizon,
+            self.feedback_model.n_listed_actions,
+            session.round,
+        )
+        self.amended, self.cancelled = amended, cancelled
+        # Rows of a table never change once answered, so copying the flags makes a snapshot.
+        self._cells = session.ticket_table.cells[1 : self.round + 1]
+        self._answered = self._cells[:, ANSWER_INDEX] > 0
+
+    @property
+    def answered(self) -> int:
+        """Number of tickets with an outcome."""
+        return int(np.count_nonzero(self._answered))
+
+    @property
+    def actions(self) -> Integers:
+        """The actions of all tickets as indices from 0, shape (tickets,)."""
+        return self._cells[:, ACTION].astype(np.int64)
+
+    @property
+    def probabilities(self) -> Floats:
+        """Probability with which each action was chosen, shape (tickets,); NaN if unknown."""
+        return self._cells[:, PROBABILITY]
+
+    @property
+    def tickets(self) -> list[Ticket]:
+        """All tickets issued, in order: number, action index and probability of each."""
+        return list(
+            map(
+                Ticket, range(1, self.round + 1), self.actions.tolist(), self.probabilities.tolist()
+            )
+        )
+
+    @property
+    def outcomes(self) -> list[Any]:
+        """Loss in [0, 1] by ticket, a tuple with full feedback; None without an outcome."""
+        rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
+        found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
+        return [
+            losses if known else None
+            for losses, known in zip(found, self._answered.tolist(), strict=True)
+        ]
+
+    @property
+    def answered_rounds(self) -> Integers:
+        """The numbers, from 1, of the tickets with an outcome, ascending."""
+        return np.flatnonzero(self._answered) + 1
+
+    @property
+    def losses(self) -> Floats:
+        """Losses in [0, 1] of the actions played, one per ticket of `answered_rounds`."""
+        return self.losses_of(self.answered_rounds)
+
+    def losses_of(self, rounds: Integers) -> Floats:
+        """Return the losses of the actions played in these rounds, which have an outcome."""
+        model = self.feedback_model
+        losses: Floats = self._per_action(
+            rounds, lambda action, outcome: (model.loss(action, outcome),)
+        )[0]
+        return losses
+
+    @property
+    def costs(self) -> Floats:
+        """Costs of the actions played, shape (resources, tickets with an outcome)."""
+        return self._per_action(self.answered_rounds, self.feedback_model.costs)
+
+    @property
+    def rows(self) -> Floats:
+        """Losses, one row per answered ticket; with full feedback one column per action."""
+        return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
+
+    @property
+    def decisions(self) -> Floats:
+        """Decisions of a router, shape (tickets, 4); (tickets, 0) without a router.
+
+        Columns: stake (probability that the router's choice is played), action of the router (-1:
+            none), action of the
+        safe learner, and capital (loss that the guard may still risk, in rows).
+        """
+        start = OUTCOME_START + self.feedback_model.outcome_width
+        return self._cells[:, start : start + min(self.feedback_model.n_decision, _N_LOGGED)]
+
+    @property
+    def switches(self) -> int:
+        """Number of tickets whose action differs from that of the ticket before."""
+        actions = self.actions
+        return int((actions[1:] != actions[:-1]).sum())
+
+    def _until_unanswered(self, rounds: Integers) -> Integers:
+        """Return the ticket numbers before the first one without an outcome."""
+        missing = np.flatnonzero(~self._answered[rounds - 1])
+        return rounds[: missing[0]] if missing.size else rounds
+
+    @property
+    def _row_width(self) -> int:
+        return self.n_actions if self.feedback_model.full_feedback else 1
+
+    def _per_action(self, rounds: Integers, pick: Callable[[int, Any], Sequence[Any]]) -> Floats:
+        """Apply `pick(action, outcome)` to the outcomes of each action, as columns."""
+        actions = self.actions[rounds - 1]
+        found = np.empty((len(pick(0, np.zeros(self.feedback_model.outcome_width))), len(rounds)))
+        for action in np.flatnonzero(np.bincount(actions)).tolist():
+            mine = actions == action
+            outcomes = self._cells[
+                rounds[mine] - 1, OUTCOME_START : OUTCOME_START + self.feedback_model.outcome_width
+            ].T
+            for column, numbers in zip(found, pick(action, outcomes), strict=True):
+                column[mine] = numbers
+        return found
+
+
+class ActionStatus(NamedTuple):
+    """Plays and losses of one action; confidence interval of its mean over all rows.
+
+    plays, known: numbers of its tickets, and of its known losses; `mean` is theirs, NaN without
+        any.
+    used: losses that the interval is computed from: those before the first ticket without an
+        outcome, because late outcomes may differ from early ones. Later losses only cut the
+        interval to the range that is certain.
+    open_ticket: number of the first ticket without an outcome if `used` is less than `known`; else
+        0.
+    """
+
+    name: str
+    plays: int
+    known: int
+    used: int
+    mean: float
+    low: float
+    high: float
+    open_ticket: int
+
+    def texts(self, units: Units) -> tuple[str, ...]:
+        """Return cells of a table: name, plays, known losses, mean and interval."""
+        mean = f"{units.number(self.mean):.4g}" if self.known else "–"
+        interval = "{:.4g} to {:.4g}".format(*units.interval(self.low, self.high))
+        return self.name, f"{self.plays:,}", f"{self.known:,}", mean, interval
+
+
+@dataclass(frozen=True)
+class Status:
+    """Progress and estimates of a session at one moment; losses are in [0, 1].
+
+    With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
+
+    played, answered, cancelled, amended: numbers of tickets; `pending` has those without an
+        outcome.
+    switches: number of tickets whose action differs from that of the ticket before.
+    loss: total loss of the answered tickets.
+    best, within: best action so far, and a bound on its mean loss minus the smallest mean loss of
+        any action.
+    regret: bound on the total loss of the n answered tickets minus n times the mean loss of the
+        best action over all rows.
+    worst_regret: the same bound over all tickets, if those without an outcome have loss 1.
+    balance: amounts spent, reserved and left of each resource; empty without a budget.
+    mix: under a budget, (action, share of the rows) of the current plan, largest share first; else
+        empty.
+    left_out: number of tickets of the null action, which leaves a row alone.
+    target: mean loss to reach under a budget; None without a target.
+    units: unit of the outcomes, for texts and JSON.
+    router: sentence about the router of a session with features; "" without a router.
+    """
+
+    learner: str
+    seed: int
+    rows: int
+    played: int
+    answered: int
+    cancelled: int
+    amended: int
+    switches: int
+    loss: float
+    actions: tuple[ActionStatus, ...]
+    pending: tuple["Assignment", ...]
+    level: float
+    best: str
+    within: float
+    regret: float
+    worst_regret: float
+    balance: Balance
+    mix: tuple[tuple[str, float], ...]
+    left_out: int
+    target: float | None = None
+    units: Units = UNIT_LOSSES
+    router: str = ""
+
+    @property
+    def balance_text(self) -> str:
+        """Spent, reserved and left amounts by resource, as text; "" without a budget."""
+        amounts = zip(
+            self.balance.amounts,
+            self.balance.spent,
+            self.balance.reserved,
+            self.balance.left,
+            strict=True,
+        )
+        parts = [
+            f"{s:.6g} spent, {r:.6g} reserved, {left:.6g} left of {a:.6g}"
+            for a, s, r, left in amounts
+        ]
+        if len(parts) > 1:
+            parts = [f"resource {number}: {part}" for number, part in enumerate(parts, 1)]
+        return "; ".join(parts)
+
+    @property
+    def target_text(self) -> str:
+        """Mean loss so far and target as text, in the outcomes' unit; "" without either."""
+        if self.target is None or not self.answered:
+            return ""
+        mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
+        return f"mean {self.units.quantity} {mean:.4g} so far, target {target:.4g} over all rows"
+
+    @property
+    def mix_text(self) -> str:
+        """Share of the rows by action in the current plan, as text; "" without a budget."""
+        shares = [f"{name} on {share:.0%}".replace("%", " %") for name, share in self.mix]
+        return f"current plan: {', '.join(shares)} of the rows" if shares else ""
+
+    @property
+    def estimate(self) -> str:
+        """Sentence on the best action so far, with bounds on its mean and the regret."""
+        open_, units = " and cancelled" if self.cancelled else "", self.units
+        within, regret, worst = (
+            units.gap(number) for number in (self.within, self.regret, self.worst_regret)
+        )
+        more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""
+        return (
+            f"with probability {1 - self.level:g}, the mean {units.quantity} of {self.best} is "
+            f"within {within:.4g} of "
+            "the best action's; in the rows answered so far the learner lost at most "
+            f"{regret:.4g} in all against the "
+            f"best action at its mean {units.quantity}{more}"
+        )
+
+    @property
+    def headline(self) -> str:
+        """The estimate as a sentence with a full stop."""
+        return (
+            f"{self.estimate[0].upper()}{self.estimate[1:]}."
+            if self.answered
+            else "No outcome is known yet."
+        )
+
+    @property
+    def advice(self) -> str:
+        """Sentence on tickets without an outcome that make an interval wide; "" if none."""
+        waiting: dict[int, list[ActionStatus]] = {}
+        for action in self.actions:
+            if action.open_ticket:
+                waiting.setdefault(action.open_ticket, []).append(action)
+        pending = {one.round for one in self.pending}
+        parts = []
+        for ticket, actions in sorted(waiting.items())[:_MAX_ADVICE]:
+            later = max(action.known - action.used for action in actions)
+            # With full feedback a ticket is one of every action.
+            name = f" of {actions[0].name}" if len(actions) == 1 else ""
+            state = "is pending" if ticket in pending else "was cancelled"
+            count = f"{plural(later, 'later outcome')} {'counts' if later == 1 else 'count'}"
+            parts.append(f"ticket {ticket}{name} {state}, so {count} only a little in the interval")
+        if not parts:
+            return ""
+        # A missing outcome may differ from the others, for example if failures are reported late or
+        # never.
+        record = "record the pending outcomes; " if waiting.keys() & pending else ""
+        return (
+            f"{'; '.join(parts)}; {record}if an action failed, record the worst outcome, do "
+            "not cancel"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON data, in the unit of the outcomes.
+
+        The total loss has the key "loss", "score" or the unit, which is also the value of
+        "quantity". Further keys are the sentences "estimate" and "advice".
+        """
+        units, fields = self.units, dict(vars(self))
+        total = fields.pop("loss")
+        quantity = fields.pop("units").quantity
+        actions = []
+        for action in self.actions:
+            low, high = units.interval(action.low, action.high)
+            found = action._replace(mean=units.number(action.mean), low=low, high=high)
+            actions.append(nan_to_none(found._asdict()))
+        return {
+            **fields,
+            **{name: units.gap(fields[name]) for name in ("within", "regret", "worst_regret")},
+            quantity: self.answered * units.number(total / max(self.answered, 1)),
+            "quantity": quantity,
+            "target": None if self.target is None else units.number(self.target),
+            "balance": {**vars(self.balance), "left": self.balance.left},
+            "mix": dict(self.mix),
+            "actions": actions,
+            "pending": [assignment.to_json() for assignment in self.pending],
+            "estimate": self.estimate,
+            "advice": self.advice,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], units: Units) -> "Status":
+        """Return the status that `to_json` wrote, up to rounding; other keys are ignored."""
+        from tombola.worklists.session_file import Assignment
+
+        def action(one: Mapping[str, Any]) -> ActionStatus:
+            low, high = sorted(units.loss(one[end]) for end in ("low", "high"))
+            mean = math.nan if one["mean"] is None else units.loss(one["mean"])
+            return ActionStatus(**{**one, "mean": mean, "low": low, "high": high})
+
+        fields = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        # JSON has no infinity.
+        gaps = {
+            name: math.inf if data[name] is None else data[name] / units.gap(1.0)
+            for name in ("within", "regret", "worst_regret")
+        }
+        balance, mean = data["balance"], data[data["quantity"]] / max(data["answered"], 1)
+        others = {
+            "loss": data["answered"] * units.loss(mean),
+            "units": units,
+            "mix": tuple(data["mix"].items()),
+            "target": None if data["target"] is None else units.loss(data["target"]),
+            "balance": Balance(
+                *(tuple(balance[name]) for name in ("amounts", "spent", "reserved"))
+            ),
+            "actions": tuple(map(action, data["actions"])),
+            "pending": tuple(map(Assignment.from_json, data["pending"])),
+        }
+        return cls(**fields | gaps | others)
+
+
+def status_of(
+    session: "Session",
+    view: TicketView,
+    pending: Sequence["Assignment"],
+    level: float,
+    units: Units,
+) -> Status:
+    """Compute the status of a session from a snapshot of its tickets.
+
+    pending: the tickets without an outcome.
+    level: probability that any interval or bound is wrong.
+    """
+    balance, mix = session.balance, session.mix
+    certificate = _certificate_of(view, level)
+    plays = np.bincount(view.actions, minlength=len(view.names))
+    losses, used = _losses_by_action(view), certificate.counts
+    certificate = certificate.narrowed(losses)
+    actions = tuple(
+        ActionStatus(
+            name,
+            int(plays[a]),
+            len(losses[a]),
+            int(used[a]),
+            math.fsum(losses[a]) / len(losses[a]) if losses[a] else math.nan,
+            *certificate.interval(a),
+            _first_open(view, a, int(used[a])) if used[a] < len(losses[a]) else 0,
+        )
+        for a, name in enumerate(view.names[: view.n_actions])
+    )
+    best = certificate.best
+    return Status(
+        learner=repr(view.learner),
+        seed=view.seed,
+        rows=view.horizon,
+        played=view.round,
+        answered=view.answered,
+        cancelled=len(view.cancelled),
+        amended=len(view.amended),
+        switches=view.switches,
+        loss=math.fsum(view.losses.tolist()),
+        actions=actions,
+        pending=tuple(pending),
+        level=level,
+        best=view.names[best],
+        within=certificate.within(best),
+        regret=certificate.regret,
+        worst_regret=certificate.worst_regret,
+        balance=balance,
+        mix=_reported_shares(view.names, mix) if balance.amounts and mix is not None else (),
+        left_out=int(plays[view.n_actions :].sum()),
+        target=view.target,
+        units=units,
+        router=_router_text(session, level),
+    )
+
+
+def _router_text(session: "Session", level: float) -> str:
+    """Return guard and certificate of a router in one sentence, or ""."""
+    if not isinstance(session.state, RouterState):
+        return ""
+    from tombola.policies.certificate import certify_session
+
+    now, certificate = session.state, certify_session(session, level)
+    if now.model is None and certificate is None:
+        used = (
+            "no router is in use yet"
+            if not now.trained_on
+            else "features do not help so far: no router is in use"
+        )
+        return f"{used}, {plural(now.answered, 'row')} answered"
+    more = "" if certificate is None else f"; {certificate.text}"
+    return f"router in use, capital {now.capital:.4g} rows on average over the guard's draws{more}"
+
+
+def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, float], ...]:
+    """Return (action, share) for shares of at least 0.5 %, largest first."""
+    shares = [
+        (name, share)
+        for name, share in zip(names, mix.tolist(), strict=True)
+        if share >= _MIN_SHARE
+    ]
+    return tuple(sorted(shares, key=lambda pair: -pair[1]))
+
+
+def _certificate_of(view: TicketView, level: float) -> Certificate:
+    """Return the certificate of a view; a monitor of the session has the same."""
+    names, totals = (
+        view.names[: view.n_actions],
+        (view.round, view.answered, _running_sum(view.losses)),
+    )
+    if view.feedback_model.full_feedback:
+        monitor = RowMonitor(names, view.horizon, level)
+        monitor.extend(view.rows[: len(view._until_unanswered(np.arange(1, view.round + 1)))])
+        return monitor.certificate(*totals)
+    actions = view.actions
+    used = np.concatenate(
+        [view._until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)]
+    )
+    losses = view.losses_of(used)
+    found = certify(
+        actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level
+    )
+    return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
+
+
+def _first_open(view: TicketView, action: int, used: int) -> int:
+    """Return the ticket of an action after the first `used` ones."""
+    mine = (
+        np.arange(view.round)
+        if view.feedback_model.full_feedback
+        else np.flatnonzero(view.actions == action)
+    )
+    return int(mine[used]) + 1
+
+
+def _losses_by_action(view: TicketView) -> list[list[float]]:
+    """Return the known losses of every listed action."""
+    rows = view.rows
+    if view.feedback_model.full_feedback:
+        return [column.tolist() for column in rows.T]
+    actions = view.actions[view.answered_rounds - 1]
+    return [rows[actions == action, 0].tolist() for action in range(view.n_actions)]
+
+
+def _running_sum(losses: Floats) -> float:
+    """Return the sum in the order of rounds, as a monitor adds it up."""
+    return 0.0 + float(np.cumsum(losses)[-1]) if losses.size else 0.0

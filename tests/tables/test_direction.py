@@ -1,0 +1,223 @@
+"""The direction of a table is never guessed: no spelling of scores ranks the worst action first."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola.errors import FeedbackError, ParameterError, TableError, TombolaWarning
+from tombola.evidence.statement import parse_statement
+from tombola.racing.driver import loss_and_cost
+from tombola.tables import read_table
+from tombola.tables.names import direction_of, direction_of_file
+from tombola.tables.units import Units
+
+# Model "good" has the higher score in every row. Spelling -> table, and the options it needs beside
+# the direction.
+STATED: dict[str, str] = {
+    "0/1 correct": "id,good_correct,bad_correct\n1,1,0\n2,1,1\n3,1,0\n",
+    "accuracy": "id,good accuracy,bad accuracy\n1,0.9,0.1\n2,0.8,0.4\n3,0.9,0.2\n",
+    "long with score": "id,model,score\n1,good,1\n1,bad,0\n2,good,0.9\n2,bad,0.4\n",
+    "reward": "id,reward_good,reward_bad\n1,0.9,0.1\n2,0.8,0.4\n",
+}
+UNSTATED: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain names": ("id,good,bad\n1,1,0\n2,0.9,0.4\n3,0.8,0.3\n", {}),
+    "0 to 10": ("id,good,bad\n1,9,3\n2,10,4\n3,8,0\n", {"range": (0, 10)}),
+    "percent": ("id,good,bad\n1,90%,30%\n2,100%,40%\n3,80%,0%\n", {}),
+    "yes and no": ("id,good,bad\n1,yes,no\n2,yes,no\n3,yes,yes\n", {}),
+    "long with points": (
+        "id,model,points\n1,good,1\n1,bad,0\n2,good,0.9\n2,bad,0.4\n",
+        {"value": "points"},
+    ),
+}
+
+
+@pytest.mark.parametrize("spelling", [*STATED, *UNSTATED])
+def test_scores_are_never_ranked_upside_down(
+    spelling: str, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    text, more = UNSTATED.get(spelling) or (STATED[spelling], {})
+    (tmp_path / "t.csv").write_text(text)
+    if spelling in UNSTATED:
+        with pytest.raises(TableError) as caught:
+            read_table(tmp_path / "t.csv", **more)
+        assert "kind='scores' if higher is better, kind='losses' if lower is" in one_sentence(
+            caught.value
+        )
+        more = {**more, "kind": "scores"}
+    table = read_table(tmp_path / "t.csv", **more)
+    assert table.pool.actions[table.pool.best] == "good"
+    assert table.direction.endswith("higher is better")
+    assert table.notes[0] == table.direction
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a_loss", "b_loss"], ("losses", "loss")),
+        (["a_time", "b_time"], ("losses", "time")),
+        (["error a", "cost b"], ("losses", "")),
+        (["brier score"], ("losses", "")),
+        (["risk_loss"], ("losses", "loss")),
+        (["gpt-4.1-accuracy"], ("scores", "accuracy")),
+        (["a_f1", "b_f1"], ("scores", "f1")),
+        (["a_f1", "b_loss"], (None, "")),
+        (["a_f1", "b"], (None, "")),
+        (["loss_accuracy"], (None, "")),
+    ],
+)
+def test_direction_of_names(names: list[str], expected: tuple[str | None, str]) -> None:
+    assert direction_of(names) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt_loss_score",
+        "score_error_gpt",
+        "gpt failed (score)",
+        "score_(lower=better)_gpt",
+        "time_score_gpt",
+        "price_rating_gpt",
+        "time_win_gpt",
+        "gpt win loss",
+        "gpt_hallucination_score",
+        "toxicity_score_gpt",
+        "risk score",
+        "gpt distance score",
+        "1-accuracy",
+        "1 - accuracy",
+    ],
+)
+def test_words_of_both_directions_state_none(name: str) -> None:
+    """Also words for a bad quantity that is scored: the user is asked."""
+    assert (direction_of([name]), direction_of_file(name)) == ((None, ""), None)
+
+
+def test_arrays_and_contradicting_names_have_no_direction(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="got columns named 0, 1, which can be either"):
+        read_table(np.array([[0.0, 1.0]]))
+    (tmp_path / "losses.csv").write_text("a_score,b\n0,1\n1,0\n")
+    with pytest.raises(TableError, match="got columns named a_score, b, which can be either"):
+        read_table(tmp_path / "losses.csv", actions=["a_score", "b"])
+
+
+@pytest.mark.parametrize(
+    ("stem", "expected"),
+    [
+        ("losses", "losses"),
+        ("my loss", "losses"),
+        ("prompts_scores", "scores"),
+        ("rewards", "scores"),
+        ("model-accuracy", "scores"),
+        ("error_analysis", None),
+        ("no_errors", None),
+        ("no_losses", None),
+        ("cost", None),
+        ("run_time", None),
+        ("prices", None),
+        ("losses_old", None),
+        ("lossless", None),
+        ("brier_score", None),
+        ("error_score", None),
+        ("", None),
+        ("__", None),
+    ],
+)
+def test_direction_of_file_names(stem: str, expected: str | None, tmp_path: Path) -> None:
+    path = tmp_path / f"{stem}.csv"
+    path.write_text("id,good,bad\nx,1,0\ny,1,1\n")
+    if expected is None:
+        with pytest.raises(TableError, match="which can be either"):
+            read_table(path)
+    else:
+        assert read_table(path).direction.startswith(
+            f"read as {expected} by the name of the file: "
+        )
+
+
+def test_kind_against_column_names_warns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,good_accuracy,bad_accuracy\nx,1,0\ny,1,1\n")
+    with pytest.warns(
+        TombolaWarning, match=r"higher is better \(good_accuracy, bad_accuracy\), but kind='losses'"
+    ):
+        read_table(tmp_path / "t.csv", kind="losses")
+    assert read_table(tmp_path / "t.csv", kind="scores").remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "note", "remark"),
+    [
+        (
+            "scores",
+            np.nan,
+            "2 missing cells as score 0",
+            "2 of 4 cells (50%) are missing and count as score 0: the answ",
+        ),
+        (
+            "losses",
+            1.0,
+            "1 missing cell as loss 10",
+            "1 of 4 cells (25%) is missing and counts as loss 10: the answer",
+        ),
+    ],
+)
+def test_missing_cells_count_as_the_worst_value(
+    kind: Any, cell: float, note: str, remark: str
+) -> None:
+    table = read_table(
+        np.array([[8.0, np.nan], [cell, 2.0]]), kind=kind, range=(0, 10), missing="worst"
+    )
+    assert f"counted {note}" in table.notes
+    assert table.remarks[0].startswith(remark)
+
+
+@pytest.mark.parametrize(
+    ("limits", "noted"),
+    [((0, 100), True), ((0, 10), True), ((0, 5), False), ((0, 1), False), (None, False)],
+)
+def test_range_far_wider_than_the_values(limits: Any, noted: bool) -> None:
+    table = read_table(np.array([[1.0, 0.0], [0.5, 0.25]]), kind="scores", range=limits)
+    assert (
+        any("all values lie between 0 and 1, the range is 0 to" in one for one in table.remarks)
+        == noted
+    )
+    assert read_table(np.zeros((2, 2)), kind="scores", range=(0, 100)).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "suggested"),
+    [
+        ([0, 4.5], (0, 5)),
+        ([2, 9.3], (0, 10)),
+        ([12, 31], (0, 100)),
+        ([-3, 77], (-3, 77)),
+        ([0, 123.4567891], (0, 123.457)),
+        ([150, 150], (0, 150)),
+    ],
+)
+def test_suggested_range_contains_the_data(
+    values: list[float], suggested: tuple[float, float]
+) -> None:
+    table, text = np.array([values, values]), f"range={suggested}"
+    with pytest.raises(TableError, match=re.escape(f"such as {text}, or")):
+        read_table(table, kind="scores")
+    read_table(table, kind="scores", range=suggested)
+    with pytest.raises(TableError, match=re.escape(f"kind='scores', {text} if higher is better")):
+        read_table(table)
+
+
+def test_other_commands_suggest_the_range_of_the_data() -> None:
+    with pytest.raises(
+        TableError, match=r"give their range \(--range 0,10, or span=\(0, 10\) in Python\)"
+    ):
+        parse_statement("mean(a) > 0.5").inequalities[0].values({"a": ["0.5", "9", "x"]})
+    with pytest.raises(ParameterError, match=r"range of the column \(--range 0,5, or"):
+        parse_statement("mean(a) > 4.5")
+    call: Any = SimpleNamespace(candidate="a", row="x")
+    with pytest.raises(FeedbackError, match=r"a score from 0 to 5, .* or give the true range"):
+        loss_and_cost(call, 7.0, Units(0, 5, scores=True))

@@ -1,0 +1,152 @@
+"""Leases: the same request returns the same tickets, also after the file was closed."""
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from race_cases import start_file
+from service_cases import start_session
+from tombola import RaceFile, SessionFile
+from tombola.errors import (
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    ParameterError,
+    SessionError,
+)
+from tombola.worklists import event_log
+
+pytestmark = pytest.mark.usefixtures("plainly")
+
+
+@pytest.mark.parametrize("kind", ["session", "race"])
+def test_lease_repeats_tickets_after_reopening(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    if kind == "session":
+        start_session(path)
+    else:
+        start_file(path).close()
+    opened: Any = SessionFile.open if kind == "session" else RaceFile.open
+    with opened(path) as file:
+        first = file.lease("k1", 3, worker="Ann")
+        assert file.lease("k1", 3, worker="Ann") == first
+        other = file.lease("k2", 2, worker="Bob")
+        for worker, count in (("Bob", 3), ("Ann", 2)):
+            with pytest.raises(ConflictError, match="new idempotency key"):
+                file.lease("k1", count, worker=worker)
+        file.record(1, loss=0.5)
+    with opened(path) as file:
+        assert file.lease("k1", 3, worker="Ann") == first
+        assert file.lease("k2", 2, worker="Bob") == other
+        assert [lease.tickets for lease in file.leases] == [(1, 2, 3), (4, 5)]
+        workers = {ticket: lease.worker for ticket, lease in file.lease_of_ticket().items()}
+        assert workers == {1: "Ann", 2: "Ann", 3: "Ann", 4: "Bob", 5: "Bob"}
+        assert len(file.pending) == 4
+
+
+@pytest.mark.parametrize("request_", ["", "x" * 101, "a\nb", 3])
+def test_lease_rejects_malformed_keys(tmp_path: Path, request_: str) -> None:
+    with SessionFile.open(start_session(tmp_path / "a.run")) as file:
+        with pytest.raises(ParameterError, match="idempotency key"):
+            file.lease(request_)
+        assert file.round == 0
+
+
+def test_pending_tickets_are_reissued_only_on_request(tmp_path: Path) -> None:
+    path = start_session(tmp_path / "a.run", rows=4)
+    with SessionFile.open(path) as file:
+        file.lease("k1", 2, worker="Ann", now=100.0)
+        file.record(1, loss=0.5)
+        assert [t.round for t in file.lease("k2", 1, worker="Bob", now=200.0)] == [3]
+        # Ticket 3 was leased 10 s ago, ticket 2 110 s ago; ticket 1 has an outcome.
+        again = file.lease("k3", 2, worker="Cem", reissue_after=60.0, now=210.0)
+        assert [t.round for t in again] == [2, 4]
+        # Its lease started anew.
+        with pytest.raises(ExhaustedError):
+            file.lease("k4", 1, worker="Dee", reissue_after=60.0, now=211.0)
+    with SessionFile.open(path) as file:
+        assert file.lease("k3", 2, worker="Cem") == again
+
+
+def test_lease_times_never_decrease(tmp_path: Path) -> None:
+    """A clock that is set back must not expire leases, nor make the file unreadable."""
+    path = start_session(tmp_path / "a.run")
+    with SessionFile.open(path) as file:
+        file.lease("k1", worker="Ann", now=1000.0)
+        file.lease("k2", worker="Ann", now=10.0)
+        assert [lease.time for lease in file.leases] == [1000.0, 1000.0]
+        assert [t.round for t in file.lease("k3", reissue_after=60.0, now=20.0)] == [3]
+    with SessionFile.open(path) as file:
+        assert len(file.leases) == 3
+
+
+def test_exhausted_request_keeps_session_in_memory(tmp_path: Path) -> None:
+    """Clients poll at the end of a list; each poll must not replay the log."""
+    with SessionFile.open(start_session(tmp_path / "a.run", rows=2)) as file:
+        file.lease("k1", 2)
+        session = file._session
+        with pytest.raises(ExhaustedError):
+            file.lease("k2")
+        assert file._session is session
+
+
+def test_amendment_keeps_leases(tmp_path: Path) -> None:
+    with SessionFile.open(start_session(tmp_path / "a.run")) as file:
+        tickets = file.lease("k1", 2)
+        file.record(1, loss=0.0)
+        file.amend(1, loss=1.0)
+        assert file.lease("k1", 2) == tickets
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"tickets": tickets} for tickets in ([1, 9], [], [2], [1, 1], [1, True])),
+        *({"time": 1}, {"time": float("nan")}, {"request": 3}, {"more": 1}),
+    ],
+)
+def test_replay_rejects_malformed_lease(change: dict[str, object], tmp_path: Path) -> None:
+    value = {"request": "k", "worker": "w", "time": 1.0, "tickets": [1, 2]}
+    for replayed in (value, {**value, **change}):
+        with (
+            start_file(tmp_path / "a.race") as file,
+            mock.patch.object(event_log, "_encode_json", json.dumps),
+        ):
+            file.calls(3)
+            with file._log.writing():
+                file._log.append("lease", 1, replayed)
+        with RaceFile.open(tmp_path / "a.race") as file:
+            if replayed is value:
+                assert file.lease("k", 2, worker="w") == [file.race.call(1), file.race.call(2)]
+            else:
+                with pytest.raises(SessionError, match="lease"):
+                    file.calls()
+        (tmp_path / "a.race").unlink()
+
+
+def test_race_calls_are_reissued_only_on_request(tmp_path: Path) -> None:
+    with start_file(tmp_path / "a.race") as file:
+        k = len(file.settings.candidates)
+        row = file.lease("k1", worker="Ann", now=100.0)
+        assert len(row) == k
+        file.record(row[0].ticket, loss=0.5)
+        assert file.lease("k2", 1, worker="Bob", now=200.0)[0].ticket == k + 1
+        again = file.lease("k3", 2, worker="Cem", reissue_after=60.0, now=210.0)
+        assert again[0] == row[1]
+        # Without a count, calls of the next row are not mixed with those that are offered again.
+        assert file.lease("k4", worker="Dee", reissue_after=0.0, now=211.0)[: k - 1] == row[1:]
+        assert file.race.calls_made == len({event.ticket for event in file.replay()})
+
+
+def test_rejected_answer_keeps_race_in_memory(tmp_path: Path) -> None:
+    """A flood of wrong answers must not replay the file each time."""
+    with start_file(tmp_path / "a.race") as file:
+        file.lease("k1", 1)
+        race = file.race
+        for _ in range(3):
+            with pytest.raises(FeedbackError):
+                file.record(1, loss=2.0)
+        assert file.race is race
