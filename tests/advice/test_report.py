@@ -30,7 +30,7 @@ from tombola.learners import EmpiricalLP, FollowTheLeader
 from tombola.rng import repetition_seeds
 from tombola.tables import read_table
 from tombola.tables.to_pool import Table
-from tombola.tables.units import UNIT_LOSSES
+from tombola.units import UNIT_LOSSES
 
 
 def table(rows: int = 50, actions: int = 3, seed: int = 0) -> Table:

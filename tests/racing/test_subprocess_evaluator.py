@@ -13,7 +13,7 @@ from race_cases import answer_all
 from tombola.errors import TombolaError
 from tombola.racing import Call, Race, SubprocessEvaluator
 from tombola.racing.subprocess_evaluator import CallCounts, OutOfRangeError
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Units
 
 
 def ask(evaluator: SubprocessEvaluator, row: str = "x", **options: Any) -> Any:

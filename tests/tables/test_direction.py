@@ -14,7 +14,7 @@ from tombola.evidence.statement import parse_statement
 from tombola.racing.driver import loss_and_cost
 from tombola.tables import read_table
 from tombola.tables.names import direction_of, direction_of_file
-from tombola.tables.units import Units
+from tombola.units import Units
 
 # Model "good" has the higher score in every row. Spelling -> table, and the options it needs beside
 # the direction.

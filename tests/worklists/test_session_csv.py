@@ -13,7 +13,8 @@ import pytest
 from tombola import UCB1
 from tombola.errors import FeedbackError, SessionError, TableError
 from tombola.tables.cells import read_cells
-from tombola.tables.units import Units
+from tombola.tables.unit_checks import cell_loss
+from tombola.units import Units
 from tombola.worklists import Assignment, Outcome, SessionFile
 from tombola.worklists.session_csv import check_daily_list, read_outcomes, write_daily_list
 
@@ -106,8 +107,8 @@ def test_malformed_outcomes_are_rejected(
 
 
 def test_outcome_with_ambiguous_comma_is_rejected() -> None:
-    assert Units(0, 10_000).parse("1,234") is None
-    assert Units(0, 2).parse("1,234") == pytest.approx(0.617)
+    assert cell_loss("1,234", Units(0, 10_000)) is None
+    assert cell_loss("1,234", Units(0, 2)) == pytest.approx(0.617)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])

@@ -15,7 +15,7 @@ from tombola.pool import Pool
 from tombola.report.chart import Band, Chart, Line, Point
 from tombola.report.evidence_page import CaptionedChart
 from tombola.report.page import draw_for_page, render
-from tombola.tables.units import Units
+from tombola.units import Units
 
 # Curves in a chart: more cannot be told apart.
 _MAX_CURVES = 8

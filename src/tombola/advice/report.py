@@ -33,7 +33,7 @@ from tombola.pool import Pool
 from tombola.runs import Entry, Runs
 from tombola.tables.summary import GroupRow, group_rows
 from tombola.tables.to_pool import Table
-from tombola.tables.units import Units
+from tombola.units import Units
 
 # False-alarm probability of the test for random order.
 _ORDER_TEST_LEVEL = 0.01

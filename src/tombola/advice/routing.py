@@ -35,7 +35,7 @@ from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
 from tombola.pool import Pool
 from tombola.rng import repetition_seeds
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.advice.request import CompareRequest

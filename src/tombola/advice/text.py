@@ -21,7 +21,7 @@ from tombola.evidence import OrderVerdict
 from tombola.learners import BudgetedBase
 from tombola.learners.base import Learner
 from tombola.pool import Pool
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.advice.report import CompareReport

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from tombola._types import Floats
     from tombola.evidence import AuditResult, Certificate, OrderVerdict, RunningMean, Statement
     from tombola.report.evidence_page import CaptionedChart
-    from tombola.tables.names import Kind
-    from tombola.tables.units import Units
+    from tombola.units import Kind, Units
 
 # Exit codes: a statement is refuted; it is undecided, so that more rows are needed.
 _EXIT_REFUTED, _EXIT_UNDECIDED = 1, 3
@@ -99,7 +98,8 @@ def certify(
     """
     from tombola.evidence import RowMonitor
     from tombola.tables.names import is_id_name, matching
-    from tombola.tables.units import Units, parse_range
+    from tombola.tables.unit_checks import parse_loss
+    from tombola.units import Units, parse_range
 
     _check_options("certify", table, level, out, follow=follow, has_size=rows is not None)
     source = RowSource(table, sheet, follow=follow)
@@ -148,8 +148,14 @@ def certify(
     def losses_of(batch: Rows) -> list[list[float]]:
         return [
             [
-                units.parse_loss(
-                    source.source, line, name, cells[place], range_fixes[name], can_ignore=True
+                parse_loss(
+                    source.source,
+                    line,
+                    name,
+                    cells[place],
+                    units,
+                    range_fixes[name],
+                    can_ignore=True,
                 )
                 for place, name in zip(places, names, strict=True)
             ]
@@ -254,6 +260,7 @@ def _certify_mean(
 ) -> NoReturn:
     """Find the mean of one column with predictions from history, and exit."""
     from tombola.evidence import PredictedMean
+    from tombola.tables.unit_checks import parse_loss
 
     columns = [place for place in range(len(source.header)) if place != past.id_column]
     if len(columns) != 1:
@@ -265,7 +272,7 @@ def _certify_mean(
 
     def places_and_losses(batch: Rows) -> list[tuple[int, float]]:
         losses = [
-            units.parse_loss(source.source, line, name, cells[columns[0]]) for line, cells in batch
+            parse_loss(source.source, line, name, cells[columns[0]], units) for line, cells in batch
         ]
         return list(zip(past.places(batch), losses, strict=True))
 
@@ -404,7 +411,7 @@ def audit(
     bad input.
     """
     from tombola.evidence import Audit, RunningMean, parse_statement
-    from tombola.tables.units import parse_range
+    from tombola.units import parse_range
 
     _check_options(
         "audit", table, level, out, follow=follow, has_size=rows is not None or bool(sizes)

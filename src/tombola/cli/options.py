@@ -17,7 +17,7 @@ from tombola.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
-    from tombola.tables.names import Kind
+    from tombola.units import Kind
 
 # The rule of every --out, see `check_output`.
 REPLACED = (
@@ -313,7 +313,7 @@ def _make_settings(
     ) -> "RaceSettings":
         from tombola.cli.table_options import parse_kind
         from tombola.racing import RaceSettings
-        from tombola.tables.units import parse_range
+        from tombola.units import parse_range
 
         kind = parse_kind(losses=losses, scores=scores) or stated
         if kind is None:

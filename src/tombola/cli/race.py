@@ -74,8 +74,8 @@ if TYPE_CHECKING:
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.service.client import RaceClient
     from tombola.tables.cells import RowList
-    from tombola.tables.names import Kind
     from tombola.tables.to_pool import Table as ReadTable
+    from tombola.units import Kind
     from tombola.worklists.race_file import RaceFile
 
 # Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
@@ -934,15 +934,17 @@ def _direction(settings: "RaceSettings") -> str:
 
 def _loss(loss: str | None, score: str | None, settings: "RaceSettings") -> float | None:
     """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
+    from tombola.tables.unit_checks import cell_fix, cell_loss
+
     text, units = loss if score is None else score, settings.units
     if text is None:
         return None
     check_direction(
         "race record", "race", settings.kind, "losses" if score is None else "scores", text
     )
-    found = units.parse(text)
+    found = cell_loss(text, units)
     if found is None:
-        fix = units.repair_text(text, "repair it, or start the race with another --range")
+        fix = cell_fix(text, units, "repair it, or start the race with another --range")
         raise FeedbackError(
             f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got "
             f"{text!r}; {fix}."
@@ -956,7 +958,7 @@ def _known_cells(
     """Return the cells of a finished table that --known has answers for, and notes."""
     import numpy as np
 
-    from tombola.tables.units import Units
+    from tombola.units import Units
     from tombola.worklists.race_csv import read_known
 
     if known is None:

@@ -286,7 +286,7 @@ def _metric_directions(
     logs: bool,
 ) -> dict[str, Any]:
     """Return names, kind, range and clusters of all metrics as arguments of `rank`."""
-    from tombola.tables.units import parse_range
+    from tombola.units import parse_range
 
     limits = {name: one["range"] for name, one in read.items() if one.get("range")}
     for text in ranges:

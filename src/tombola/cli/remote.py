@@ -9,7 +9,7 @@ from tombola._formatting import unknown_name_text
 from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, ParameterError
 from tombola.service.client import Client
-from tombola.tables.units import Units
+from tombola.units import Units
 from tombola.worklists.session_file import Assignment
 from tombola.worklists.session_status import Status
 

@@ -35,8 +35,7 @@ from tombola.errors import FeedbackError, ParameterError, TableError
 if TYPE_CHECKING:
     from tombola.cli.remote import RemoteSession
     from tombola.tables.cells import RowList
-    from tombola.tables.names import Kind
-    from tombola.tables.units import Units
+    from tombola.units import Kind, Units
     from tombola.worklists.session_file import Assignment, SessionFile
     from tombola.worklists.session_status import Status
 
@@ -504,7 +503,7 @@ def _instruction(session: "SessionFile | RemoteSession", assignment: "Assignment
 
 
 def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
-    from tombola.tables.units import parse_range
+    from tombola.units import parse_range
 
     return parse_range(text) if text else default
 
@@ -514,7 +513,7 @@ def _column_unit(
 ) -> "Units":
     """Return the unit of a column; raise unless its direction is stated, once."""
     from tombola.tables.names import direction_of
-    from tombola.tables.units import Units
+    from tombola.units import Units
 
     by_name = direction_of([name])[0]
     stated = [kind for kind in (given, session.kind, by_name) if kind is not None]
@@ -539,7 +538,8 @@ def _loss(
     owner: str, session: "SessionFile | RemoteSession", loss: str, score: str, limits: str
 ) -> "tuple[float | list[float], Units]":
     """Return the loss of --loss or --score, a list with full feedback, and its unit."""
-    from tombola.tables.units import Units
+    from tombola.tables.unit_checks import cell_fix, cell_loss
+    from tombola.units import Units
 
     if bool(loss) == bool(score):
         given = "both" if loss else "neither"
@@ -550,11 +550,11 @@ def _loss(
     unit = Units(*_limits(limits, session.range), scores=bool(score))
     full = session.feedback_model.full_feedback
     cells = [cell.strip() for cell in (loss or score).split(",")] if full else [loss or score]
-    found = [unit.parse(cell) for cell in cells]
+    found = [cell_loss(cell, unit) for cell in cells]
     wrong = next((cell for cell, value in zip(cells, found, strict=True) if value is None), None)
     if wrong is not None:
         raise FeedbackError(
-            f"{owner}: expected {unit.expected_text}, got {wrong!r}; {unit.repair_text(wrong)}."
+            f"{owner}: expected {unit.expected_text}, got {wrong!r}; {cell_fix(wrong, unit)}."
         )
     numbers = [value for value in found if value is not None]
     return (numbers if full else numbers[0]), unit

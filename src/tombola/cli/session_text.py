@@ -7,7 +7,7 @@ from tombola._formatting import format_number, plural, since_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tombola.tables.units import Units
+    from tombola.units import Units
     from tombola.worklists.session_status import ActionStatus, Status
 
 

@@ -121,7 +121,7 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
     >>> _to_read_options({**defaults, "actions": 'a,"b, c"', "costs": "cost_*", "scores": True, "range": "0,10"})
     {'kind': 'scores', 'range': (0.0, 10.0), 'actions': ['a', 'b, c'], 'costs': ['cost_*']}
     """
-    from tombola.tables.units import parse_range
+    from tombola.units import parse_range
 
     kind = parse_kind(losses=options["losses"], scores=options["scores"])
     if options["decimal"] not in ("", ".", ","):

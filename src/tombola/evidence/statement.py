@@ -18,7 +18,8 @@ from tombola import _validate
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
 from tombola.tables.columns import PERCENT, PLAIN, parse_cell, parse_number
-from tombola.tables.units import Units
+from tombola.tables.unit_checks import cell_fix, cell_loss
+from tombola.units import Units
 
 # Some rows of a table: columns of cells by name, each a sequence of numbers or texts.
 Batch = Mapping[str, Any]
@@ -241,7 +242,7 @@ def _comparison(rows: Batch, column: str, sign: str, value: str) -> Floats:
 def _numbers(rows: Batch, column: str, span: _Span) -> Floats:
     """Return the numbers of a column, rescaled from `span` to [0, 1].
 
-    Percentages and yes and no are read where `Units.parse` reads them.
+    Percentages and yes and no are read where `cell_loss` reads them.
     """
     cells, (low, high) = _column(rows, column), span
     units = Units(low, high)
@@ -250,7 +251,7 @@ def _numbers(rows: Batch, column: str, span: _Span) -> Floats:
     if wrong.any():
         cell = str(cells[int(np.argmax(wrong))])
         example = _span_example(float(np.nanmin([low, *parsed])), float(np.nanmax([high, *parsed])))
-        fix = units.repair_text(cell, f"repair it, or give their range ({example})")
+        fix = cell_fix(cell, units, f"repair it, or give their range ({example})")
         number, notation = parse_cell(cell)
         if notation == PERCENT:
             fix = (
@@ -278,7 +279,7 @@ def _column(rows: Batch, column: str) -> Any:
 def _value(cell: Any, units: Units) -> float:
     """Return the number of a cell, also of a percentage or word that `units` read; NaN without one."""
     number = _number(cell)
-    if number is None and units.parse(str(cell)) is not None:
+    if number is None and cell_loss(str(cell), units) is not None:
         number = parse_cell(str(cell)).number
     return math.nan if number is None else number
 

@@ -23,7 +23,8 @@ from tombola.pool import Pool
 from tombola.tables.columns import check_unique_names
 from tombola.tables.formats.delimited import text_lines, text_table
 from tombola.tables.input_checks import check_file
-from tombola.tables.names import Kind, direction_of
+from tombola.tables.names import direction_of
+from tombola.units import Kind
 
 # Errors that malformed input causes while it is parsed; they become a TableError.
 _PARSE_ERRORS = (

@@ -34,7 +34,7 @@ from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, verdict_of
 from tombola.rng import RngStreams
 from tombola.tables.to_pool import direction_text
-from tombola.tables.units import Units
+from tombola.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -31,8 +31,8 @@ from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Strata
 from tombola.racing.subprocess_evaluator import OutOfRangeError
 from tombola.racing.verdict import calls_text
-from tombola.tables.names import Kind, direction_of
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.tables.names import direction_of
+from tombola.units import UNIT_LOSSES, Kind, Units
 
 if TYPE_CHECKING:
     from tombola.racing.subprocess_evaluator import CallCounts, SubprocessEvaluator

@@ -17,8 +17,7 @@ from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.ranks import Blocks, Place, Ranks
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
-from tombola.tables.names import Kind
-from tombola.tables.units import Units
+from tombola.units import Kind, Units
 
 # Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are
 # enough to make the shuffle unpredictable.

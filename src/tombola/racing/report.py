@@ -18,7 +18,7 @@ from tombola.racing.verdict import is_exact, is_within_only, rank_text
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
-from tombola.tables.units import Units
+from tombola.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

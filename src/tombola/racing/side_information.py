@@ -16,7 +16,7 @@ import numpy as np
 from tombola._types import Floats, Order
 from tombola.errors import ParameterError
 from tombola.pool import frame_index, is_frame
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Units
 
 
 @dataclass(frozen=True, eq=False)

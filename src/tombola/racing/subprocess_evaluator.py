@@ -18,7 +18,7 @@ from tombola import _validate
 from tombola._formatting import truncate
 from tombola.errors import FeedbackError, ParameterError, TombolaError
 from tombola.racing.events import Call
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race

@@ -16,7 +16,7 @@ from tombola.racing.rules.gate import Gate, holds_on_list
 from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
-from tombola.tables.units import Units
+from tombola.units import Units
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race

@@ -19,9 +19,10 @@ from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
-from tombola.tables.names import Kind, contrary_names, direction_of
+from tombola.tables.names import contrary_names, direction_of
 from tombola.tables.to_pool import Table, suggested_range
-from tombola.tables.units import columns_in_other_unit, unit_question
+from tombola.tables.unit_checks import columns_in_other_unit, unit_question
+from tombola.units import Kind
 
 # What the ranks are about: these rows, or rows of which these are a sample.
 _ReadingName = Literal["this list", "beyond this list"]

@@ -12,7 +12,7 @@ from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing.verdict import rank_text
 from tombola.tables.to_pool import direction_text
-from tombola.tables.units import Units
+from tombola.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,7 +25,8 @@ from tombola.service.parsing import CheckedRequest, invalid_value, read_form
 from tombola.service.problems import ProblemError
 from tombola.service.race_endpoints import race_status
 from tombola.service.tokens import ROLES
-from tombola.tables.units import Units
+from tombola.tables.unit_checks import cell_loss
+from tombola.units import Units
 from tombola.worklists.race_file import RaceFile
 from tombola.worklists.session_events import Outcome
 from tombola.worklists.session_file import SessionFile
@@ -439,7 +440,7 @@ def _outcome(request: CheckedRequest) -> Outcome:
 
 
 def _loss(unit: Units, text: str) -> float:
-    loss = unit.parse(text)
+    loss = cell_loss(text, unit)
     if loss is None:
         raise invalid_value(
             "outcome",

@@ -17,6 +17,7 @@ from tombola.service.app import LOG, Service, create_app
 from tombola.service.hosted_file import HostedFile
 from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
+from tombola.tables.unit_checks import cell_loss
 from tombola.worklists.race_file import RaceFile
 from tombola.worklists.session_file import SessionFile
 
@@ -58,7 +59,7 @@ def open_service(
             sessions[name] = HostedFile(name, file)
             unit = unit_of(file)
             for text, value in (outcomes or {}).items():
-                if unit.parse(value) is None:
+                if cell_loss(value, unit) is None:
                     raise ParameterError(
                         f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for "
                         f"{path.name}, got "

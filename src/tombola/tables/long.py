@@ -23,7 +23,7 @@ from tombola.tables.names import (
     value_names,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
-from tombola.tables.units import check_percent_cells
+from tombola.tables.unit_checks import check_percent_cells
 
 # A pool with more cells (rows x actions) than this must have a line for one in twenty of them:
 # otherwise the columns were mistaken, and the pool would only fill the memory.

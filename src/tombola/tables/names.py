@@ -6,12 +6,10 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from tombola.units import Kind
+
 # Role that the name of a column suggests; "plain" suggests none, so that it may be an action.
 _NameClass: TypeAlias = Literal["loss", "score", "cost", "date", "feature", "label", "plain"]
-# Direction of numbers: lower or higher is better.
-Kind: TypeAlias = Literal["losses", "scores"]
-# Both directions, in the order in which messages offer them.
-KINDS: tuple[Kind, Kind] = ("scores", "losses")
 
 # Names, in lower case, of arrays in an NPZ archive and of columns in a long table; delays are in
 # rounds.

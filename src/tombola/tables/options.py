@@ -12,7 +12,8 @@ from tombola._formatting import command_text, join_names, option_text
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.tables.columns import TIMEOUT_NOTE
-from tombola.tables.names import KINDS, Kind, contrary_names, direction_of, direction_of_file
+from tombola.tables.names import contrary_names, direction_of, direction_of_file
+from tombola.units import KINDS, Kind
 
 
 class EncodedFeatures(NamedTuple):

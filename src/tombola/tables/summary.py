@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text, plural, truncate
 from tombola.errors import TableError
-from tombola.tables.names import IDS, Kind
+from tombola.tables.names import IDS
 from tombola.tables.options import ParsedTable, ReadOptions
 from tombola.tables.table import parse_table
 from tombola.tables.to_pool import (
@@ -21,6 +21,7 @@ from tombola.tables.to_pool import (
     suggested_range,
     value_range,
 )
+from tombola.units import Kind
 
 # Actions and rows in the sample of a table: as many as fit on a terminal.
 _SAMPLE_ACTIONS = 6

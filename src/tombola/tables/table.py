@@ -19,10 +19,10 @@ from tombola.tables.formats import read_file
 from tombola.tables.formats.arrays import read_array
 from tombola.tables.formats.frames import read_frame
 from tombola.tables.long import find_action_column, read_long
-from tombola.tables.names import Kind
 from tombola.tables.options import ParsedTable, ReadOptions
 from tombola.tables.to_pool import Table, source_name, to_pool
 from tombola.tables.wide import read_wide
+from tombola.units import Kind
 
 
 def read_pool(path: str | Path, *, kind: Kind | None = None, rescale: bool = False) -> Pool:

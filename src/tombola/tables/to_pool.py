@@ -13,9 +13,9 @@ from tombola._formatting import is_cli_style, join_names, option_text, plural
 from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
-from tombola.tables.names import KINDS, Kind
 from tombola.tables.options import ParsedTable
-from tombola.tables.units import Units, actions_option, columns_in_other_unit, unit_question
+from tombola.tables.unit_checks import actions_option, columns_in_other_unit, unit_question
+from tombola.units import KINDS, Kind, Units
 
 # Placeholder of the time limit of a table with timeouts, in a command to complete.
 TIME_LIMIT = "LIMIT"

@@ -21,7 +21,6 @@ from tombola.tables.names import (
     DELAYS,
     IDS,
     SUMMARY_IDS,
-    Kind,
     action_stem,
     classify_name,
     direction_of,
@@ -31,7 +30,8 @@ from tombola.tables.names import (
     without_kind_word,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
-from tombola.tables.units import actions_option, check_percent_cells
+from tombola.tables.unit_checks import actions_option, check_percent_cells
+from tombola.units import Kind
 
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves
 # out.

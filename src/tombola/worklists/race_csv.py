@@ -15,7 +15,8 @@ from tombola.racing.options import RaceSettings
 from tombola.tables.cells import id_place, read_cells, without_summary_line
 from tombola.tables.columns import MISSING, parse_number
 from tombola.tables.names import without_kind_word
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.tables.unit_checks import parse_loss
+from tombola.units import UNIT_LOSSES, Units
 from tombola.worklists.race_file import RaceFile
 from tombola.worklists.session_csv import (
     loss_in_cell,
@@ -149,8 +150,8 @@ def read_known(
         seen.add(row)
         for at, name in columns.items():
             if cells[at].lower() not in MISSING:
-                known[index[row], candidates.index(name)] = units.parse_loss(
-                    str(path), line, name, cells[at]
+                known[index[row], candidates.index(name)] = parse_loss(
+                    str(path), line, name, cells[at], units
                 )
     return known
 

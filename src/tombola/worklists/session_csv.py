@@ -18,7 +18,8 @@ from tombola.errors import TableError
 from tombola.tables.cells import read_cells
 from tombola.tables.columns import parse_cell
 from tombola.tables.formats.delimited import CellTable
-from tombola.tables.units import Units
+from tombola.tables.unit_checks import cell_fix, cell_loss
+from tombola.units import Units
 from tombola.worklists.session_events import Outcome, errors_at
 
 if TYPE_CHECKING:
@@ -346,13 +347,13 @@ def _outcome_place(
 def loss_in_cell(source: str, name: str, unit: Units, cell: str, *range_fix: str) -> float:
     """Return the loss in a cell of column `name`; TableError names `source`.
 
-    range_fix: the fix of a number outside of the range, if it is not that of `Units.repair_text`.
+    range_fix: the fix of a number outside of the range, if it is not that of `cell_fix`.
     """
-    loss = unit.parse(cell)
+    loss = cell_loss(cell, unit)
     if loss is None:
         raise TableError(
             f"{source}: expected {unit.expected_text} in column {name}, got {cell!r}; "
-            f"{unit.repair_text(cell, *range_fix)}, or leave the cell blank while the outcome is "
+            f"{cell_fix(cell, unit, *range_fix)}, or leave the cell blank while the outcome is "
             "open."
         )
     return loss

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tombola.engine.tickets import ACTION, PROBABILITY, ROUNDS, Ticket
 from tombola.errors import FeedbackError
-from tombola.tables.units import Units
+from tombola.units import Units
 
 if TYPE_CHECKING:
     from tombola.session import Session

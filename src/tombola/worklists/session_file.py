@@ -52,8 +52,7 @@ from tombola.learners.spec import from_spec, to_spec
 from tombola.order import draw_order
 from tombola.rng import RngStreams
 from tombola.session import Session
-from tombola.tables.names import Kind
-from tombola.tables.units import Units
+from tombola.units import Kind, Units
 from tombola.worklists.event_log import EventLog, LogEvent
 from tombola.worklists.leases import LeasedFile
 from tombola.worklists.session_events import (

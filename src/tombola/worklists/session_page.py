@@ -11,7 +11,7 @@ from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABIL
 from tombola.evidence.certificate import Certificate
 from tombola.evidence.monitors import RowMonitor, certify
 from tombola.policies.live import RouterState
-from tombola.tables.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Units
 
 if TYPE_CHECKING:
     from tombola.session import Session
