@@ -1,0 +1,106 @@
+"""Statements: words, certainty, exit status, and JSON."""
+
+import itertools
+import json
+import typing
+
+import pytest
+
+from tombola.statements import (
+    READINGS,
+    VERDICTS,
+    Conclusion,
+    Counts,
+    Quantity,
+    Relation,
+    Statement,
+)
+
+CONCLUSIONS = [
+    Conclusion(relation, ("a",), than="b", field=3, interval=(1, 2), amount=0.1)
+    for relation in typing.get_args(Relation)
+]
+
+
+@pytest.mark.parametrize(("verdict", "reading"), list(itertools.product(VERDICTS, READINGS)))
+def test_statement_of_every_verdict_and_reading(verdict: typing.Any, reading: typing.Any) -> None:
+    """Every claim has its scope and its probability beside it; no claim, no probability."""
+    counts = Counts(rows=9, counted=4)
+    scope = {"recorded": "recorded here", "expected": "in expectation", "beyond": "rows like these"}
+    for conclusion in CONCLUSIONS:
+        statement = Statement(verdict, reading, (conclusion,), level=0.05, counts=counts)
+        assert scope[reading] in str(statement)
+        assert "with probability 0.95 or more" in str(statement)
+        assert "certain" not in str(statement)
+        json.dumps(statement.to_json(), allow_nan=False)
+    empty = Statement(verdict, reading, counts=counts)
+    assert "probability" not in str(empty)
+    assert not empty.is_certain
+    assert empty.error_text == "nothing is claimed"
+
+
+def test_only_level_zero_is_certain() -> None:
+    conclusion = (Conclusion("best", ("a",), field=2, strict=True),)
+    known = Statement("exact", "recorded", conclusion, level=0.0, counts=Counts(4, 4))
+    early = Statement("exact", "recorded", conclusion, level=0.0, counts=Counts(4, 3))
+    assert str(known).startswith(
+        "a is the best of 2 candidates on the answers recorded here for these 4 rows, for "
+        "certain: the whole table is known"
+    )
+    assert "for certain: the other rows cannot change it" in str(early)
+    whole = Statement("exact", "recorded", conclusion, level=0.0, parts=(known,), counts=Counts(8))
+    assert whole.error_text == "0: certain"
+    part = Statement("proved", "recorded", conclusion, level=0.05, subject="law")
+    whole = Statement("exact", "recorded", conclusion, level=0.0, parts=(part,), counts=Counts(8))
+    assert whole.error_text == "0.05 or less", "the level of a part counts, too"
+    assert "by group, all with probability 0.95 or more: law: a" in str(whole)
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "text"),
+    [
+        (
+            Conclusion("best", ("a",), field=3),
+            "a is the best of 3 candidates (another may be equal)",
+        ),
+        (
+            Conclusion("best", ("a", "b"), field=3, top=2, strict=True),
+            "a and b are the best 2 of 3 candidates",
+        ),
+        (Conclusion("not worse", ("a",), than="b"), "a is not worse than b"),
+        (
+            Conclusion("better", ("a",), than="b", advantage=0.25, rows=2),
+            "a is better than b (mean loss lower by 0.25 on 2 rows)",
+        ),
+        (
+            Conclusion("worse", ("a",), than="b", amount=0.5, advantage=0.0, rows=1),
+            "a is worse than b by more than 0.5 (the same mean loss on 1 row)",
+        ),
+        (
+            Conclusion("tied", ("a", "b"), than="c"),
+            "a and b have the same mean loss on all rows, behind c",
+        ),
+        (
+            Conclusion("mean", ("a",), interval=(0.25, 0.5)),
+            "the mean loss of a is from 0.25 to 0.5",
+        ),
+        (Conclusion("at most", ("a",), amount=0.5), "the mean loss of a is at most 0.5"),
+        (
+            Conclusion("order", ("a", "b", "c"), field=3, top=3),
+            "the order of 3 candidates is a, b and c",
+        ),
+    ],
+)
+def test_words_of_conclusions(conclusion: Conclusion, text: str) -> None:
+    assert conclusion.text(Quantity()) == text
+
+
+def test_ranks_name_the_order_of_ties() -> None:
+    ranks = (Conclusion("rank", ("a",), field=3, interval=(1, 2)),)
+    statement = Statement("undecided", "beyond", ranks, counts=Counts(5, 5))
+    assert "candidates with equal means are placed as in the file" in str(statement)
+
+
+def test_exit_status_of_verdicts() -> None:
+    statuses = [Statement(verdict, "recorded").exit_status for verdict in VERDICTS]
+    assert statuses == [0, 0, 1, 3, 3, 3]
