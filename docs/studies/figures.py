@@ -1,12 +1,16 @@
-"""Figures of "What random order is", in a light and a dark version.
+"""Pictures of the documentation, in a light and a dark version.
 
-They are drawn when the site is built.
+Those of "Random order in two minutes" are drawn when the site is built.
 
-`python docs/studies/figures.py reproduction` draws the figure of the README from the output of
-`tombola reproduce`.
+`python docs/studies/figures.py repair reproduction` draws the picture of the paper from the output
+of `tombola reproduce`.
+
+`python docs/studies/figures.py lanes swebench_bash.npz` races six language models on a real table,
+stores the result, and draws it.
 """
 
 import csv
+import json
 import re
 import sys
 from pathlib import Path
@@ -17,13 +21,27 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tombola import FollowTheLeader, instances, play
+from tombola import FollowTheLeader, instances, play, race
 from tombola.paper.claims.birthday import worst_iid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.rows import levels
 from tombola.report import figures as report_figures
 from tombola.report.chart import Chart
+from tombola.report.lanes import Lane, draw_lanes
 
+PICTURES = Path(__file__).parents[1] / "pictures"
+# Result of the race on the first page: 6 of the 25 language models of SWE-bench Verified (bash
+# only, CC BY-NC 4.0), 500 issues. Names as on the page: as in the table.
+RACE_RESULT = PICTURES / "lanes.json"
+RACE_NAMES = {
+    "Claude 4.5 Sonnet": "Claude 4.5 Sonnet (20250929)",
+    "Claude 4 Opus": "Claude 4 Opus (20250514)",
+    "GPT-5": "GPT-5 (2025-08-07) (medium reasoning)",
+    "Claude 4 Sonnet": "Claude 4 Sonnet (20250514)",
+    "GPT-5 mini": "GPT-5 mini (2025-08-07) (medium reasoning)",
+    "Gemini 2.5 Pro": "Gemini 2.5 Pro (2025-05-06)",
+}
+RACE_SEED = 1
 ROWS, SEED = 12, 1
 INK, DARK_TILE, LIGHT_TILE = "#222222", "#fefefe", "#111111"  # of text: on paper, and on tiles
 RED, BLUE, GREEN = "#b3362b", "#1f5fa8", "#3c8d40"
@@ -48,6 +66,9 @@ DARK = {
     "#0072b2": "#56a9e8",
     "#d55e00": "#ff8a4c",
     "#009e73": "#2fcf9f",
+    "#9db5cd": "#7c9aba",
+    "#e9edf1": "#2a323c",
+    "#55606d": "#a9b4c0",
 }
 COLORS = plt.get_cmap("viridis")(np.linspace(0.05, 0.95, ROWS))
 
@@ -139,6 +160,43 @@ def repair(measured):
     )
 
 
+def run_race(table):
+    """Race the six models on a table of losses; return what the picture shows."""
+    arrays = np.load(table, allow_pickle=False)
+    columns = {name: list(arrays["actions"]).index(full) for name, full in RACE_NAMES.items()}
+    losses, issues = arrays["loss"], [str(name) for name in arrays["ids"]]
+    result = race(
+        list(columns),
+        issues,
+        lambda name, issue: float(losses[issues.index(issue), columns[name]]),
+        workers=1,
+        seed=RACE_SEED,
+        kind="losses",
+    )
+    dropped = {drop.candidate: drop.row for drop in result.dropped}
+    return {
+        "rows": len(issues),
+        "lanes": [
+            *([name, result.rows_counted, "best, proved", "good"] for name in result.answer),
+            *(
+                [name, row, f"out after {row}", ""]
+                for name, row in sorted(dropped.items(), key=lambda item: -item[1])
+            ),
+        ],
+    }
+
+
+def lanes():
+    """Draw the stored result of the race."""
+    result = json.loads(RACE_RESULT.read_text(encoding="utf-8"))
+    return draw_lanes(
+        [Lane(*lane) for lane in result["lanes"]],
+        result["rows"],
+        noun="issues",
+        title="A race stops asking a model once it is proved worse",
+    )
+
+
 def _rows(path):
     with path.open(encoding="utf-8", newline="") as file:
         return [
@@ -194,8 +252,8 @@ def _on(row):
 
 
 if __name__ == "__main__":
-    darken(
-        report_figures.save(
-            repair(Path(sys.argv[1])), Path(__file__).parents[1] / "pictures" / "repair.svg"
-        )
-    )
+    if sys.argv[1] == "lanes":
+        RACE_RESULT.write_text(json.dumps(run_race(sys.argv[2]), indent=1) + "\n", encoding="utf-8")
+        darken(report_figures.save(lanes(), PICTURES / "lanes.svg"))
+    else:
+        darken(report_figures.save(repair(Path(sys.argv[2])), PICTURES / "repair.svg"))
