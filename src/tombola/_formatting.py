@@ -41,6 +41,7 @@ _CLI_NAMES = {
     "action": "--action-column",
     "value": "--value-column",
     "delay": "--delay-column",
+    "run": "--run-column",
     "kind=losses": "--losses",
     "kind=scores": "--scores",
     "rescale=True": "--rescale",

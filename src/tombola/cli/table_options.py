@@ -52,6 +52,10 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "action_column": (str, "In a long table, the column that names the action."),
     "value_column": (str, "In a long table, the column with the values."),
     "delay_column": (str, "The column with the delay of each row, in rounds."),
+    "run_column": (
+        str,
+        "The column that numbers the answers of a candidate on a row, such as run or epoch.",
+    ),
     "sheet": (str, "The sheet of an Excel file."),
     "decimal": (str, "The decimal mark: '.' or ','."),
     "features": (
@@ -74,6 +78,7 @@ _TEXTS = {
     "action_column": "action",
     "value_column": "value",
     "delay_column": "delay",
+    "run_column": "run",
 }
 
 

@@ -23,6 +23,7 @@ from tombola.tables.names import (
     value_names,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.tables.runs import cube_of, find_runs, mean_of_runs, run_numbers, runs_note
 from tombola.tables.unit_checks import check_percent_cells
 
 # A pool with more cells (rows x actions) than this must have a line for one in twenty of them:
@@ -45,11 +46,12 @@ def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
 
 def read_long(
     table: Columns, options: ReadOptions, action: Column, *, average: bool = False
-) -> tuple[ParsedTable, Integers]:
-    """Parse a long table; return it, and the row number, from 0, of each line.
+) -> ParsedTable:
+    """Parse a long table, with a line for each row and action.
 
     Rows and actions keep the order of their first lines. Raises TableError for a log, with one
-    action per row, and for repeated lines of a row and action, unless `average`.
+    action per row, and for repeated lines of a row and action that no column tells apart, unless
+    `average`.
     """
     ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
     evidence = f"column {action.name!r} names it"
@@ -67,13 +69,18 @@ def read_long(
     value = table.numeric(_value_column(table, options, {ids.name, action.name}))
     check_percent_cells(table, [value], options.range)
     kind, unit = direction_of([value.name])
-    cells = (rows, columns, (len(row_names), len(names)))
-    values = _pivot(table, value, cells, average=average)
+    shape = (len(row_names), len(names))
+    places = rows * shape[1] + columns
+    run = None
+    if not average:
+        run = find_runs(table, options, places, {ids.name, action.name, value.name})
+    runs = None if run is None else cube_of(value.numbers, run_numbers(run, places), places, shape)
+    values = _pivot(table, value, places, shape) if runs is None else mean_of_runs(runs)
     detected = _named(table, COSTS) if options.costs is None else None
     cost_columns = [table.find(name, "costs") for name in options.resources] or (
         [detected] if detected else []
     )
-    costs = stack_costs([_pivot(table, column, cells, average=average) for column in cost_columns])
+    costs = stack_costs([_pivot(table, column, places, shape) for column in cost_columns])
     delay = (
         table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
     )
@@ -87,6 +94,7 @@ def read_long(
             if cost_columns
             else []
         ),
+        *([] if run is None or runs is None else [runs_note(run, runs)]),
         *notation_notes([value, *cost_columns]),
     ]
     parsed = ParsedTable(
@@ -100,10 +108,10 @@ def read_long(
         delays=one_per_row(table, table.numeric(delay), rows).numbers if delay else None,
         notes=notes,
         unit=unit,
+        runs=runs,
+        line_rows=rows,
     ).select_actions(options.actions)
-    return parsed._replace(
-        first_missing=_first_missing(parsed.values, row_names, parsed.names)
-    ), rows
+    return parsed._replace(first_missing=_first_missing(parsed.values, row_names, parsed.names))
 
 
 def _named(table: Columns, names: Sequence[str]) -> Column | None:
@@ -163,25 +171,13 @@ def _is_value(column: Column) -> bool:
     return column.first_invalid is None and classify_name(column.name) in ("loss", "score")
 
 
-def _pivot(
-    table: Columns,
-    column: Column,
-    cells: tuple[Integers, Integers, tuple[int, int]],
-    *,
-    average: bool,
-) -> Floats:
-    """Return the numbers of a column as rows x actions, NaN where there is no line."""
-    rows, actions, shape = cells
+def _pivot(table: Columns, column: Column, places: Integers, shape: tuple[int, int]) -> Floats:
+    """Return the numbers of a column as rows x actions, NaN where there is no line.
+
+    Several lines of a cell are averaged.
+    """
     numbers = table.numeric(column).numbers
-    places = rows * shape[1] + actions
     counts = np.bincount(places, minlength=shape[0] * shape[1])
-    if not average and counts.max() > 1:
-        line = int(np.nonzero(counts[places] > 1)[0][1])
-        place = f"{table.place(line)} or before"
-        raise TableError(
-            f"{table.source}: expected one line for each row and action, got a second one in "
-            f"{place}; drop it."
-        )
     sums = np.bincount(places, weights=numbers, minlength=shape[0] * shape[1])
     means: Floats = np.divide(
         sums, counts, out=np.full(len(sums), np.nan), where=counts > 0

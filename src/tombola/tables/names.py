@@ -55,6 +55,10 @@ _LABEL = _GROUP | {
     "label", "labels", "target", "weight", "seed", "gold", "answer", "y_true", "ground_truth", "time", "day", "month",
     "year",
 }  # fmt: skip
+_RUN = frozenset({
+    "run", "epoch", "trial", "seed", "attempt", "repeat", "repetition", "rep", "replicate", "replication", "iteration",
+    "try", "round", "pass",
+})  # fmt: skip
 # Words for means, sums, and either, also in German, French, Spanish, Italian, Portuguese and Dutch
 # spreadsheets.
 _MEAN = frozenset({
@@ -188,6 +192,15 @@ def has_id_word(name: str) -> bool:
 def is_group_name(name: str) -> bool:
     """Return whether the name is usual for a column of groups, such as category."""
     return name.strip().lower() in _GROUP
+
+
+def is_run_name(name: str) -> bool:
+    """Return whether the name is usual for a column that numbers the runs of a candidate on a row.
+
+    >>> is_run_name("Epoch"), is_run_name("run_id"), is_run_name("runtime")
+    (True, True, False)
+    """
+    return bool({*_words(name)} & _RUN) and {*_words(name)} <= _RUN | {"id", "no", "nr", "number"}
 
 
 def is_summary_name(name: str) -> bool:

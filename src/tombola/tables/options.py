@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._formatting import command_text, join_names, option_text
-from tombola._types import Floats
+from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.tables.columns import TIMEOUT_NOTE
 from tombola.tables.names import contrary_names, direction_of, direction_of_file
@@ -46,6 +46,8 @@ class ReadOptions(NamedTuple):
     text: Sequence[str] = ()
     by: str | None = None
     range: tuple[float, float] | None = None
+    run: str | None = None
+    runs: bool = False
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -72,6 +74,9 @@ class ParsedTable(NamedTuple):
     by_file: whether the name of the file states the direction
     questions: those of the notes that are about rows and columns that sum up the others
     has_summary_row: whether the last line was left out, because it sums up the others
+    runs: all answers, shape (runs, rows, actions), NaN where a cell has fewer; None if every cell has
+        one. Then `values` are the means over the runs.
+    line_rows: the row, from 0, of each line of the file, if a row has several; else None
     """
 
     source: str
@@ -96,6 +101,8 @@ class ParsedTable(NamedTuple):
     questions: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
     has_summary_row: bool = False
+    runs: Floats | None = None
+    line_rows: Integers | None = None
 
     @property
     def contradiction(self) -> str:
@@ -156,7 +163,10 @@ class ParsedTable(NamedTuple):
             )
         chosen = [self.names.index(name) for name in actions]
         costs = None if self.costs is None else self.costs[:, chosen]
-        return self._replace(values=self.values[:, chosen], actions=tuple(actions), costs=costs)
+        runs = None if self.runs is None else self.runs[:, :, chosen]
+        return self._replace(
+            values=self.values[:, chosen], actions=tuple(actions), costs=costs, runs=runs
+        )
 
     def require_direction(self, range_options: Mapping[Kind, str] = MappingProxyType({})) -> Kind:
         """Return the direction; TableError if neither names nor the caller state it.

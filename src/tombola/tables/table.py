@@ -55,6 +55,8 @@ def read_table(
     features: Sequence[str] = (),
     text: Sequence[str] = (),
     by: str | None = None,
+    run: str | None = None,
+    runs: bool = False,
 ) -> Table:
     """Read a table as a pool, with delays if it has any, and notes on the conversion.
 
@@ -87,6 +89,9 @@ def read_table(
         actions. Words become categories.
     text: columns of free text that become features (TF-IDF of words, reduced; needs scikit-learn).
     by: the column with the group of each row, such as category; `Table.strata` has its labels.
+    run: the column that numbers the answers of a candidate on a row; None: one called run, epoch,
+        trial, seed or attempt, if only it tells them apart.
+    runs: whether cells may have several answers; `Table.runs` has all, the pool their means.
 
     >>> values = np.array([[3.0, 1.0], [5.0, 2.0]])
     >>> table = read_table(values, kind="losses", range=(0, 5), actions=["slow", "quick"])
@@ -116,6 +121,8 @@ def read_table(
         _patterns(text),
         by,
         limits,
+        run,
+        runs,
     )
     parsed = parse_table(source, options)
     if parsed.contradiction and not is_cli_style():
@@ -210,18 +217,18 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
         )
     action = find_action_column(rest, options)
     if action is None:
-        parsed, lines = read_wide(table, options), None
+        parsed = read_wide(table, options)
     else:
-        parsed, lines = read_long(rest, options, action)
+        parsed = read_long(rest, options, action)
         parsed.notes.extend(
             [f"ignored: {join_names([*excluded])} (as requested)"] if excluded else []
         )
     parsed = parsed._replace(notes=[*table.notes, *parsed.notes])
 
     def by_row(column: Column) -> Column:
-        return (
-            column.head(len(parsed.values)) if lines is None else one_per_row(table, column, lines)
-        )
+        if parsed.line_rows is None:
+            return column.head(len(parsed.values))
+        return one_per_row(table, column.head(len(parsed.line_rows)), parsed.line_rows)
 
     if by is not None:
         parsed = parsed._replace(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tombola._formatting import is_cli_style, join_names, option_text, plural
-from tombola._types import Integers
+from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.tables.options import ParsedTable
@@ -43,6 +43,8 @@ class Table(NamedTuple):
     remarks: sentences that belong directly below the direction, such as the number of cells that
         count as worst.
     other_units: columns that look like actions in another unit, and are left out.
+    runs: losses in [0, 1] of all answers, shape (runs, rows, actions), if cells have several; NaN where
+        a cell has fewer. The pool then has their means, of which another run would give others.
 
     >>> table = Table(Pool([[0.2, 0.5]]), None, [], "scores", "accuracy", (0.0, 100.0))
     >>> table.direction, table.units.number(0.2), table.units.gap(0.05)
@@ -59,6 +61,7 @@ class Table(NamedTuple):
     by_file: bool = False
     remarks: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
+    runs: Floats | None = None
 
     @property
     def direction(self) -> str:
@@ -135,6 +138,11 @@ def to_pool(
     parsed = _handle_missing(parsed, missing)
     low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
     losses = _losses(parsed, kind, low, high)
+    runs = (
+        None
+        if parsed.runs is None
+        else _losses(parsed._replace(values=parsed.runs), kind, low, high)
+    )
     if missing == "worst" and losses.dtype.kind == "f" and (filled := int(np.isnan(losses).sum())):
         losses = np.where(np.isnan(losses), losses.dtype.type(1), losses)
         units = Units(low, high, scores=kind == "scores", unit=parsed.unit)
@@ -159,6 +167,7 @@ def to_pool(
         parsed.by_file,
         remarks,
         parsed.other_units,
+        runs,
     )
     mean = f"mean {table.units.quantity} {table.units.number(float(pool.means[pool.best])):.4g}"
     best = f"best fixed action: {pool.actions[pool.best]}, {mean}"
@@ -270,6 +279,7 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
         delays=None if parsed.delays is None else parsed.delays[complete],
         features=None if parsed.features is None else parsed.features[complete],
         strata=None if parsed.strata is None else tuple(compress(parsed.strata, complete)),
+        runs=None if parsed.runs is None else parsed.runs[:, complete],
         notes=[
             *parsed.notes,
             f"dropped {count} of {plural(len(complete), 'row')}, which have missing cells",
@@ -371,8 +381,9 @@ def _other_unit_advice(parsed: ParsedTable, outside: Sequence[str]) -> str:
 def value_range(parsed: ParsedTable) -> tuple[float, float]:
     """Return the smallest and largest value of a table; TableError unless finite."""
     low, high = np.inf, -np.inf
-    for rows in _chunks(parsed.values):
-        part = parsed.values[rows]
+    values = parsed.values if parsed.runs is None else parsed.runs
+    for rows in _chunks(values):
+        part = values[rows]
         numbers = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if numbers.size:
             low, high = min(low, float(numbers.min())), max(high, float(numbers.max()))

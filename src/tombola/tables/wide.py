@@ -2,21 +2,25 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text, plural
+from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.tables.columns import PERCENT, Column, Columns, has_result_word, notation_notes
 from tombola.tables.costs import (
     AS_REQUESTED,
+    CostColumns,
     columns_of,
     detected_costs,
     match_costs,
     requested_costs,
 )
 from tombola.tables.derived import summary_columns, without_summary_row
-from tombola.tables.features import possible_features
+from tombola.tables.features import one_per_row, possible_features
 from tombola.tables.names import (
     DELAYS,
     IDS,
@@ -27,9 +31,11 @@ from tombola.tables.names import (
     has_feature_prefix,
     is_group_name,
     is_id_name,
+    is_run_name,
     without_kind_word,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
+from tombola.tables.runs import cube_of, find_runs, mean_of_runs, run_numbers, runs_note
 from tombola.tables.unit_checks import actions_option, check_percent_cells
 from tombola.units import Kind
 
@@ -84,6 +90,9 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     requested = requested_costs(table, options)
     taken = {*ignored, *columns_of(table, requested)}
     free = [c for c in free if c is not ids and c is not delay and c.name not in taken]
+    line_rows, run = _runs(table, options, ids)
+    if run is not None:
+        free = [column for column in free if column is not run]
     if options.actions is None:
         actions, questions, other_units = _detect_actions(
             table, _numeric_candidates(free, ignored), ignored, options.kind
@@ -110,22 +119,44 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
     if min(values.shape) > 1 and (np.count_nonzero(~np.isnan(values), axis=1) == 1).all():
         raise logged_table_error(table.source, "every row has one filled cell")
     labels = None if ids is None else tuple(ids.labels)
+    runs = None
+    cells = (line_rows[:, None] * len(actions) + np.arange(len(actions))).ravel()
+    if run is not None and labels is not None:
+        labels = tuple(dict.fromkeys(labels))
+        numbers = np.repeat(run_numbers(run, line_rows), len(actions))
+        runs = cube_of(values.ravel(), numbers, cells, (len(labels), len(actions)))
+        values = mean_of_runs(runs)
     if labels is not None and len(labels) > 1 and labels[-1].strip().lower() in SUMMARY_IDS:
         raise TableError(
             f"{table.source}: expected a row, got one called {labels[-1]!r} in "
             f"{table.place(table.rows - 1)}, the "
             "last; leave it out if it sums up the others, rename it if not."
         )
+    delays = None
+    if delay is not None:
+        column = table.numeric(delay)
+        delays = (column if run is None else one_per_row(table, column, line_rows)).numbers
+
+    def costs_of(resources: CostColumns) -> NDArray[Any] | None:
+        """Return the costs of each row, shape (rows, actions, resources); means over runs."""
+        columns = [[table.by_name[name] for name in one.values()] for one in resources.values()]
+        tables = [table.matrix(one) for one in columns]
+        if run is not None:
+            shape = values.shape
+            tables = [mean_of_runs(cube_of(one.ravel(), numbers, cells, shape)) for one in tables]
+        return stack_costs(tables)
+
     value_columns = tuple(action.name for action in actions)
     kind, unit = direction_of(value_columns)
     pairs = [
         f"{column} for {name}" for columns in costs.values() for name, column in columns.items()
     ]
     notes = [
-        f"a wide table: {plural(table.rows, 'row')}, {plural(len(names), 'action')} "
+        f"a wide table: {plural(len(values), 'row')}, {plural(len(names), 'action')} "
         f"({join_names(names)})",
         *([f"ids from column {ids.name!r}"] if ids else []),
         *([f"delays from column {delay.name!r}"] if delay else []),
+        *([] if run is None or runs is None else [runs_note(run, runs)]),
         *name_notes,
         *([f"costs from columns {join_names(pairs)}"] if pairs else []),
         *row_notes,
@@ -139,10 +170,8 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         values=values,
         actions=tuple(names),
         ids=labels,
-        costs=stack_costs(
-            [table.matrix([table.by_name[name] for name in one.values()]) for one in costs.values()]
-        ),
-        delays=table.numeric(delay).numbers if delay else None,
+        costs=costs_of(costs),
+        delays=delays,
         notes=notes,
         first_missing=_first_missing(table, actions),
         unit=unit,
@@ -153,11 +182,27 @@ def read_wide(table: Columns, options: ReadOptions) -> ParsedTable:
         questions=(*row_notes, *questions),
         other_units=tuple(other_units),
         has_summary_row=table.rows < rows,
+        runs=runs,
+        line_rows=None if run is None else line_rows,
         possible_features=possible_features(
             table,
             [name for name in ignored if ignored[name] != AS_REQUESTED and name not in other_units],
         ),
     )
+
+
+def _runs(
+    table: Columns, options: ReadOptions, ids: Column | None
+) -> tuple[Integers, Column | None]:
+    """Return the row of each line, and the column of runs if rows have several lines."""
+    if ids is None:
+        return np.arange(table.rows), None
+    numbers: dict[str, int] = {}
+    rows = np.array([numbers.setdefault(label, len(numbers)) for label in ids.labels], np.int64)
+    may_repeat = options.run is not None or any(is_run_name(c.name) for c in table.columns)
+    if len(numbers) == table.rows or not may_repeat:
+        return rows, None
+    return rows, find_runs(table, options, rows, {ids.name})
 
 
 def find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> Column | None:

@@ -63,7 +63,7 @@ def read_aslib(folder: Path, options: ReadOptions) -> ParsedTable:
     roles = options._replace(
         kind=kind, action=action.name, value=measure, ids=instance.name, costs=options.costs or []
     )
-    parsed, _ = read_long(replace(table, columns=columns), roles, action, average=True)
+    parsed = read_long(replace(table, columns=columns), roles, action, average=True)
     if options.kind is None:
         # The description of the scenario states the direction, not the name of the measure.
         parsed = parsed._replace(value_columns=())

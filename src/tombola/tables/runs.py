@@ -1,0 +1,106 @@
+"""Several answers per cell: runs of one candidate on one row, as numbers (runs, rows, candidates)."""
+
+from collections.abc import Collection
+
+import numpy as np
+
+from tombola._formatting import join_names, option_text
+from tombola._types import Floats, Integers
+from tombola.errors import TableError
+from tombola.tables.columns import Column, Columns
+from tombola.tables.names import is_run_name
+from tombola.tables.options import ReadOptions
+
+# Labels up to this many times the runs of a cell number the runs of the whole table. With more,
+# such as a new seed for every answer, runs are numbered in each cell.
+_MAX_LABELS_PER_RUN = 2
+
+
+def find_runs(
+    table: Columns, options: ReadOptions, cells: Integers, taken: Collection[str]
+) -> Column | None:
+    """Return the column that tells the answers of a cell apart; None if a cell has one answer.
+
+    It is the column of the option `run`, or the only one with a name such as run or epoch.
+    TableError if answers repeat and no column, or more than one, tells them apart, or if the caller
+    takes one answer per cell only.
+
+    cells: the cell (row and candidate) of each line.
+    taken: names of columns with another role.
+    """
+    counts = np.bincount(cells)
+    if counts.max() < 2:
+        return None
+    second = int(np.flatnonzero(counts[cells] > 1)[1])
+    if options.run is not None:
+        named = [table.find(options.run, "run")]
+    else:
+        named = [c for c in table.columns if is_run_name(c.name) and c.name not in taken]
+    telling = [column for column in named if _tells_apart(column, cells)]
+    if len(telling) == 1 and options.runs:
+        return telling[0]
+    if len(telling) == 1:
+        raise TableError(
+            f"{table.source}: expected one answer for each row and action, got several runs (column "
+            f"{telling[0].name!r}), which this command does not take; leave one run, or average "
+            "them."
+        )
+    got = f"a second one in {table.place(second)} or before"
+    fix = f"drop it, or name the column that numbers the runs with {option_text('run', 'NAME')}"
+    if named:
+        got += f", and {join_names([column.name for column in named])} does not tell them apart"
+    if len(telling) > 1:
+        got = f"runs numbered by {join_names([column.name for column in telling])}"
+        fix = f"name one of them with {option_text('run', telling[0].name)}"
+    raise TableError(
+        f"{table.source}: expected one line for each row and action, got {got}; {fix}."
+    )
+
+
+def run_numbers(run: Column, cells: Integers) -> Integers:
+    """Return the run, from 0, of each line; lines of one cell have different runs.
+
+    The same label is the same run in all cells, unless most labels occur in few cells.
+
+    >>> run_numbers(Column("run", np.array([7.0, 8.0, 7.0])), np.array([0, 0, 1])).tolist()
+    [0, 1, 0]
+    """
+    numbers: dict[str, int] = {}
+    codes = np.array([numbers.setdefault(label, len(numbers)) for label in run.labels], np.int64)
+    if len(numbers) <= _MAX_LABELS_PER_RUN * int(np.bincount(cells).max()):
+        return codes
+    order = np.argsort(cells, kind="stable")
+    starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
+    lengths = np.diff(starts, append=len(order))
+    within = np.empty(len(order), np.int64)
+    within[order] = np.arange(len(order)) - np.repeat(starts, lengths)
+    return within
+
+
+def cube_of(numbers: Floats, runs: Integers, cells: Integers, shape: tuple[int, int]) -> Floats:
+    """Return numbers of lines as (runs, rows, candidates), NaN where there is no line."""
+    cube = np.full((int(runs.max()) + 1, shape[0] * shape[1]), np.nan)
+    cube[runs, cells] = numbers
+    return cube.reshape(-1, *shape)
+
+
+def mean_of_runs(cube: Floats) -> Floats:
+    """Return the mean over the runs of each cell, NaN for a cell without answers."""
+    known = ~np.isnan(cube)
+    counts = known.sum(axis=0)
+    sums = np.where(known, cube, 0.0).sum(axis=0)
+    means: Floats = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    return means
+
+
+def runs_note(run: Column, cube: Floats) -> str:
+    """Return the note on the number of runs of a cell."""
+    counts = (~np.isnan(cube)).sum(axis=0)
+    few, many = int(counts.min()), int(counts.max())
+    number = f"{many}" if few == many else f"{few} to {many}"
+    return f"{number} runs of each row and action (column {run.name!r})"
+
+
+def _tells_apart(run: Column, cells: Integers) -> bool:
+    labels = run.labels
+    return "" not in labels and len(set(zip(cells.tolist(), labels, strict=True))) == len(labels)
