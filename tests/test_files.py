@@ -6,12 +6,14 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from tombola._files import _resolve_target, write_atomic
+from tombola import _files
+from tombola._files import _resolve_target, exclusive_lock, write_atomic
 from tombola.cli.app import app
 from tombola.errors import FileError, TombolaError
 
@@ -230,3 +232,50 @@ def test_kill_in_between_leaves_old_file(tmp_path: Path) -> None:
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
     assert page.read_text() == "old"
+
+
+def test_lock_of_a_removed_file_excludes_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A holder leaves, and another one comes, between opening the file and locking it."""
+    path = tmp_path / "my.race-run"
+    first, third = ExitStack(), ExitStack()
+    assert first.enter_context(exclusive_lock(path))
+    try_lock = _files._try_lock
+
+    def late(handle: int) -> bool:
+        monkeypatch.undo()
+        first.close()
+        assert third.enter_context(exclusive_lock(path))
+        return try_lock(handle)
+
+    monkeypatch.setattr(_files, "_try_lock", late)
+    with exclusive_lock(path) as is_held:
+        assert not is_held
+    third.close()
+    with exclusive_lock(path) as is_held:
+        assert is_held
+    assert names_in(tmp_path) == []
+
+
+def test_lock_without_fcntl() -> None:
+    """As on Windows: the package is imported, and files are locked by msvcrt."""
+    program = """if True:
+        import os, sys, tempfile, types
+        sys.modules["fcntl"] = None
+        import tombola.racing.driver, tombola.service.server, tombola.cli.app
+        from tombola._files import exclusive_lock
+        locks = []
+        def locking(handle, mode, count):
+            if locks:
+                raise OSError
+            locks.append((mode, count))
+        sys.modules["msvcrt"] = types.SimpleNamespace(locking=locking)
+        path = os.path.join(tempfile.mkdtemp(), "lock")
+        with exclusive_lock(path) as first, exclusive_lock(path) as second:
+            print(first, second, locks)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True False [(2, 1)]\n"

@@ -5,10 +5,17 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from tombola.errors import FileError
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows, where a file is locked by msvcrt
+    fcntl = None
 
 # A path of a file or folder, as text or path object.
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -20,6 +27,9 @@ _FILE_TYPES = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+# Windows: lock without waiting (msvcrt.LK_NBLCK).
+_LK_NBLCK = 2
 
 # Without O_NONBLOCK, opening a named pipe without a writer would block for ever.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -115,6 +125,47 @@ def read_bytes(path: PathLike) -> bytes:
                 return file.read()
         finally:
             os.close(handle)
+
+
+@contextmanager
+def exclusive_lock(path: PathLike) -> Iterator[bool]:
+    """Lock the file `path`, which is made for it; yield False if another process holds it.
+
+    A context manager that releases the lock and removes the file. The lock also ends with the
+    process.
+    """
+    while True:
+        with _file_errors(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            if not _try_lock(handle):
+                yield False
+                return
+            # The holder before may have removed the file after it was opened here. A lock of a
+            # removed file excludes nobody: others make a new file and lock that one.
+            status = _stat(Path(path))
+            if status is None or not os.path.samestat(status, os.fstat(handle)):
+                continue
+            try:
+                yield True
+            finally:
+                with suppress(OSError):  # Windows does not remove an open file
+                    os.unlink(path)
+            return
+        finally:
+            os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    """Lock an open file without waiting; return whether it succeeded."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import_module("msvcrt").locking(handle, _LK_NBLCK, 1)
+    except OSError:
+        return False
+    return True
 
 
 def file_type_text(mode: int) -> str:

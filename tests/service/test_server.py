@@ -1,5 +1,6 @@
 """A real server: start, event stream, graceful stop, addresses, command line."""
 
+import asyncio
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from conftest import HANGS, SOURCE
-from service_cases import Server, start_session
+from service_cases import Server, api_of, start_session
 from tombola import SessionFile
 from tombola.cli.app import app
 from tombola.errors import FileError, ParameterError
@@ -62,6 +63,42 @@ def test_other_addresses_need_a_token(host: str) -> None:
         check_host(local, 0)
 
 
+def test_proxy_needs_a_token() -> None:
+    with pytest.raises(ParameterError, match="expected a token to listen behind a proxy"):
+        check_host("127.0.0.1", 0, proxy_headers=True)
+    check_host("127.0.0.1", 1, proxy_headers=True)
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
+def test_forwarded_request_without_a_token_is_rejected(tmp_path: Path, header: str) -> None:
+    """A proxy that rewrites Host looks like this machine."""
+    with api_of(start_session(tmp_path / "calls.run")) as api:
+        assert api("GET", "/v1").status_code == 200
+        reply = api("GET", "/v1", headers={header: "203.0.113.7"})
+        assert (reply.status_code, reply.json()["type"]) == (403, "urn:tombola:proxy")
+
+
+def test_replies_are_sent_at_once() -> None:
+    """Without TCP_NODELAY every reply waits for the acknowledgement of its header."""
+
+    async def accepted_option() -> int:
+        options: asyncio.Queue[int] = asyncio.Queue()
+
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted = writer.get_extra_info("socket")
+            await options.put(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = bind("127.0.0.1", 0)
+        async with await asyncio.start_server(accept, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            option = await options.get()
+            writer.close()
+            return option
+
+    assert asyncio.run(accepted_option()) == 1
+
+
 def test_taken_port_and_equal_names_are_rejected(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -92,7 +129,8 @@ def test_add_token_prints_it_once(tmp_path: Path) -> None:
         (["new.run"], "found none at"),
         (["calls.run", "--outcomes", "sold"], "write --outcomes 'sold=1,later=0.5,no=0'"),
         (["calls.run", "--outcomes", "sold=7"], "values from 0 to 1 for calls.run"),
-        (["calls.run", "--host", "0.0.0.0"], "expected a token to listen"),
+        (["calls.run", "--host", "0.0.0.0"], "expected a token to listen on 0.0.0.0"),
+        (["calls.run", "--proxy-headers"], "expected a token to listen behind a proxy"),
     ],
 )
 def test_mistakes_name_the_fix(

@@ -57,7 +57,8 @@ def serve(
     proxy_headers: Annotated[
         bool,
         typer.Option(
-            "--proxy-headers", help="Trust X-Forwarded headers of a reverse proxy on this machine."
+            "--proxy-headers",
+            help="Trust X-Forwarded headers of a reverse proxy on this machine; needs a token.",
         ),
     ] = False,
 ) -> None:
@@ -83,7 +84,7 @@ def serve(
         show(f"token of {user} ({role}), shown only now:", soft=True)
         typer.echo(token)
         return
-    check_host(host, len(store))
+    check_host(host, len(store), proxy_headers=proxy_headers)
     if not files[0].exists() and (table is not None or actions):
         _start_session(files[0], table, actions, learner, column, sheet)
     service = open_service(files, store, _outcomes(outcomes))

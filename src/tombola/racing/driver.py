@@ -6,7 +6,6 @@ the event log, so a log on disk is written once per answer and read once per run
 
 import asyncio
 import contextlib
-import fcntl
 import functools
 import inspect
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tombola import _validate
+from tombola._files import exclusive_lock
 from tombola._formatting import plural
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError, TombolaWarning
 from tombola.parallel.progress import NotebookLine, in_notebook, is_interactive
@@ -400,19 +400,13 @@ def run_lock(path: Path) -> Iterator[None]:
 
     SessionError if another process runs the race: two runs would make the same calls.
     """
-    lock_path = Path(f"{path}-run")
-    with lock_path.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+    with exclusive_lock(f"{path}-run") as is_held:
+        if not is_held:
             raise SessionError(
                 f"race run: {path} is being run by another process; wait for it, or use another "
                 "file."
-            ) from None
-        try:
-            yield
-        finally:
-            lock_path.unlink(missing_ok=True)
+            )
+        yield
 
 
 def _reason(error: BaseException) -> str:

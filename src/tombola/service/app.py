@@ -43,6 +43,9 @@ _MAX_ADDRESSES = 10_000
 # Host names of requests to a service without tokens; another name means DNS rebinding by a web
 # site.
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+# Headers that a reverse proxy adds. A service without tokens admits only this machine, and a request
+# with one of them comes from another.
+_PROXY_HEADERS = frozenset({"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"})
 # HTTP methods that change nothing: their origin is not checked.
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -127,6 +130,12 @@ class Service:
                 "token to serve other names."
             )
             raise ProblemError(421, "host", detail)
+        if not len(self.tokens) and not _PROXY_HEADERS.isdisjoint(request.headers):
+            detail = (
+                "request: expected one of this machine, got one that a proxy has passed on; add a "
+                "token to serve other machines."
+            )
+            raise ProblemError(403, "proxy", detail)
         if request.method in _SAFE_METHODS:
             return
         origin = request.headers.get("origin")
