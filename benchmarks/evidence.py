@@ -32,7 +32,7 @@ from tombola.evidence import (
     HoeffdingSequence,
     RandomOrderTest,
     RowMonitor,
-    check_order,
+    order_verdict,
 )
 
 MEANS = (0.51, 0.52, 0.55, 0.6, 0.64, 0.7)
@@ -281,7 +281,7 @@ def order(count: int = 500, level: float = 0.01) -> None:
             values = ordered_list(kind, np.random.default_rng([12, index, seed]))
             others = [test(values) < level for test in (runs_test, ljung_box, cusum)]
             live = RandomOrderTest(level=level, seed=seed).extend(values)
-            found += [check_order(values, level, seed=seed).refuted, live, *others]
+            found += [order_verdict(values, level, seed=seed).refuted, live, *others]
         print(f"{kind:20}" + "".join(f"{share:10.2f}" for share in found / count), flush=True)
 
 

@@ -26,7 +26,7 @@ from tombola._formatting import MAX_ROWS, HtmlTable, html_block
 from tombola.advice.default_learners import Conditions
 from tombola.advice.report import run_comparison
 from tombola.advice.request import CompareRequest
-from tombola.evidence import certify
+from tombola.evidence import certify_plays
 from tombola.learners import EmpiricalLP
 from tombola.tables import read_table
 
@@ -89,7 +89,7 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "session before its start": lambda _: Session(UCB1(), NAMES, horizon=20, seed=0),
     "session file": session_file,
     "certificate": lambda _: replace(
-        certify([0, 1, 2] * 20, [0.0, 1.0, 0.5] * 20, actions=3, population=99, level=0.05),
+        certify_plays([0, 1, 2] * 20, [0.0, 1.0, 0.5] * 20, actions=3, population=99, level=0.05),
         names=NAMES,
     ),
     "compare report": lambda _: report(),

@@ -17,6 +17,9 @@ from tombola.checks import check_learner as check_learner
 from tombola.delay import RowDelays as RowDelays
 from tombola.engine.tickets import Ticket as Ticket
 from tombola.errors import TombolaError as TombolaError
+from tombola.evidence.best_column import certify as certify
+from tombola.evidence.list_audit import audit as audit
+from tombola.evidence.list_order import check_order as check_order
 from tombola.learners import UCB1 as UCB1
 from tombola.learners import UCB2 as UCB2
 from tombola.learners import Exp3 as Exp3

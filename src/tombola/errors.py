@@ -12,6 +12,7 @@ TombolaError
 │   │   └── ConflictError    feedback or a request that contradicts a recorded one
 │   └── ExhaustedError   a request for tickets when all rows are issued
 ├── TableError       a file that cannot be read as a table
+│   └── RowError         an invalid row of a stream; has the result for the rows before it
 └── FileError        a file that cannot be written, or would replace an input (also an OSError)
 
 TombolaWarning reports degraded operation.
@@ -65,6 +66,14 @@ class ExhaustedError(SessionError):
 
 class TableError(TombolaError):
     """Raised for a file that cannot be read as a table of losses or scores."""
+
+
+class RowError(TableError):
+    """Raised for an invalid row of a table; `result` is the result for the rows before it."""
+
+    def __init__(self, message: str, result: object) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class FileError(TombolaError, OSError):

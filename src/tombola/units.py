@@ -34,12 +34,12 @@ class Units(NamedTuple):
         """Convert a value in table units, or an array of them, to losses in [0, 1]."""
         return (self.high - number if self.scores else number - self.low) / (self.high - self.low)
 
-    def number(self, loss: float) -> float:
+    def number(self, loss: _Number) -> _Number:
         """Convert a loss in [0, 1] to a number of the table, such as a score."""
         difference = self.gap(loss)
         return self.high - difference if self.scores else self.low + difference
 
-    def gap(self, difference: float) -> float:
+    def gap(self, difference: _Number) -> _Number:
         """Convert a difference of losses to table units; positive is always worse."""
         return difference * (self.high - self.low)
 

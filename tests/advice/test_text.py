@@ -10,7 +10,7 @@ import pytest
 from tombola import Pool
 from tombola.advice import CompareReport, CompareRequest, Conditions, run_comparison
 from tombola.advice.text import order_test_text
-from tombola.evidence import check_order
+from tombola.evidence import order_verdict
 from tombola.learners import FollowTheLeader
 from tombola.tables import read_table
 from tombola.tables.to_pool import Table
@@ -107,11 +107,11 @@ def test_learner_from_file_has_no_session_command(tmp_path: Path) -> None:
 
 def test_order_test_text() -> None:
     drifting = np.repeat([[0.0, 0.5], [1.0, 0.5]], 200, axis=0)
-    text = order_test_text(check_order(drifting, 0.01, seed=1), ("rising", "flat"), 0.01)
+    text = order_test_text(order_verdict(drifting, 0.01, seed=1), ("rising", "flat"), 0.01)
     assert text.startswith(
         "Order test: not in random order. The values of rising drift, detected after "
     )
-    shuffled = check_order(np.random.default_rng(0).permutation(drifting), 0.01, seed=1)
+    shuffled = order_verdict(np.random.default_rng(0).permutation(drifting), 0.01, seed=1)
     assert order_test_text(shuffled, ("rising", "flat"), 0.01) == (
         "Order test: no evidence against random order (level 1 %). Shuffle the list to be sure."
     )

@@ -7,7 +7,7 @@ import pytest
 
 from evidence_cases import bernoulli_pool, certificate_with
 from tombola import FollowTheLeader, play
-from tombola.evidence import certify, certify_trace
+from tombola.evidence import certify_plays, certify_trace
 
 
 def test_certificate_arithmetic() -> None:
@@ -63,11 +63,11 @@ def test_forecast_under_constant_play() -> None:
 
 
 def test_forecast_is_none_for_small_pool() -> None:
-    endless = certify([0, 1] * 20, [0.4, 0.6] * 20, actions=2, population=math.inf).forecast(
+    endless = certify_plays([0, 1] * 20, [0.4, 0.6] * 20, actions=2, population=math.inf).forecast(
         within=0.05
     )
     assert endless is not None
     assert endless > 0
-    record = certify([0] * 30 + [1], [0.5] * 31, actions=2, population=40)
+    record = certify_plays([0] * 30 + [1], [0.5] * 31, actions=2, population=40)
     assert record.forecast(within=0.001) is None
-    assert certify([], [], actions=2, population=40).forecast(within=0.1) is None
+    assert certify_plays([], [], actions=2, population=40).forecast(within=0.1) is None

@@ -19,7 +19,7 @@ from tombola.evidence import (
     RandomOrderTest,
     RowMonitor,
     Serfling,
-    certify,
+    certify_plays,
     certify_trace,
 )
 from tombola.learners import EmpiricalLP, SuccessiveElimination
@@ -29,7 +29,7 @@ from tombola.order import OrderModel, RandomOrder
 def test_session_trace_and_record_agree() -> None:
     pool = bernoulli_pool(300, [0.2, 0.5, 0.8])
     trace = play(UCB1(), pool, seed=4)
-    recorded = certify(trace.actions, trace.losses, actions=3, population=300)
+    recorded = certify_plays(trace.actions, trace.losses, actions=3, population=300)
     session = Session(UCB1(), actions=3, horizon=300, seed=4)
     monitor = ActionMonitor(session)
     for t, row in enumerate(trace.order):
@@ -188,17 +188,19 @@ def test_monitors_reject_invalid_input(one_sentence: Callable[[object], str]) ->
     pool = bernoulli_pool(20, [0.2, 0.7])
     cases: list[Callable[[], Any]] = [
         lambda: certify_trace(play(UCB1(), pool, order="given", seed=0), pool),
-        lambda: certify([0], [0.5], actions=1, population=10, method=Serfling),
-        lambda: certify([0] * 11, [0.5] * 11, actions=2, population=10),
-        lambda: certify([0, 2], [0.5, 0.5], actions=2, population=10),
-        lambda: certify([0], [1.5], actions=2, population=10),
-        lambda: certify([0.9], [0.5], actions=2, population=10),  # not action 0
+        lambda: certify_plays([0], [0.5], actions=1, population=10, method=Serfling),
+        lambda: certify_plays([0] * 11, [0.5] * 11, actions=2, population=10),
+        lambda: certify_plays([0, 2], [0.5, 0.5], actions=2, population=10),
+        lambda: certify_plays([0], [1.5], actions=2, population=10),
+        lambda: certify_plays([0.9], [0.5], actions=2, population=10),  # not action 0
         lambda: Betting(population=10, actions=2).extend([0.5], [0.9]),
         lambda: RandomOrderTest(2, 0.1, seed=1).extend([0.5], [0.9]),
-        lambda: certify([0], [0.5], actions=2, population=10, level=1.5),
-        lambda: certify([0], [0.5], actions=2, population=None),  # type: ignore[arg-type]
+        lambda: certify_plays([0], [0.5], actions=2, population=10, level=1.5),
+        lambda: certify_plays([0], [0.5], actions=2, population=None),  # type: ignore[arg-type]
         lambda: ActionMonitor(Session(UCB1(), actions=2, horizon=20, seed=0), population=10),
-        lambda: certify([0], [0.5], actions=2, population=10, method=Betting).certified(within=-1),
+        lambda: certify_plays([0], [0.5], actions=2, population=10, method=Betting).certified(
+            within=-1
+        ),
     ]
     for case in cases:
         with pytest.raises(ParameterError) as error:
@@ -209,8 +211,12 @@ def test_monitors_reject_invalid_input(one_sentence: Callable[[object], str]) ->
 @pytest.mark.parametrize("actions", [2, 5])
 def test_certificate_divides_level_by_actions(actions: int) -> None:
     losses = np.random.default_rng(0).random(60)
-    alone = certify([0] * 60, losses, actions=1, population=200, level=0.05 / actions).interval(0)
-    shared = certify([0] * 60, losses, actions=actions, population=200, level=0.05).interval(0)
+    alone = certify_plays(
+        [0] * 60, losses, actions=1, population=200, level=0.05 / actions
+    ).interval(0)
+    shared = certify_plays([0] * 60, losses, actions=actions, population=200, level=0.05).interval(
+        0
+    )
     assert (shared.low, shared.high) == pytest.approx((alone.low, alone.high), abs=1e-12)
 
 

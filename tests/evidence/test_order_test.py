@@ -15,7 +15,7 @@ from pools import REAL, npz_of
 from tombola import Pool
 from tombola.engine.compiler import interpreted
 from tombola.errors import ParameterError
-from tombola.evidence import RandomOrderTest, check_order, order_test
+from tombola.evidence import RandomOrderTest, order_test, order_verdict
 from tombola.evidence.order_test import (
     _BET_PER_MEAN,
     _MAX_BET,
@@ -74,7 +74,7 @@ def test_order_test_published_bets() -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-def test_check_order_divides_level(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_verdict_divides_level(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = []
 
     def watch(columns: int, level: float, *, seed: int) -> RandomOrderTest:
@@ -87,7 +87,7 @@ def test_check_order_divides_level(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(order_test, "RandomOrderTest", watch)
     monkeypatch.setattr(order_test, "permutation_test", looked)
-    check_order(np.random.default_rng(0).random(50), level=0.04, seed=1)
+    order_verdict(np.random.default_rng(0).random(50), level=0.04, seed=1)
     assert len(shares) == 2
     assert min(shares) > 0
     assert sum(shares) == pytest.approx(0.04)
@@ -199,7 +199,7 @@ def test_permutation_test_adds_power(kind: str) -> None:
     }[kind]
     for seed in range(20):
         values = (np.random.default_rng(seed).random(2000) < share).astype(float)
-        found += check_order(values, seed=seed).refuted
+        found += order_verdict(values, seed=seed).refuted
         watched += RandomOrderTest(seed=seed).extend(values)
     assert found >= 10
     assert found > watched
@@ -216,7 +216,7 @@ def test_false_alarm_rate(kind: str) -> None:
         "one value": np.ones((300, 1)),
     }[kind]
     alarms = sum(
-        check_order(generator.permutation(table), level=0.1, seed=seed).refuted
+        order_verdict(generator.permutation(table), level=0.1, seed=seed).refuted
         for seed in range(1000)
     )
     assert alarms <= 1000 * allowed(0.1, 1000)
@@ -237,7 +237,7 @@ def test_power_against_non_random_orders(kind: str) -> None:
             "late": coin < np.where(n < 3600, 0.1, 0.6),
             "slow": coin < 0.3 + 0.4 * n / 4000,
         }[kind]
-        assert check_order(stream.astype(float), seed=seed).refuted
+        assert order_verdict(stream.astype(float), seed=seed).refuted
 
 
 def test_false_alarm_rate_with_bandit_feedback() -> None:
@@ -258,13 +258,13 @@ def test_false_alarm_rate_with_bandit_feedback() -> None:
 def test_order_of_call_lists(name: str, tmp_path: Path) -> None:
     """200 shuffles at level .01; false alarm of this test below 1e-6."""
     losses = np.load(npz_of(name, tmp_path))["loss"].astype(float)
-    given = check_order(Pool(losses), level=0.01, seed=0)
+    given = order_verdict(Pool(losses), level=0.01, seed=0)
     assert given.refuted
     assert given.p_value < (1e-100 if name == "bank_calls" else 1e-6)
     assert "certificates do not apply" in str(given)
     generator = np.random.default_rng(1)
     alarms = sum(
-        check_order(generator.permutation(losses), level=0.01, seed=seed).refuted
+        order_verdict(generator.permutation(losses), level=0.01, seed=seed).refuted
         for seed in range(200)
     )
     assert alarms <= 200 * allowed(0.01, 200)
@@ -303,7 +303,7 @@ def test_invalid_input_is_rejected(one_sentence: Callable[[object], str]) -> Non
         lambda: test.extend([0.5, 2.0], [0, 1]),
         lambda: test.extend([0.5], [0, 1]),
         lambda: test.extend([0.5], [3]),
-        lambda: check_order([], seed=0),
+        lambda: order_verdict([], seed=0),
         lambda: RandomOrderTest(columns=0, seed=0),
         lambda: RandomOrderTest(level=0.0, seed=0),
     ]
@@ -315,17 +315,17 @@ def test_invalid_input_is_rejected(one_sentence: Callable[[object], str]) -> Non
 
 
 @pytest.mark.usefixtures("plainly")
-def test_check_order_uses_permutation_p_value() -> None:
+def test_order_verdict_uses_permutation_p_value() -> None:
     """A list that is too short for the martingale: the verdict is that of the permutation test."""
     values = np.repeat([0.0, 1.0], 10)
     watched = RandomOrderTest(1, order_test.MARTINGALE_SHARE * 0.05, seed=3)
     watched.extend(values.reshape(-1, 1))
     assert not watched.verdict().refuted
-    verdict = check_order(values, level=0.05, seed=3)
+    verdict = order_verdict(values, level=0.05, seed=3)
     assert verdict.refuted
     assert verdict.values == 20
     assert verdict.p_value <= 0.05
-    shuffled = check_order(np.random.default_rng(1).permutation(values), level=0.05, seed=3)
+    shuffled = order_verdict(np.random.default_rng(1).permutation(values), level=0.05, seed=3)
     assert not shuffled.refuted
     assert shuffled.p_value > 0.05
 

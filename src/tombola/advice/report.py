@@ -27,7 +27,7 @@ from tombola.budget.optimum import Optimum, optimum
 from tombola.delay import RowDelays
 from tombola.engine.loop import LOSS, SPENT, SWITCHES
 from tombola.engine.provenance import package_hash, source_hash
-from tombola.evidence import OrderVerdict, check_order
+from tombola.evidence import OrderVerdict, order_verdict
 from tombola.feedback import feedback_type
 from tombola.pool import Pool
 from tombola.runs import Entry, Runs
@@ -402,7 +402,7 @@ def run_comparison(
     runs, n_cached = play_cached(
         partial(comparison.play, workers=workers), request.repetitions, cache, key
     )
-    order_test = check_order(pool, _ORDER_TEST_LEVEL, seed=request.seed)
+    order_test = order_verdict(pool, _ORDER_TEST_LEVEL, seed=request.seed)
     routing = None
     if pool.features is not None and skip_reason(table, request) is None:
         routing = run_routing(table, request, workers=workers)

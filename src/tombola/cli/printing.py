@@ -2,8 +2,10 @@
 
 import json
 import shlex
+import sys
 import warnings
 from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -58,6 +60,34 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
     text = escape_control(content, line=soft) if isinstance(content, str) else content
     printed = Padding(text, (0, 0, 0, indent)) if indent else text
     Console(highlight=False, markup=False).print(printed, soft_wrap=soft)
+
+
+def show_answer(
+    result: Any, out: Path | None = None, *inputs: str | Path, as_json: bool = False
+) -> None:
+    """Write the page of a result, if `out` is given, and print the result.
+
+    result: a `Result`.
+    inputs: files that the command reads, which the page must not replace.
+    as_json: print JSON instead of text.
+    """
+    from tombola._files import write_atomic
+    from tombola._results import Cells, Command
+
+    if out is not None:
+        write_atomic(out, result.to_page(shlex.join(["tombola", *sys.argv[1:]])), *inputs)
+    if as_json:
+        typer.echo(json.dumps(result.to_json(), allow_nan=False))
+        return
+    for block in result.blocks():
+        if isinstance(block, Cells):
+            show_cells(block.headings, block.rows, block.right)
+        elif isinstance(block, Command):
+            show(f"  {block.text}", soft=True)
+        else:
+            show(block)
+    if out is not None:
+        show(f"Page: {out}", soft=True)
 
 
 def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> None:

@@ -1,36 +1,49 @@
 """Confidence intervals, certificates, audits and the random-order test."""
 
-from tombola.evidence.audit import Audit, AuditResult, RunningMean, SampleSize, plan
 from tombola.evidence.base import Confidence, Interval
+from tombola.evidence.best_column import BestColumn, CertifiedMean, certify
 from tombola.evidence.betting import Betting
 from tombola.evidence.certificate import Certificate
 from tombola.evidence.e_process import EProcess
 from tombola.evidence.intervals import EmpiricalBernsteinSerfling, Hoeffding, Serfling
+from tombola.evidence.list_audit import AuditReport, audit
+from tombola.evidence.list_order import OrderCheck, check_order
 from tombola.evidence.monitors import (
     ActionMonitor,
     PairedDifferences,
     RowMonitor,
-    certify,
+    certify_plays,
     certify_trace,
 )
-from tombola.evidence.order_test import OrderVerdict, RandomOrderTest, check_order
+from tombola.evidence.order_test import OrderVerdict, RandomOrderTest, order_verdict
 from tombola.evidence.predicted_mean import PredictedMean
 from tombola.evidence.sequences import BernsteinSequence, HoeffdingSequence, StratifiedMean
 from tombola.evidence.statement import Statement, parse_statement
+from tombola.evidence.statement_test import (
+    Audit,
+    AuditResult,
+    RunningMean,
+    SampleSize,
+    sample_size,
+)
 
 __all__ = [
     "ActionMonitor",
     "Audit",
+    "AuditReport",
     "AuditResult",
     "BernsteinSequence",
+    "BestColumn",
     "Betting",
     "Certificate",
+    "CertifiedMean",
     "Confidence",
     "EProcess",
     "EmpiricalBernsteinSerfling",
     "Hoeffding",
     "HoeffdingSequence",
     "Interval",
+    "OrderCheck",
     "OrderVerdict",
     "PairedDifferences",
     "PredictedMean",
@@ -41,9 +54,12 @@ __all__ = [
     "Serfling",
     "Statement",
     "StratifiedMean",
+    "audit",
     "certify",
+    "certify_plays",
     "certify_trace",
     "check_order",
+    "order_verdict",
     "parse_statement",
-    "plan",
+    "sample_size",
 ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Certificate:
     """Confidence statements about the mean losses of all actions of a pool.
 
-    They are simultaneously valid with probability 1 - level. Built by `certify`, `certify_trace` or
+    They are simultaneously valid with probability 1 - level. Built by `certify_plays`, `certify_trace` or
     a monitor.
 
     population: the number of rows of the pool, or math.inf.
@@ -38,9 +38,9 @@ class Certificate:
     paired: per action, the largest possible distance from the best by paired differences; inf if
         not compared.
 
-    >>> from tombola.evidence import certify
+    >>> from tombola.evidence import certify_plays
     >>> first, second = [0.0] * 60, [1.0] * 60
-    >>> certificate = certify([0] * 60 + [1] * 60, first + second, actions=2, population=1000, level=0.05)
+    >>> certificate = certify_plays([0] * 60 + [1] * 60, first + second, actions=2, population=1000, level=0.05)
     >>> certificate.best, certificate.within(0), certificate.certified(within=0.01), certificate.method
     (0, 0.0, True, 'unpaired')
     """
@@ -68,8 +68,8 @@ class Certificate:
         but they are part of the mean, which they bound with certainty (docs/theory/confidence.md,
         section 2). `known` has one sequence per action: all its known losses.
 
-        >>> from tombola.evidence import certify
-        >>> certificate = certify([], [], actions=1, population=10).narrowed([[0.0] * 8])
+        >>> from tombola.evidence import certify_plays
+        >>> certificate = certify_plays([], [], actions=1, population=10).narrowed([[0.0] * 8])
         >>> certificate.interval(0)
         Interval(low=0.0, high=0.2)
         """

@@ -231,7 +231,7 @@ class ActionMonitor:
                 self._statistic.extend([outcome[: self.session.actions] for _, outcome in known])
 
 
-def certify(
+def certify_plays(
     actions_played: Any,
     losses: Any,
     *,
@@ -249,12 +249,12 @@ def certify(
     actions: the number of actions.
     population, level, method: as in `RowMonitor`.
     """
-    played = _validate.integer_array("certify", "actions_played", actions_played)
+    played = _validate.integer_array("certify_plays", "actions_played", actions_played)
     values = np.asarray(losses, np.float64).ravel()
-    confidence = _new_confidence("certify", method, population, level, actions)
+    confidence = _new_confidence("certify_plays", method, population, level, actions)
     if played.size > population:
         raise ParameterError(
-            f"certify: a pool of {population} rows has at most as many rounds, got {played.size}; "
+            f"certify_plays: a pool of {population} rows has at most as many rounds, got {played.size}; "
             "give the size of the whole pool, or math.inf if rows come back."
         )
     confidence.extend(values, played)

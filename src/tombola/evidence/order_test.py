@@ -217,20 +217,20 @@ class RandomOrderTest:
         return OrderVerdict(self.alarm, column, int(self._state.alarm_at[column]), self.p_value)
 
 
-def check_order(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
+def order_verdict(losses: Any, level: float = 0.01, *, seed: int) -> OrderVerdict:
     """Test whether the rows of a table or pool are in random order as listed.
 
     losses: a pool, or an array of values in [0, 1], shape (rows, columns) or (rows,). `level` is
         the probability of a false alarm; the seed is for ties and shuffles.
 
-    >>> print(check_order(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))
+    >>> print(order_verdict(np.repeat([[0.0, 1.0], [1.0, 0.0]], 100, axis=0), seed=0))
     not in random order: alarm in column 0 after ... values, p-value ...
     """
     table = np.asarray(getattr(losses, "losses", losses), np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0:
         raise ParameterError(
-            f"check_order: expected a table of rows, got shape {table.shape}; give one row at "
+            f"order_verdict: expected a table of rows, got shape {table.shape}; give one row at "
             "least."
         )
     test = RandomOrderTest(table.shape[1], MARTINGALE_SHARE * level, seed=seed)
@@ -251,13 +251,13 @@ def combined_verdict(
         together.
     """
     rest = (1.0 - MARTINGALE_SHARE) * _validate.real(
-        "check_order", "level", level, above=0, below=1
+        "order_verdict", "level", level, above=0, below=1
     )
     verdict = test.verdict()
     if verdict.refuted:
         return verdict._replace(p_value=min(1.0, verdict.p_value / MARTINGALE_SHARE))
     p_value, column = permutation_test(
-        table, rest, _validate.seed_sequence("check_order", seed).spawn(1)[0]
+        table, rest, _validate.seed_sequence("order_verdict", seed).spawn(1)[0]
     )
     if p_value <= rest:
         return OrderVerdict(

@@ -12,7 +12,7 @@ from tombola._types import Floats, Integers
 from tombola.budget.budget import Balance
 from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
 from tombola.evidence.certificate import Certificate
-from tombola.evidence.monitors import RowMonitor, certify
+from tombola.evidence.monitors import RowMonitor, certify_plays
 from tombola.policies.live import RouterState
 from tombola.units import UNIT_LOSSES, Units
 
@@ -470,7 +470,7 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
         [view._until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)]
     )
     losses = view.losses_of(used)
-    found = certify(
+    found = certify_plays(
         actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level
     )
     return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])

@@ -1,24 +1,33 @@
-"""Rows of a table as they arrive: from a file, a growing file or standard input."""
+"""Rows of a table as they arrive: from a file, a growing file, standard input or memory."""
 
 import csv
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, TextIO
 
-from tombola._formatting import plural
-from tombola.errors import OrderError, ParameterError, TableError
+import numpy as np
 
-if TYPE_CHECKING:
-    from tombola._types import Floats
-    from tombola.tables.columns import Columns
-    from tombola.tables.formats.delimited import CellTable
+from tombola._formatting import assignment_text, option_text, plural
+from tombola._types import Floats
+from tombola.errors import OrderError, ParameterError, RowError, TableError
+from tombola.evidence.order_test import RandomOrderTest
+from tombola.pool import Pool
+from tombola.tables.cells import open_cells, parse_cells
+from tombola.tables.columns import Columns
+from tombola.tables.derived import without_summary_row
+from tombola.tables.formats.delimited import CellTable
+from tombola.tables.formats.frames import read_frame
+from tombola.tables.input_checks import check_file
+from tombola.tables.to_pool import Table, source_name
+from tombola.units import Kind
 
 # Probability, at most, that rows in random order are rejected. Small, because a false alarm ends
-# the command.
+# the program.
 _FALSE_ALARM = 0.001
 # Seconds between two reads of a growing file.
 _POLL_INTERVAL = 0.2
@@ -32,39 +41,67 @@ _BATCH_SHARE = 1 / 200
 Rows = list[tuple[int, list[str]]]
 
 
+def is_stream(table: Any, *, follow: bool = False) -> bool:
+    """Return whether rows arrive one by one: standard input ("-"), a growing file, an iterator."""
+    return follow or isinstance(table, Iterator) or (isinstance(table, str) and table == "-")
+
+
+def require_size(owner: str, table: Any, *, follow: bool, has_size: bool) -> None:
+    """Raise ParameterError if the table is a stream, and the size of the list is not known."""
+    if is_stream(table, follow=follow) and not has_size:
+        raise ParameterError(
+            f"{owner}: expected the size of the whole list, got none; write "
+            f"{assignment_text('rows', '5000')}."
+        )
+
+
 class RowSource:
     """Header and rows of a table, read row by row.
 
     A file is read like any other table. Standard input ("-") and a growing file are delimited text
     in UTF-8: a line is read once it ends with a line break. TableError without a header of distinct
-    names. `notes` are the remarks of the reader. A file is read at once: a last row that sums up
-    the others is left out with a note, and `parsed` has the columns; it is None for streams and for
-    a file without rows.
+    names. `notes` are the remarks of the reader. A file or a table in memory is read at once: a
+    last row that sums up the others is left out with a note, and `parsed` has the columns; it is
+    None for streams and for a file without rows. `kind` is the direction of a pool or of a `Table`.
 
+    source: a path; "-"; a data frame; an array; a `Pool`; a `Table`; a list of mappings from names
+        to cells; or an iterator of such mappings, which is a stream.
     sheet: sheet of an Excel file, or table of an SQLite file.
     follow: whether to wait for new lines at the end of the file, without end.
     wait: sleeps for a number of seconds; replaced in tests.
+
+    >>> source = RowSource([{"a": 0.5, "b": 1}, {"a": 1, "b": 0}])
+    >>> source.header, list(source.rows())
+    (['a', 'b'], [(1, ['0.5', '1']), (2, ['1', '0'])])
     """
 
     def __init__(
         self,
-        source: str,
-        sheet: str = "",
+        source: Any,
+        sheet: str | None = None,
         *,
         follow: bool = False,
         wait: Callable[[float], None] = sleep,
     ) -> None:
-        from tombola.tables.cells import open_cells
-
-        self.source = "standard input" if source == "-" else source
-        is_stream = source == "-" or follow
+        self.kind: Kind | None = None
+        self.range: tuple[float, float] | None = None
+        if isinstance(source, Table):
+            self.kind, self.range = source.kind, source.range
+        elif isinstance(source, Pool):
+            self.kind = "losses"
+        stream = is_stream(source, follow=follow)
+        is_text = isinstance(source, str | Path)
+        self.source = "standard input" if is_text and str(source) == "-" else source_name(source)
         # The generators do not refer to self: the file is closed when this object is collected.
-        table = (
-            _open_stream(source, self.source, wait)
-            if is_stream
-            else open_cells(Path(source), sheet or None)
-        )
-        self.header, self.notes, self._rows = list(table.names), table.notes, table.rows
+        if not is_text:
+            table = _from_memory(source, self.source)
+        elif stream:
+            table = _open_stream(str(source), self.source, wait)
+        else:
+            table = open_cells(Path(source), sheet or None)
+        self.header = list(table.names)
+        self.notes = table.notes
+        self._rows = table.rows
         if not any(self.header) or len(set(self.header)) < len(self.header):
             raise TableError(
                 f"{self.source}: expected a first line with a name for each column, got "
@@ -75,14 +112,11 @@ class RowSource:
         # stream.
         self._n_rows: int | None = None
         self._error: TableError | None = None
-        if not is_stream:
+        if not stream:
             self._read_file(table)
 
-    def _read_file(self, table: "CellTable") -> None:
+    def _read_file(self, table: CellTable) -> None:
         """Read all rows up to the first invalid one."""
-        from tombola.tables.cells import parse_cells
-        from tombola.tables.derived import without_summary_row
-
         rows = []
         try:
             for row in table.rows:
@@ -94,8 +128,10 @@ class RowSource:
             # The last row before an invalid one is not the last row of the table.
             if self._error is None:
                 self.parsed, notes = without_summary_row(self.parsed, None)
-                rows, self.notes = rows[: self.parsed.rows], (*self.notes, *notes)
-        self._rows, self._n_rows = rows, len(rows)
+                rows = rows[: self.parsed.rows]
+                self.notes = (*self.notes, *notes)
+        self._rows = rows
+        self._n_rows = len(rows)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield line number and cells of every row, once; blank lines are skipped."""
@@ -129,12 +165,14 @@ class RowSource:
 
 def _growing_batches(rows: Iterable[tuple[int, list[str]]]) -> Iterator[Rows]:
     """Yield rows in batches of `_BATCH_SHARE` of the rows before, at least one."""
-    n_yielded, batch = 0, []
+    n_yielded = 0
+    batch: Rows = []
     for row in rows:
         batch.append(row)
         if len(batch) >= n_yielded * _BATCH_SHARE:
             yield batch
-            n_yielded, batch = n_yielded + len(batch), []
+            n_yielded += len(batch)
+            batch = []
     if batch:
         yield batch
 
@@ -159,11 +197,9 @@ class Sample:
         seed: int,
         tested: Sequence[str] = (),
     ) -> None:
-        import numpy as np
-
-        from tombola.evidence import RandomOrderTest
-
-        self.source, self._check, self._tested = source, check, tested
+        self.source = source
+        self._check = check
+        self._tested = tested
         # Errors of the first invalid row that the iteration met, and of the first one that could
         # not be read.
         self._error: TableError | None = None
@@ -211,7 +247,7 @@ class Sample:
                     return count, first
         return len(batch), None
 
-    def test_order(self, values: "Floats | list[list[float]]") -> None:
+    def test_order(self, values: Floats | list[list[float]]) -> None:
         """Test random order of a partial table; OrderError once its rows fail.
 
         Rows in random order fail with probability at most 0.1 %, however many there are.
@@ -225,8 +261,8 @@ class Sample:
             f"{self.source.source}: expected rows in random order, got others: "
             f"{self._tested[verdict.column]} shows it "
             f"by row {verdict.values:,} (p-value {verdict.p_value:.2g}); take them from a "
-            "shuffled list, or leave out "
-            "--rows if the table is the whole list: it is then shuffled."
+            f"shuffled list, or leave out {option_text('rows')} if the table is the whole list: "
+            "it is then shuffled."
         )
 
     def check_row_count(self, command: str, n_rows: int, population: int) -> None:
@@ -245,16 +281,66 @@ class Sample:
         if self._error is None:
             self.source.check_size(population)
 
-    def raise_error(self) -> None:
-        """Raise the TableError of the first invalid row, if the iteration met one."""
+    def raise_error(self, result: object = None) -> None:
+        """Raise the error of the first invalid row, if the iteration met one.
+
+        A RowError with the result for the rows before it, if there is a result; else a TableError.
+        """
         if self._error is not None:
-            raise self._error
+            raise self._error if result is None else RowError(str(self._error), result)
 
 
-def _open_stream(path: str, source: str, wait: Callable[[float], None]) -> "CellTable":
+def _from_memory(source: Any, name: str) -> CellTable:
+    """Return a table in memory, or an iterator of mappings, as text."""
+    if isinstance(source, Table):
+        low, high = source.range
+        # Rounding must not move a number beyond the range.
+        numbers = np.clip(source.units.number(np.asarray(source.pool.losses, float)), low, high)
+        return _from_array(numbers, name, source.pool.actions)
+    if isinstance(source, Pool):
+        return _from_array(np.asarray(source.losses), name, source.actions)
+    if isinstance(source, np.ndarray | list | tuple) and not (
+        len(source) and isinstance(source[0], Mapping)
+    ):
+        return _from_array(np.asarray(source, np.float64), name)
+    if isinstance(source, Iterator | list | tuple):
+        records = iter(source)
+        first: Mapping[str, Any] = next(records, {})
+        names = tuple(map(str, first))
+        return CellTable(name, names, _record_rows(chain([first], records), names, name))
+    columns = read_frame(source, name)
+    cells = zip(*(column.labels for column in columns.columns), strict=True)
+    return CellTable(name, tuple(column.name for column in columns.columns), enumerate(cells, 1))
+
+
+def _from_array(array: Floats, name: str, names: Sequence[str] | None = None) -> CellTable:
+    table = array.reshape(-1, 1) if array.ndim == 1 else array
+    if table.ndim != 2 or table.size == 0:
+        raise TableError(
+            f"{name}: expected a table of rows and columns, got shape {array.shape}; give one row "
+            "at least."
+        )
+    header = names or [str(place) for place in range(table.shape[1])]
+    return CellTable(
+        name, tuple(header), enumerate(([*map(str, row)] for row in table.tolist()), 1)
+    )
+
+
+def _record_rows(
+    records: Iterable[Mapping[str, Any]], names: Sequence[str], source: str
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for number, record in enumerate(records, 1):
+        if set(map(str, record)) != set(names):
+            raise TableError(
+                f"{source}: expected the columns {', '.join(names)} in every row, got "
+                f"{', '.join(map(str, record))} in row {number}; repair it."
+            )
+        cells = {str(name): cell for name, cell in record.items()}
+        yield number, tuple("" if cells[name] is None else str(cells[name]) for name in names)
+
+
+def _open_stream(path: str, source: str, wait: Callable[[float], None]) -> CellTable:
     """Open standard input, "-", or a growing file, as delimited text in UTF-8."""
-    from tombola.tables.formats.delimited import CellTable
-
     lines = enumerate(_lines(path, source, wait), start=1)
     number, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
     delimiter = next((mark for mark in ("\t", ";", ",") if mark in first), ",")
@@ -292,8 +378,6 @@ def _cells(source: str, number: int, text: str, delimiter: str) -> tuple[str, ..
 
 def _lines(path: str, source: str, wait: Callable[[float], None]) -> Iterator[str]:
     """Yield the lines of standard input, or of a growing file without end."""
-    from tombola.tables.input_checks import check_file
-
     if path == "-":
         if isinstance(sys.stdin, TextIOWrapper):
             sys.stdin.reconfigure(errors="surrogateescape")

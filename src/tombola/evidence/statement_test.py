@@ -19,7 +19,7 @@ from tombola.evidence.statement import Batch, Inequality, Statement
 # Outcome of the test of one statement.
 Outcome = Literal["proved", "refuted", "undecided"]
 
-# Rows per update of the simulated audits in `plan`, which stops after the update that decides all
+# Rows per update of the simulated audits in `sample_size`, which stops after the update that decides all
 # of them.
 _PLAN_BATCH = 500
 
@@ -284,7 +284,7 @@ class SampleSize(NamedTuple):
     percentile_90: int
 
 
-def plan(
+def sample_size(
     threshold: float,
     mean: float,
     *,
@@ -304,12 +304,12 @@ def plan(
     deviation: the standard deviation of rows; None: the largest possible one, that of rows 0 and 1.
     shuffles: the number of simulated audits.
 
-    >>> plan(0.5, 0.8, population=20_000, seed=0)
+    >>> sample_size(0.5, 0.8, population=20_000, seed=0)
     SampleSize(median=..., percentile_90=...)
     """
-    rng = np.random.default_rng(_validate.seed_sequence("plan", seed))
+    rng = np.random.default_rng(_validate.seed_sequence("sample_size", seed))
     values = _typical_values(
-        _validate.real("plan", "mean", mean, least=0, most=1), deviation, population
+        _validate.real("sample_size", "mean", mean, least=0, most=1), deviation, population
     )
     # One action per shuffle: all simulated audits run in one compiled call.
     process = _e_process(threshold, population, level, at_most=mean > threshold, actions=shuffles)

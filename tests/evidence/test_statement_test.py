@@ -16,7 +16,7 @@ from tombola.evidence import (
     Statement,
     StratifiedMean,
     parse_statement,
-    plan,
+    sample_size,
 )
 
 
@@ -222,8 +222,8 @@ def test_running_mean_equals_sequence() -> None:
 
 
 def test_plan_estimates_rows() -> None:
-    few = plan(0.5, 0.6, population=20_000, seed=0)
+    few = sample_size(0.5, 0.6, population=20_000, seed=0)
     assert 120 < few.median < 220
     assert few.percentile_90 > few.median
-    assert plan(0.5, 0.6, population=20_000, deviation=0.1, seed=0).median < few.median / 3
-    assert plan(0.5, 0.5005, population=300, seed=0).median == 300
+    assert sample_size(0.5, 0.6, population=20_000, deviation=0.1, seed=0).median < few.median / 3
+    assert sample_size(0.5, 0.5005, population=300, seed=0).median == 300

@@ -1,0 +1,596 @@
+"""`certify`: the best column of a list, or the mean of one, from as few of its rows as possible."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tombola import _validate
+from tombola._formatting import is_cli_style, join_names, option_text, plural
+from tombola._results import Block, Cells, Result
+from tombola.errors import ParameterError, TableError
+from tombola.evidence.certificate import Certificate
+from tombola.evidence.history import History
+from tombola.evidence.monitors import RowMonitor
+from tombola.evidence.page_parts import rows_figure, size_facts
+from tombola.evidence.predicted_mean import PredictedMean
+from tombola.evidence.rows import Rows, RowSource, Sample, require_size
+from tombola.report.evidence_page import EvidencePage, TextTable, render_evidence
+from tombola.tables.columns import Column, Columns
+from tombola.tables.derived import summary_columns
+from tombola.tables.long import find_action_column
+from tombola.tables.names import (
+    DELAYS,
+    classify_name,
+    direction_of,
+    is_id_name,
+    is_summary_name,
+    matching,
+)
+from tombola.tables.options import ParsedTable, ReadOptions
+from tombola.tables.unit_checks import parse_loss
+from tombola.tables.wide import find_ids, read_wide
+from tombola.units import Kind, Units
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Names of columns in a message; of the others only the number is given.
+MAX_NAMES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class BestColumn(Result):
+    """Result of `certify`: the column of a list that is best, or close to it.
+
+    outcome: "proved" if the best column is known to be within `requested_within`, else
+        "undecided".
+    certificate: means of all columns as losses in [0, 1], with simultaneous intervals.
+    units: converts losses to the unit of the table.
+    path: pairs of rows read, and the proved distance of the leader from the best, in that unit.
+    notes: remarks on how the table was read.
+    """
+
+    outcome: Literal["proved", "undecided"]
+    certificate: Certificate
+    units: Units
+    requested_within: float
+    table: str
+    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    path: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+
+    @property
+    def best(self) -> str:
+        """The name of the column that is proved to be closest to the best."""
+        return self.certificate.names[self.certificate.best]
+
+    @property
+    def within(self) -> float:
+        """Upper bound on the distance of `best` from the best mean, in the unit of the table."""
+        return self.units.gap(self.certificate.within(self.certificate.best))
+
+    @property
+    def forecast(self) -> int | None:
+        """About how many more rows a proof needs; None if proved, or if the list is too short."""
+        if self.outcome == "proved":
+            return None
+        return self.certificate.forecast(self.requested_within / self.units.gap(1.0))
+
+    @property
+    def target(self) -> str:
+        """The comparator as text, such as "the largest mean over all 600 rows"."""
+        target = self.certificate.target
+        return target.replace("least mean loss", "largest mean") if self.units.scores else target
+
+    @property
+    def statement(self) -> str:
+        """What is proved, as a sentence."""
+        within = self.within
+        distance = f"is within {within:.4g} of" if within else "has"
+        return (
+            f"{'Stop' if self.outcome == 'proved' else 'Undecided'} after "
+            f"{plural(self.certificate.rounds, 'row')}: with probability "
+            f"{1 - self.certificate.level:g}, action {self.best} {distance} {self.target} "
+            f"({self.certificate.method})."
+        )
+
+    def blocks(self) -> list[Block]:
+        """Return the statement, a forecast, the means of all columns, and notes."""
+        blocks: list[Block] = [self.statement, *self.remarks]
+        if self.outcome == "undecided":
+            more = self.forecast
+            rest = "more rows than the list has"
+            if more is not None:
+                rest = f"about {plural(more, 'more row')}"
+            blocks.append(f"Forecast for {self.requested_within:g}: {rest}.")
+        heading = f"{1 - self.certificate.level:.0%} interval for all rows"
+        blocks.append(Cells(("action", "rows", "mean", heading), self._cells()))
+        return [*blocks, *(f"note: {note}" for note in self.notes)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON data in table units, the best column first."""
+        facts = self.certificate.to_json()
+        actions = []
+        for action in sorted(facts["actions"], key=lambda action: action["mean"]):
+            low, high = self.units.interval(action["low"], action["high"])
+            mean = self.units.number(action["mean"])
+            actions.append({**action, "mean": mean, "low": low, "high": high})
+        return {
+            "outcome": self.outcome,
+            "requested_within": self.requested_within,
+            "table": self.table,
+            **facts,
+            "target": self.target,
+            "within": self.within,
+            "actions": actions,
+            "forecast": self.forecast,
+            "notes": list(self.notes),
+        }
+
+    def to_page(self, command: str = "") -> str:
+        """Return an HTML page: the statement, the distance by rows read, and all columns."""
+        rows, distances = (np.array(column, np.float64) for column in zip(*self.path, strict=True))
+        within = self.requested_within
+        kind = "mean" if self.units.scores else "mean loss"
+        side = "below" if self.units.scores else "above"
+        figure = rows_figure(
+            "Distance from the best, at most",
+            f"Upper bound on the distance of the leading action from the best one ({kind} {side} "
+            "it), valid at all times simultaneously with the stated probability.",
+            f"{kind} {side} the best, at most",
+            {"certified": (rows, distances, distances, distances)},
+            {f"requested: {within:g}": within},
+            alt=f"The certified distance falls to {distances[-1]:.3g} after "
+            f"{plural(int(rows[-1]), 'row')}",
+            log_y=within > 0 and bool(distances.min() > 0),
+        )
+        table = TextTable(
+            f"{kind.capitalize()} of every action, the best first",
+            ("action", "rows", "sample mean", "interval"),
+            tuple(self._cells()),
+        )
+        certificate = self.certificate
+        page = EvidencePage(
+            title=f"Best column of {Path(self.table).name}",
+            lead="Rows were read in random order, until the best column was known.",
+            verdict=self.statement,
+            tone="good" if self.outcome == "proved" else "fair",
+            facts=(
+                ("best", self.best),
+                ("within", f"{self.within:.4g}"),
+                ("evidence", certificate.method),
+                *size_facts(certificate.rounds, certificate.population, certificate.level),
+            ),
+            tables=(table,),
+            figures=(figure,),
+            command=command,
+        )
+        return render_evidence(page)
+
+    def plot(
+        self, *, ax: "Axes | None" = None, size: tuple[float, float] | None = None
+    ) -> "Figure":
+        """Draw the interval of every column, the best first, in the unit of the table.
+
+        `ax`: axes to draw on; None: a new figure. `size` is in inches; None: it grows with the
+        number of columns.
+        """
+        from tombola.report.figures import draw_intervals
+
+        actions = self.to_json()["actions"]
+        means, lows, highs = (
+            np.array([action[key] for action in actions]) for key in ("mean", "low", "high")
+        )
+        return draw_intervals(
+            [action["name"] for action in actions],
+            means,
+            lows,
+            highs,
+            x_label=f"mean, {100 * (1 - self.certificate.level):g} % intervals",
+            axes=ax,
+            size=size,
+        )
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                action["name"],
+                f"{action['rows']:,}",
+                f"{action['mean']:.4g}",
+                f"[{action['low']:.4g}, {action['high']:.4g}]",
+            )
+            for action in self.to_json()["actions"]
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedMean(Result):
+    """Result of `certify` with a history: the mean of one column, to within a distance.
+
+    low, high: with probability 1 - level the mean over all rows of the list is between them, in the
+        unit of the table.
+    mean: of the rows read.
+    """
+
+    outcome: Literal["proved", "undecided"]
+    column: str
+    rows: int
+    population: int
+    level: float
+    mean: float
+    low: float
+    high: float
+    requested_within: float
+    history_columns: int
+    table: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def statement(self) -> str:
+        """What is proved, as a sentence."""
+        return (
+            f"{'Stop' if self.outcome == 'proved' else 'Undecided'} after "
+            f"{plural(self.rows, 'row')}: with probability {1 - self.level:g}, the mean of "
+            f"{self.column} over all {plural(self.population, 'row')} is in [{self.low:.4g}, "
+            f"{self.high:.4g}], with {self.history_columns} columns of history."
+        )
+
+    def blocks(self) -> list[Block]:
+        """Return the statement and the notes."""
+        return [self.statement, *(f"note: {note}" for note in self.notes)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        return {
+            "outcome": self.outcome,
+            "requested_within": self.requested_within,
+            "table": self.table,
+            "column": self.column,
+            "rows": self.rows,
+            "population": self.population,
+            "level": self.level,
+            "mean": self.mean,
+            "low": self.low,
+            "high": self.high,
+            "history_columns": self.history_columns,
+            "notes": list(self.notes),
+        }
+
+    def to_page(self, command: str = "") -> str:
+        """Return an HTML page with the statement."""
+        page = EvidencePage(
+            title=f"Mean of {self.column}",
+            lead="Rows were read in random order, until the mean was known.",
+            verdict=self.statement,
+            tone="good" if self.outcome == "proved" else "fair",
+            facts=(
+                ("mean", f"{self.mean:.4g}"),
+                *size_facts(self.rows, self.population, self.level),
+            ),
+            tables=(),
+            figures=(),
+            command=command,
+        )
+        return render_evidence(page)
+
+
+def certify(
+    table: Any,
+    *,
+    within: float = 0.0,
+    level: float = 0.05,
+    rows: int | None = None,
+    kind: Kind | None = None,
+    range: tuple[float, float] | None = None,
+    ignore: Sequence[str] = (),
+    history: Any = None,
+    sheet: str | None = None,
+    follow: bool = False,
+    seed: int = 1,
+) -> BestColumn | CertifiedMean:
+    """Find the best column of a list from as few of its rows as possible.
+
+    Rows are read in random order, until a column is proved to be within `within` of the best one.
+
+    table: a path (any format of `read_table`, wide), a data frame, an array, a `Pool` or a table of
+        `read_table`; "-" for CSV from standard input, or an iterator of mappings, for rows as they
+        arrive.
+    within: the distance from the best mean that is good enough, in the unit of the table.
+    level: the probability, at most, that the answer is wrong, at whatever row the program stops.
+    rows: the size of the whole list, if the table is a random sample of it, in random order. None:
+        the table is the whole list, and is shuffled.
+    kind: "losses" (lower is better) or "scores"; None if names of columns or of the file state it.
+    range: the smallest and the largest possible number; None: 0 and 1.
+    ignore: columns that are not candidates; names or patterns.
+    history: a table with ids and numbers of every row, such as losses of earlier candidates. With
+        it, `table` has one column beside its ids, and the answer is the mean of that column, to
+        within `within`.
+    sheet: the sheet of an Excel file.
+    follow: wait for new rows at the end of a growing file.
+    seed: fixes the shuffle.
+
+    Returns a `BestColumn`, or a `CertifiedMean` with a history. RowError, with the result for the
+    rows before it, at an invalid row of a sample.
+
+    >>> import numpy as np
+    >>> answers = np.random.default_rng(0).random((500, 2)) < [0.2, 0.7]
+    >>> result = certify([{"a": int(a), "b": int(b)} for a, b in answers], kind="losses")
+    >>> result.best, result.outcome, result.certificate.rounds < 100
+    ('a', 'proved', True)
+    """
+    within = _validate.real("certify", "within", within, least=0)
+    level = _validate.real("certify", "level", level, above=0, below=1)
+    require_size("certify", table, follow=follow, has_size=rows is not None)
+    source = RowSource(table, sheet, follow=follow)
+    units_range = range or source.range or (0.0, 1.0)
+    kind = kind or source.kind
+    if history is not None:
+        # The interval of a mean is the same for losses and scores.
+        units = Units(*units_range, scores=kind == "scores")
+        return _certified_mean(source, History(history, source), rows, within, level, units, seed)
+    places, kind, remarks, notes = _find_columns(source, kind, ignore)
+    names = [source.header[place] for place in places]
+    units = Units(*units_range, scores=kind == "scores")
+    max_distance = within / units.gap(1.0)
+    range_fixes = _range_fixes(source, names, units)
+
+    def losses_of(batch: Rows) -> list[list[float]]:
+        return [
+            [
+                parse_loss(
+                    source.source,
+                    line,
+                    name,
+                    cells[place],
+                    units,
+                    range_fixes[name],
+                    can_ignore=True,
+                )
+                for place, name in zip(places, names, strict=True)
+            ]
+            for line, cells in batch
+        ]
+
+    sample = Sample(source, losses_of, rows, seed, [f"column {name}" for name in names])
+    monitor = RowMonitor(names, sample.population, level)
+    path: list[tuple[int, float]] = []
+    certificate = monitor.certificate()
+    for batch in sample:
+        losses = losses_of(batch)
+        sample.test_order(losses)
+        monitor.extend(losses)
+        certificate = monitor.certificate()
+        path.append((certificate.rounds, units.gap(certificate.within(certificate.best))))
+        if certificate.certified(max_distance):
+            break
+    sample.check_row_count("certify", certificate.rounds, sample.population)
+    result = BestColumn(
+        "proved" if certificate.certified(max_distance) else "undecided",
+        certificate,
+        units,
+        within,
+        source.source,
+        tuple(remarks),
+        (*source.notes, *notes),
+        tuple(path),
+    )
+    sample.raise_error(result)
+    return result
+
+
+def _certified_mean(
+    source: RowSource,
+    history: History,
+    rows: int | None,
+    within: float,
+    level: float,
+    units: Units,
+    seed: int,
+) -> CertifiedMean:
+    """Find the mean of one column with predictions from history."""
+    columns = [place for place, _ in enumerate(source.header) if place != history.id_column]
+    if len(columns) != 1:
+        raise ParameterError(
+            f"certify: expected one column beside the ids with {option_text('history')}, got "
+            f"{len(columns)}; leave the others out."
+        )
+    column = columns[0]
+    name = source.header[column]
+
+    def places_and_losses(batch: Rows) -> list[tuple[int, float]]:
+        losses = [
+            parse_loss(source.source, line, name, cells[column], units) for line, cells in batch
+        ]
+        return list(zip(history.places(batch), losses, strict=True))
+
+    sample = Sample(source, places_and_losses, rows, seed, [f"column {name}"])
+    history.check_complete(sample)
+    sequence = PredictedMean(history.table, level)
+    proved = False
+    for batch in sample:
+        values = places_and_losses(batch)
+        sample.test_order([[value] for _, value in values])
+        for place, value in values:
+            sequence.update(place, value)
+            proved = units.gap(sequence.interval().width) <= 2.0 * within
+            if proved:
+                break
+        if proved:
+            break
+    sample.check_row_count("certify", sequence.count, sequence.population)
+    low, high = units.interval(*sequence.interval())
+    result = CertifiedMean(
+        "proved" if proved else "undecided",
+        name,
+        sequence.count,
+        sequence.population,
+        level,
+        units.number(sequence.total / sequence.count),
+        low,
+        high,
+        within,
+        history.table.shape[1],
+        source.source,
+        tuple(source.notes),
+    )
+    sample.raise_error(result)
+    return result
+
+
+def _find_columns(
+    source: RowSource, kind: Kind | None, ignore: Sequence[str]
+) -> tuple[list[int], Kind, list[str], list[str]]:
+    """Return the places of the candidates, the direction, remarks on it, and notes."""
+    ids_by_name = [name for name in source.header if is_id_name(name)]
+    ids = [*ids_by_name]
+    for pattern in ignore:
+        names = matching(source.header, pattern)
+        if not names:
+            raise ParameterError(
+                f"{option_text('ignore')}: expected a column among {short_list(source.header)}, "
+                f"got {pattern!r}; write one of them."
+            )
+        ids += [name for name in names if name not in ids]
+    _check_wide(source)
+    left_out, notes = _not_actions(source, ids, kind)
+    places = [place for place, name in enumerate(source.header) if name not in {*ids, *left_out}]
+    names = [source.header[place] for place in places]
+    if len(names) < 2:
+        raise ParameterError(
+            f"certify: expected columns of at least two actions, got {short_list(names) or 'none'} "
+            f"among the columns {short_list(source.header)} of {source.source}; add one, or rename "
+            "columns that are read as something else."
+        )
+    if ids_by_name:
+        notes.append(f"columns read as ids, by name: {', '.join(ids_by_name)}")
+    header = ParsedTable(
+        source.source,
+        kind or direction_of(names)[0],
+        np.empty((0, len(names))),
+        tuple(names),
+        None,
+        None,
+        None,
+        [],
+        value_columns=tuple(names),
+    ).with_direction()
+    remarks = [f"Note: {header.contradiction}"] if header.contradiction else []
+    kind = header.require_direction()
+    if header.by_file:
+        remarks.append(f"Read as {kind} by the name of the file.")
+    return places, kind, remarks, notes
+
+
+def _check_wide(source: RowSource) -> None:
+    """Raise TableError for a long table, in which a column names the action."""
+    # Only the names of a stream are known.
+    table = source.parsed or Columns(
+        source.source, [Column(name, np.empty(0)) for name in source.header]
+    )
+    column = find_action_column(table, ReadOptions())
+    if column is not None:
+        raise TableError(
+            f"{source.source}: expected a wide table, with one column per action, got a long "
+            f"one, whose column {column.name!r} names the action; write one line per row and one "
+            "column per action, or use tombola rank, which reads long tables."
+        )
+
+
+def _range_fixes(source: RowSource, names: list[str], units: Units) -> dict[str, str]:
+    """Return the fix of a number outside of the range, for each action."""
+    columns = [] if source.parsed is None else [source.parsed.by_name[name] for name in names]
+    outside = [
+        column.name
+        for column in columns
+        if ((column.numbers < units.low) | (column.numbers > units.high)).any()
+    ]
+    # A minority of columns outside of the range has another unit; a wider range would hide that.
+    fix = "repair it, or "
+    if not 0 < 2 * len(outside) < len(names):
+        example = "--range LOW,HIGH" if is_cli_style() else "range=(LOW, HIGH)"
+        fix = f"repair it, give the range of the numbers: {example}, or "
+    return {
+        name: f"{fix}leave out the column with "
+        + (f"--ignore {shlex.quote(name)}" if is_cli_style() else f"ignore=[{name!r}]")
+        for name in names
+    }
+
+
+def _not_actions(
+    source: RowSource, ids: list[str], kind: Kind | None
+) -> tuple[list[str], list[str]]:
+    """Return columns with ids, named unlike actions, or that sum them up; notes on them.
+
+    Names are all that is known of a stream; the columns of a file are tested, too.
+
+    ids: names of columns that are not actions, by name or option.
+    """
+    others = _other_columns(source, ids, kind)
+    if source.parsed is None:
+        return [*others], [f"ignored columns: {reasons_text(others)}"] if others else []
+    free = [column for column in source.parsed.columns if column.name not in {*ids, *others}]
+    # At least two actions must be left, as in describe.
+    id_column = find_ids(source.parsed, free, {}) if len(free) > 2 else None
+    # A column of whole numbers may be an action; only text is surely none.
+    texts = [id_column.name] if id_column is not None and id_column.n_numbers == 0 else []
+    summaries, questions = summary_columns([column for column in free if column.name not in texts])
+    ignored = others | summaries
+    notes = [f"ids from column {name!r}" for name in texts]
+    if ignored:
+        notes.append(f"ignored columns: {reasons_text(ignored)}")
+    # Numbers alone often agree by chance if few rows have been read, as in a sample.
+    notes += [text for name, text in questions.items() if is_summary_name(name)]
+    return [*texts, *ignored], notes
+
+
+def _other_columns(source: RowSource, ids: list[str], kind: Kind | None) -> dict[str, str]:
+    """Return columns without the role of an action or of ids, with reasons.
+
+    Those of a file are the ones that describe finds; of a stream only the names are known.
+    """
+    free = [name for name in source.header if name not in ids]
+    classes = {name: "delay" if name.lower() in DELAYS else classify_name(name) for name in free}
+    if source.parsed is not None:
+        try:
+            table = read_wide(source.parsed, ReadOptions(kind=kind, ignore=ids))
+        except TableError:
+            # An invalid cell is an error of its row, once that is read.
+            pass
+        else:
+            # Numbers outside of the range are rejected, rather than a column left out because of
+            # them.
+            used = {*ids, *table.value_columns, *table.other_units, table.id_column}
+            return {
+                name: table.ignored.get(name, f"named like a {classes[name]}")
+                for name in free
+                if name not in used
+            }
+    likely = [name for name, role in classes.items() if role in ("loss", "score", "plain")]
+    # Run times alone, or features alone, may be losses.
+    tier = next(
+        (role for role in ("cost", "feature") if list(classes.values()).count(role) > 1), None
+    )
+    if len(likely) < 2 and tier is not None:
+        likely = [name for name, role in classes.items() if role == tier]
+    return {
+        name: f"not named like a {tier}"
+        if role in ("loss", "score", "plain")
+        else f"named like a {role}"
+        for name, role in classes.items()
+        if name not in likely
+    }
+
+
+def short_list(names: Sequence[str]) -> str:
+    """Return names with commas between; of more than eight only the number."""
+    return join_names(names, limit=MAX_NAMES, length=120)
+
+
+def reasons_text(reasons: dict[str, str]) -> str:
+    """Return names with a reason each, such as why a column is ignored."""
+    return short_list([f"{name} ({reason})" for name, reason in reasons.items()])

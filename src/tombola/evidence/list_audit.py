@@ -1,0 +1,381 @@
+"""`audit`: prove or refute statements about a list from as few of its rows as possible."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tombola import _validate
+from tombola._formatting import is_cli_style, nan_to_none, option_text, plural
+from tombola._results import Block, Cells, Result
+from tombola._types import Floats
+from tombola.errors import ParameterError, TableError
+from tombola.evidence.best_column import MAX_NAMES, short_list
+from tombola.evidence.history import History
+from tombola.evidence.page_parts import MAX_FIGURES, MAX_POINTS, rows_figure, size_facts
+from tombola.evidence.rows import Rows, RowSource, Sample, require_size
+from tombola.evidence.statement import Batch, Statement, parse_statement
+from tombola.evidence.statement_test import (
+    Audit,
+    AuditResult,
+    Outcome,
+    RunningMean,
+    sample_size,
+)
+from tombola.report.evidence_page import CaptionedChart, EvidencePage, TextTable, render_evidence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Simulated audits for the forecast of the rows that an undecided statement still needs.
+_FORECAST_SHUFFLES = 50
+_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
+
+
+@dataclass(frozen=True, eq=False)
+class AuditReport(Result):
+    """Result of `audit`: the outcome of every statement.
+
+    statements, results: the statements and their results, in the same order.
+    rows: number of rows read.
+    population: number of rows of the list.
+    level: probability, at most, that any outcome is wrong.
+    expected_rows: for each undecided statement, about how many rows it needs in all; else None.
+    batches: rows read, as columns of cells, with the stratum of each row; for charts.
+    """
+
+    statements: tuple[Statement, ...]
+    results: tuple[AuditResult, ...]
+    rows: int
+    population: float
+    level: float
+    table: str
+    expected_rows: tuple[int | None, ...]
+    sizes: Mapping[str, int] | None = None
+    notes: tuple[str, ...] = ()
+    batches: tuple[tuple[Batch, list[str] | None], ...] = field(default=(), repr=False)
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """The number of statements by outcome."""
+        outcomes: tuple[Outcome, ...] = ("proved", "refuted", "undecided")
+        return {
+            outcome: sum(result.outcome == outcome for result in self.results)
+            for outcome in outcomes
+        }
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of all: "refuted" if one is, else "undecided" if one is, else "proved"."""
+        counts = self.counts
+        if counts["refuted"]:
+            return "refuted"
+        return "undecided" if counts["undecided"] else "proved"
+
+    @property
+    def statement(self) -> str:
+        """The number of statements by outcome, as a sentence."""
+        return ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items()) + "."
+
+    def blocks(self) -> list[Block]:
+        """Return a table of the statements, and notes."""
+        table = Cells(_HEADINGS, self._cells())
+        return [table, *(f"note: {note}" for note in self.notes)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        items = [
+            {**nan_to_none(result._asdict()), "expected_rows": expected}
+            for result, expected in zip(self.results, self.expected_rows, strict=True)
+        ]
+        return {
+            "rows": self.rows,
+            "level": self.level,
+            "results": items,
+            "notes": list(self.notes),
+        }
+
+    def to_page(self, command: str = "") -> str:
+        """Return an HTML page: the outcomes, and the running mean of each statement."""
+        page = EvidencePage(
+            title=f"Audit of {Path(self.table).name}",
+            lead="Statements about a whole list, tested on rows in random order.",
+            verdict=self.statement,
+            tone={"refuted": "bad", "undecided": "fair", "proved": "good"}[self.outcome],
+            facts=size_facts(self.rows, self.population, self.level),
+            tables=(TextTable("Results", _HEADINGS, tuple(self._cells())),),
+            figures=tuple(
+                self._figure(running, result)
+                for running, result in zip(self._running_means, self.results, strict=False)
+                if running.points
+            ),
+            command=command,
+        )
+        return render_evidence(page)
+
+    def plot(
+        self,
+        statement: int = 0,
+        *,
+        ax: "Axes | None" = None,
+        size: tuple[float, float] | None = None,
+    ) -> "Figure":
+        """Draw the running mean of a statement with its interval; return the figure.
+
+        statement: its position, from 0. `ax`: axes to draw on; None: a new figure. `size` is in
+            inches.
+        """
+        from tombola.report.figures import draw_chart
+
+        running = self._running_mean(statement)
+        return draw_chart(self._figure(running, self.results[statement]).chart, axes=ax, size=size)
+
+    @cached_property
+    def _running_means(self) -> list[RunningMean]:
+        return [self._running_mean(place) for place in range(len(self.statements[:MAX_FIGURES]))]
+
+    def _running_mean(self, place: int) -> RunningMean:
+        running = RunningMean(
+            self.statements[place],
+            None if self.sizes else self.population,
+            self.level / len(self.statements),
+            strata=self.sizes,
+        )
+        for columns, strata in self.batches:
+            running.extend(columns, strata)
+        return running
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
+            _result_cells(result, expected)
+            for result, expected in zip(self.results, self.expected_rows, strict=True)
+        ]
+
+    def _figure(self, running: RunningMean, result: AuditResult) -> CaptionedChart:
+        """Return the chart of a running mean around the decisive row."""
+        near = [
+            point for point in running.points if result.rows / 20 <= point.rows <= 2 * result.rows
+        ]
+        drawn = np.unique(np.linspace(0, len(near) - 1, MAX_POINTS).round().astype(int))
+        rows, mean, low, high = np.array(near, np.float64)[drawn].T
+        mean = np.where(np.isnan(mean), (low + high) / 2, mean)
+        kind = "difference" if running.statement.is_difference else "mean"
+        level = self.level / len(self.statements)
+        return rows_figure(
+            running.statement.text,
+            f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains "
+            f"the {kind} of the whole list at all times simultaneously with probability "
+            f"{1 - level:.3g}; dashed: the threshold. An outcome is one-sided, so it may come a "
+            "little before the band leaves the line.",
+            kind,
+            {kind: (rows, mean, low, high)},
+            {f"threshold {height:g}": height for height in running.thresholds},
+            alt=f"{result}; the mean after {plural(int(rows[-1]), 'row')} is {mean[-1]:.3g}, "
+            f"interval {low[-1]:.3g} to {high[-1]:.3g}",
+        )
+
+
+def _result_cells(result: AuditResult, expected: int | None) -> tuple[str, ...]:
+    """Return the line of a result; `expected` rows in all, if it is undecided."""
+    rows = f"{result.rows:,}"
+    if expected is not None:
+        rows += f" (about {expected:,} in all)"
+    error = f"at most {result.p_value:.2g}"
+    if result.outcome == "undecided":
+        error = "-"
+    elif result.p_value == 0:
+        error = "0"
+    mean = "-" if math.isnan(result.mean) else f"{result.mean:.5g}"
+    return result.statement, result.outcome, rows, error, mean
+
+
+def audit(
+    table: Any,
+    statements: str | Sequence[str],
+    *,
+    level: float = 0.05,
+    rows: int | None = None,
+    strata: str | None = None,
+    sizes: Mapping[str, int] | None = None,
+    range: tuple[float, float] | None = None,
+    history: Any = None,
+    sheet: str | None = None,
+    follow: bool = False,
+    seed: int = 1,
+) -> AuditReport:
+    """Prove or refute statements about a list from as few of its rows as possible.
+
+    Rows are read in random order, until every statement is decided.
+
+    table: a path (any format of `read_table`), a data frame, an array, a `Pool` or a table of
+        `read_table`; "-" for CSV from standard input, or an iterator of mappings, for rows as they
+        arrive.
+    statements: such as "mean(score) > 0.7", "share(grade = pass) >= 0.9" or "|mean(a) - mean(b)| <=
+        0.02", in the unit of the columns.
+    level: the probability, at most, that any outcome is wrong, at whatever row the program stops.
+    rows: the size of the whole list, if the table is a random sample of it, in random order. None:
+        the table is the whole list, and is shuffled.
+    strata, sizes: the column with the stratum of each row, and the number of rows of each stratum
+        in the list; None: one list.
+    range: the smallest and the largest possible number of the columns in means; None: 0 and 1.
+    history: a table with ids and numbers of every row of the list; predictions from them take fewer
+        rows.
+    sheet: the sheet of an Excel file.
+    follow: wait for new rows at the end of a growing file.
+    seed: fixes the shuffle.
+
+    Returns an `AuditReport`. RowError, with the result for the rows before it, at an invalid row of
+    a sample.
+
+    >>> report = audit([{"ok": 1}, {"ok": 1}, {"ok": 0}] * 200, "mean(ok) > 0.5")
+    >>> report.outcome, report.results[0].statement
+    ('proved', 'mean(ok) > 0.5')
+    """
+    level = _validate.real("audit", "level", level, above=0, below=1)
+    require_size("audit", table, follow=follow, has_size=rows is not None or bool(sizes))
+    if bool(strata) != bool(sizes) or (sizes and rows):
+        example = "strata='region', sizes={'a': 400, 'b': 600}"
+        if is_cli_style():
+            example = "--strata region --sizes a=400,b=600"
+        raise ParameterError(
+            f"audit: expected {option_text('strata')} and {option_text('sizes')} together, and no "
+            f"{option_text('rows')}; write {example}."
+        )
+    source = RowSource(table, sheet, follow=follow)
+    past = None if history is None else History(history, source)
+    if past is not None and strata:
+        raise ParameterError(
+            f"audit: expected {option_text('strata')} or {option_text('history')}, got both; "
+            "leave one out."
+        )
+    texts = [statements] if isinstance(statements, str) else list(statements)
+    span = range or source.range or (0.0, 1.0)
+    parsed = [parse_statement(text, span=span) for text in texts]
+    source.check_columns(
+        [*(name for statement in parsed for name in statement.columns), *filter(None, [strata])]
+    )
+    # With strata the sizes are those of the strata; the number of rows is not needed.
+    list_size = sum(sizes.values()) if sizes else rows
+
+    def check(batch: Rows) -> None:
+        _check_cells(source, parsed, strata, sizes, batch)
+        if past is not None:
+            past.places(batch)
+
+    sample = Sample(source, check, list_size, seed, () if sizes else texts)
+    if past is not None:
+        past.check_complete(sample)
+    population = None if sizes else sample.population
+    test = Audit(
+        parsed, population, level, strata=sizes, history=None if past is None else past.table
+    )
+    used_columns = {name for statement in parsed for name in statement.columns}
+    batches: list[tuple[Batch, list[str] | None]] = []
+    n_rows = 0
+    # Values of share(COLUMN = VALUE) that no row has had, with the cells of that column.
+    absent = {statement: dict[str, None]() for statement in parsed if statement.value is not None}
+    for batch in sample:
+        columns = source.columns(batch)
+        _drop_present_values(absent, columns)
+        if rows is not None:
+            sample.test_order(_quantities(parsed, columns))
+        row_strata = [cell.strip() for cell in columns[strata]] if strata else None
+        test.extend(columns, row_strata if past is None else past.places(batch))
+        used = {name: cells for name, cells in columns.items() if name in used_columns}
+        batches.append((used, row_strata))
+        n_rows += len(batch)
+        if all(result.outcome != "undecided" for result in test.results()):
+            break
+    sample.check_row_count("audit", n_rows, int(test.population))
+    results = test.results()
+    expected = [
+        _expected_rows(result, population, level / len(results), statement, seed)
+        for result, statement in zip(results, parsed, strict=True)
+    ]
+    notes = [
+        f"{statement}: {statement.value!r} is in none of the {plural(n_rows, 'row')} read; column "
+        f"{statement.columns[0]} has {short_list([*map(repr, values)])}"
+        for statement, values in absent.items()
+    ]
+    report = AuditReport(
+        tuple(parsed),
+        tuple(results),
+        n_rows,
+        test.population,
+        level,
+        source.source,
+        tuple(expected),
+        sizes,
+        (*source.notes, *notes),
+        tuple(batches),
+    )
+    sample.raise_error(report)
+    return report
+
+
+def _drop_present_values(absent: dict[Statement, dict[str, None]], columns: Batch) -> None:
+    """Drop the statements whose value is in these rows; collect cells for the others."""
+    for statement in [*absent]:
+        if statement.has_value(columns):
+            del absent[statement]
+        elif len(absent[statement]) <= MAX_NAMES:
+            cells = columns[statement.columns[0]]
+            absent[statement].update(dict.fromkeys(cell.strip() for cell in cells))
+
+
+def _quantities(statements: Sequence[Statement], columns: Batch) -> Floats:
+    """Return the quantity of each statement per row, shape (rows, statements)."""
+    return np.column_stack([statement.inequalities[0].values(columns) for statement in statements])
+
+
+def _check_cells(
+    source: RowSource,
+    statements: Sequence[Statement],
+    strata: str | None,
+    sizes: Mapping[str, int] | None,
+    batch: Rows,
+) -> None:
+    """Reject rows with cells that a statement cannot use or unknown strata."""
+    columns = source.columns(batch)
+    try:
+        _quantities(statements, columns)
+        if strata and sizes:
+            unknown = [name for name in columns[strata] if name.strip() not in sizes]
+            if unknown:
+                raise TableError(
+                    f"audit: expected a stratum of {', '.join(sizes)}, got {unknown[0]!r}; add "
+                    f"its size to {option_text('sizes')}."
+                )
+    except TableError as error:
+        raise TableError(
+            f"{source.source}: line {batch[0][0]}: {str(error).removeprefix('audit: ')}"
+        ) from None
+
+
+def _expected_rows(
+    result: AuditResult, population: int | None, level: float, statement: Statement, seed: int
+) -> int | None:
+    """Estimate the rows that an undecided statement needs in all, if its mean stays."""
+    first = statement.inequalities[0]
+    mean = first.from_units(result.mean)
+    at_threshold = any(mean == inequality.threshold for inequality in statement.inequalities)
+    if result.outcome != "undecided" or population is None or math.isnan(mean) or at_threshold:
+        return None
+    medians = [
+        sample_size(
+            inequality.threshold,
+            mean,
+            population=population,
+            deviation=result.deviation / first.unit,
+            level=level,
+            shuffles=_FORECAST_SHUFFLES,
+            seed=seed,
+        ).median
+        for inequality in statement.inequalities
+    ]
+    return max(result.rows, *medians)
