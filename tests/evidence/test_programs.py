@@ -79,9 +79,11 @@ def test_invalid_row_of_a_stream_has_the_result_so_far() -> None:
     rows = [*records(ANSWERS[:30]), {"a": 7.0, "b": 0.0}]
     with pytest.raises(RowError, match=r"got '7\.0'") as caught:
         tombola.certify(iter(rows), rows=400, kind="losses", level=1e-9)
+    assert isinstance(caught.value.result, BestColumn)
     assert caught.value.result.certificate.rounds == 30
     with pytest.raises(RowError, match="line 31") as caught:
         tombola.audit(iter(rows), "mean(a) < 0.21", rows=400)
+    assert isinstance(caught.value.result, AuditReport)
     assert caught.value.result.rows == 30
 
 
