@@ -8,8 +8,8 @@ import pytest
 
 from tombola import instances
 from tombola.errors import ParameterError
+from tombola.lab import exact
 from tombola.learners.full_information.follow_the_leader import FollowTheLeader
-from tombola.paper import exact
 
 
 def follow(losses, delay=0):

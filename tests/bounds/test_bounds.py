@@ -17,9 +17,9 @@ from tombola.bounds.frugal import (
     frugal_first_block,
 )
 from tombola.bounds.switching import _radius
+from tombola.lab.exact import random_order, worst_pool
 from tombola.learners import AdaHedge, FollowTheLeader, FrugalUCB, Hedge, HedgeAnytime
 from tombola.learners.base import Learner
-from tombola.paper.exact import random_order, worst_pool
 from tombola.paper.extensions.switching import trap_pool
 from twin_cases import parsed
 

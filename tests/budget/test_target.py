@@ -24,8 +24,8 @@ from tombola.budget.target import TargetRegret, target_regret
 from tombola.cli.session import start
 from tombola.errors import ParameterError
 from tombola.feedback import BudgetedFeedback
+from tombola.lab.exact import random_order
 from tombola.learners import DualDescent, EmpiricalLP, OptimisticLP, ThriftyLP
-from tombola.paper.exact import random_order
 from tombola.tables.to_pool import Table
 from tombola.worklists import SessionFile
 from twin_cases import Case, check_budget_twin

@@ -28,8 +28,8 @@ from tombola.classification import ERM, Experts, FiniteClass, LabelLearner, Labe
 from tombola.engine.compiler import interpreted
 from tombola.errors import FeedbackError, LearnerError, ParameterError
 from tombola.evidence import ActionMonitor, certify_trace
+from tombola.lab import exact
 from tombola.learners import DualDescent, EmpiricalLP, PrimalDual, ThriftyLP
-from tombola.paper import exact
 from tombola.rng import uniform
 
 BUDGET = Budget(10.0, worst=[0.5, 3.0], null="add")

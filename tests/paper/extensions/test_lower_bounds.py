@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from tombola.lab.exact import random_order
 from tombola.learners import Hedge
-from tombola.paper.exact import random_order
 from tombola.paper.extensions import lower_bounds
 from tombola.pool import Pool
 

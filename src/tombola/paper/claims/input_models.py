@@ -24,13 +24,13 @@ import numpy as np
 from tombola._play import play
 from tombola._types import Floats, Seed
 from tombola.evidence import EmpiricalBernsteinSerfling, Hoeffding, Serfling
+from tombola.lab.exact import Regrets, worst_case
 from tombola.learners import UCB1, FollowTheLeader, Hedge
 from tombola.learners.base import Learner
 from tombola.order import OrderLike
 from tombola.paper import pvalues
 from tombola.paper.base import Claim, Outcome, Overrides, Unit, Verdict, component, grid
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.exact import Regrets, worst_case
 from tombola.paper.rows import Row, Rows, distinct, levels, matching, select
 from tombola.report.chart import Chart, Line
 from tombola.rng import repetition_seeds

@@ -4,9 +4,9 @@ import itertools
 import math
 
 from tombola import bounds
+from tombola.lab.exact import worst_case
 from tombola.learners import FollowTheLeader
 from tombola.paper.errata.base import Evidence, erratum
-from tombola.paper.exact import worst_case
 
 
 def equal_rows_probability(T: int, n: int) -> float:

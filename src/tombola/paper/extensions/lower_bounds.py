@@ -18,11 +18,11 @@ from scipy.optimize import linprog
 
 from tombola._play import play
 from tombola._types import Floats, Seed
+from tombola.lab.exact import worst_case, worst_pool
 from tombola.learners import Hedge
 from tombola.learners.base import Learner
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component, grid, unchanged
 from tombola.paper.curves import exact_column, reference_lines
-from tombola.paper.exact import worst_case, worst_pool
 from tombola.paper.extensions.delay import LEARNERS, one_early
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.rows import Row, Rows, distinct, levels, matching

@@ -16,9 +16,9 @@ import numpy as np
 
 from tombola._types import Floats, Integers, Seed
 from tombola.engine.compiler import compile_loop, expected_rounds
+from tombola.lab.exact import compositions, count_orders
 from tombola.paper.base import Extension, Overrides, Unit, Verdict, component
 from tombola.paper.curves import exact_column
-from tombola.paper.exact import compositions, count_orders
 from tombola.paper.pvalues import ROUNDING, exact
 from tombola.paper.rows import Row, Rows, distinct, levels, matching
 from tombola.paper.source_faults import SourceFault

@@ -13,8 +13,8 @@ from tombola._types import Floats
 from tombola.budget.optimum import optimum
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import ParameterError
+from tombola.lab import exact
 from tombola.learners.base import Feedback, Learner
-from tombola.paper import exact
 from tombola.pool import Pool
 from tombola.rng import uniform
 
