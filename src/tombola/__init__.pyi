@@ -20,6 +20,7 @@ from tombola.errors import TombolaError as TombolaError
 from tombola.evidence.best_column import certify as certify
 from tombola.evidence.list_audit import audit as audit
 from tombola.evidence.list_order import check_order as check_order
+from tombola.gating import gate as gate
 from tombola.learners import UCB1 as UCB1
 from tombola.learners import UCB2 as UCB2
 from tombola.learners import Exp3 as Exp3

@@ -16,6 +16,7 @@ from tombola.cli.compare import compare
 from tombola.cli.demo import demo
 from tombola.cli.describe import describe
 from tombola.cli.evidence import audit, certify, check_order
+from tombola.cli.gate import gate
 from tombola.cli.printing import print_error, show_warning
 from tombola.cli.race import app as race_app
 from tombola.cli.rank import rank
@@ -57,6 +58,7 @@ _TABLE_PANEL, _LIVE_PANEL, _EVIDENCE_PANEL, _PAPER_PANEL = (
 app.command(rich_help_panel=_TABLE_PANEL)(describe)
 app.command(rich_help_panel=_TABLE_PANEL)(compare)
 app.command(rich_help_panel=_TABLE_PANEL)(rank)
+app.command(rich_help_panel=_TABLE_PANEL)(gate)
 app.command(rich_help_panel=_TABLE_PANEL)(demo)
 app.add_typer(race_app, name="race", rich_help_panel=_LIVE_PANEL)
 app.add_typer(session_app, name="session", rich_help_panel=_LIVE_PANEL)

@@ -82,8 +82,13 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     metric: name of the metric to use, of lm-eval also with its filter, as in
         "exact_match,strict-match"; None if there is only one.
     """
-    answers = [answer for path in paths for answer in _reader(path)(path, metric)]
+    answers = [answer for path in paths for answer in logged_answers(path, metric)]
     return pool_of(answers, ", ".join(str(path) for path in paths))
+
+
+def logged_answers(path: Path, metric: str | None = None) -> Iterator[_LoggedAnswer]:
+    """Yield the answers in one log as they are logged; a row may come several times."""
+    yield from _reader(path)(path, metric)
 
 
 def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:

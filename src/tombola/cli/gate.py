@@ -1,0 +1,185 @@
+"""`tombola gate`: whether a new version is not worse than the old one."""
+
+import json
+import sys
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tombola.cli.options import By, Json, check_level
+from tombola.cli.printing import show
+from tombola.cli.table_options import parse_kind, parse_names
+from tombola.errors import ParameterError
+
+
+def gate(
+    versions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="OLD NEW...",
+            help="A file or folder for each version, the old one first: a table with columns id "
+            "and score, a log of inspect_ai, lm-eval or promptfoo. One file with all versions "
+            "needs --baseline.",
+        ),
+    ],
+    within: Annotated[
+        list[str] | None,
+        typer.Option(help="Allowed loss, such as 0.02; for one metric, as accuracy=0.02."),
+    ] = None,
+    better: Annotated[
+        bool, typer.Option("--better", help="The new version must be strictly better.")
+    ] = False,
+    baseline: Annotated[str, typer.Option(help="The old version, if one file has several.")] = "",
+    metric: Annotated[
+        str, typer.Option(help="The scores to compare, with commas between; all must pass.")
+    ] = "",
+    reading: Annotated[
+        Literal["recorded", "beyond"],
+        typer.Option(
+            help="What the verdict is about: rows like these (beyond), or the answers in the "
+            "files (recorded)."
+        ),
+    ] = "beyond",
+    looks: Annotated[
+        Literal["1", "any"],
+        typer.Option(
+            help="1: the number of rows was fixed before. any: the files grow, in the order of "
+            "the answers, and you look as often as you like."
+        ),
+    ] = "1",
+    undecided: Annotated[
+        Literal["pass", "fail"] | None,
+        typer.Option(help="Exit status of an undecided gate: 0 (pass) or 1 (fail) instead of 3."),
+    ] = None,
+    by: By = "",
+    each: Annotated[
+        bool, typer.Option("--each", help="Each group of --by must pass; else it is reported.")
+    ] = False,
+    clusters: Annotated[
+        str, typer.Option(help="Column of clusters of related rows, such as conversation.")
+    ] = "",
+    cluster_size: Annotated[
+        int | None,
+        typer.Option(help="The largest possible cluster, if they have different sizes.", min=1),
+    ] = None,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Declare that every score is right or wrong.")
+    ] = False,
+    level: Annotated[float, typer.Option(help="Probability of a wrong verdict.")] = 0.05,
+    scores: Annotated[bool, typer.Option("--scores", help="Higher values are better.")] = False,
+    losses: Annotated[bool, typer.Option("--losses", help="Lower values are better.")] = False,
+    lower: Annotated[
+        str, typer.Option(help="Several metrics: those of which lower is better, such as price.")
+    ] = "",
+    value_range: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range",
+            help="Smallest and largest possible value, as 0,10; of one metric, as price=0,10.",
+        ),
+    ] = None,
+    missing: Annotated[
+        Literal["error", "drop", "worst"],
+        typer.Option(
+            help="A row without a score: reject (error), drop the row, or count the worst value."
+        ),
+    ] = "error",
+    id_column: Annotated[
+        str, typer.Option("--id", help="The column with the ids of the rows.")
+    ] = "",
+    runs: Annotated[
+        str, typer.Option(help="The column that numbers several answers to a row.")
+    ] = "",
+    version_column: Annotated[
+        str, typer.Option("--action-column", help="The column that names the version of a line.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Decide whether a new version is not worse than an old one, from finished scores.
+
+    Exit status: 0 passed, 1 worse, 3 undecided, 2 could not be measured.
+    """
+    from tombola.gating import gate as compare_versions
+
+    check_level(level)
+    if len(versions) > 1 and baseline:
+        raise ParameterError(
+            f"--baseline: expected one file with all versions, got {len(versions)}; leave it out, "
+            "the first file is the old version."
+        )
+    metrics = parse_names(metric)
+    result = compare_versions(
+        versions[0],
+        versions[1:] or None,
+        within=_parse_within(within or []),
+        better=better,
+        baseline=baseline or None,
+        metric=metrics,
+        kind=_parse_kinds(metrics, lower, losses=losses, scores=scores),
+        range=_parse_ranges(value_range or []),
+        reading=reading,
+        looks=1 if looks == "1" else "any",
+        level=level,
+        by=by,
+        each_group=each,
+        clusters=clusters,
+        cluster_size=cluster_size,
+        binary=binary,
+        missing=missing,
+        ids=id_column,
+        runs=runs,
+        action=version_column,
+    )
+    if as_json:
+        sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n")
+    else:
+        for line in result.lines():
+            show(line, soft=True)
+    status = result.exit_code
+    if status == 3 and undecided is not None:
+        status = 0 if undecided == "pass" else 1
+    raise typer.Exit(status)
+
+
+def _parse_within(texts: list[str]) -> float | dict[str, float] | None:
+    """Return one allowed loss, or one for each metric."""
+    by_metric: dict[str, float] = {}
+    for text in (part for given in texts for part in given.split(",")):
+        name, sign, number = text.rpartition("=")
+        try:
+            by_metric[name if sign else ""] = float(number)
+        except ValueError:
+            raise ParameterError(
+                f"--within: expected a number, or a metric and a number, got {text!r}; write "
+                "--within 0.02 or --within accuracy=0.02."
+            ) from None
+    if "" in by_metric and len(by_metric) > 1:
+        raise ParameterError(
+            "--within: expected one number for all metrics, or one for each, got both; name the "
+            "metric of each number."
+        )
+    return by_metric.get("", by_metric) if by_metric else None
+
+
+def _parse_kinds(metrics: list[str], lower: str, *, losses: bool, scores: bool) -> Any:
+    """Return the direction of all metrics, or of each; None if no option states it."""
+    kind = parse_kind(losses=losses, scores=scores)
+    if not lower:
+        return kind
+    fewer = parse_names(lower)
+    if unknown := [name for name in fewer if name not in metrics]:
+        raise ParameterError(
+            f"--lower: expected metrics of --metric, got {unknown[0]!r}; name it there too."
+        )
+    return {name: "losses" if name in fewer else kind for name in metrics}
+
+
+def _parse_ranges(texts: list[str]) -> Any:
+    """Return one range for all metrics, or one for each."""
+    from tombola.units import parse_range
+
+    ranges = {}
+    for text in texts:
+        name, sign, values = text.rpartition("=")
+        ranges[name if sign else ""] = parse_range(values)
+    return ranges.get("", ranges) if ranges else None

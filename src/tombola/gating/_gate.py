@@ -1,0 +1,536 @@
+"""`gate`: compare new versions with an old one, each metric with its allowed loss."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from tombola import _validate
+from tombola._formatting import assignment_text, command_text, join_names, option_text, plural
+from tombola._types import Floats
+from tombola.errors import ParameterError, TableError
+from tombola.evidence.paired import Looks, lower_bound
+from tombola.gating.result import MAX_ROWS, Comparison, DifferingRow, GateResult, Verdict
+from tombola.gating.versions import (
+    Roles,
+    Version,
+    direction,
+    iterate_rows,
+    read_versions,
+    version_of_values,
+)
+from tombola.statements import Reading
+from tombola.units import Kind, Units
+
+# Sums of gains that differ from the limit by less, per row, are equal to it: sums are rounded.
+_ROUNDING = 1e-9
+# Probability with which "rows that would settle it" settle it, as a normal quantile.
+_POWER_QUANTILE = 0.84
+# Rows of our test for each row of the normal approximation (docs/theory/gate.md).
+_ROWS_FACTOR = 1.15
+# A forecast of more rows is no help.
+_MANY_ROWS = 1e9
+
+
+def gate(
+    old: Any,
+    new: Any = None,
+    *,
+    within: float | Mapping[str, float] | None = None,
+    better: bool = False,
+    baseline: str | None = None,
+    metric: str | Sequence[str] = (),
+    kind: Kind | Mapping[str, Kind] | None = None,
+    range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+    reading: Reading = "beyond",
+    looks: Literal[1, "any"] = 1,
+    level: float = 0.05,
+    by: str = "",
+    each_group: bool = False,
+    clusters: str = "",
+    cluster_size: int | None = None,
+    binary: bool = False,
+    missing: Literal["error", "drop", "worst"] = "error",
+    ids: str = "",
+    runs: str = "",
+    action: str = "",
+    seed: int = 0,
+) -> GateResult:
+    """Decide whether new versions are not worse than an old one, from their finished scores.
+
+    old, new: a file or folder (a table with columns id and score, a log of inspect_ai, lm-eval or
+        promptfoo), a data frame, a mapping from rows to scores, or an array of scores, (rows,) or
+        (rows, runs). `new` may be a mapping from names to several of them. None: `old` has all
+        versions, and `baseline` names the old one.
+    within: the allowed loss in the unit of the scores, or one for each metric.
+    better: ask for a strictly better version instead, in the metrics without an allowed loss.
+    metric: the scores to compare, if there are several.
+    kind: "scores" (higher is better) or "losses", also by metric; None if the names state it.
+    range: the smallest and the largest possible score; None: 0 and 1.
+    reading: "beyond": the rows are a sample of rows like these; "recorded": the answers in the
+        files.
+    looks: 1 if the number of rows was fixed before; "any" if the files grow in the order of the
+        answers, and every state of them is looked at.
+    level: probability of a wrong verdict. Claims of "worse" share it over versions, metrics and
+        deciding groups, claims of "passed" over versions.
+    by: a column of groups, which are reported; with `each_group` each must pass.
+    clusters: a column of clusters of related rows. Clusters of different sizes need
+        `cluster_size`, the largest possible one.
+    binary: declare that every score is 0 or 1; "better" is then tested by McNemar's exact test.
+    missing: a row without a score: "error", "drop" the row, or count it as the "worst" score.
+    ids, runs, action: columns with the rows, the numbers of the runs, and the versions.
+    seed: of the random orders of the test.
+
+    ParameterError or TableError if something cannot be measured.
+
+    >>> old = [1, 1, 1, 0] * 100
+    >>> print(gate(old, [1, 1, 0, 0] * 100, within=0.02, kind="scores").claim_line())
+    new is worse than old by more than 0.02
+    >>> gate(old, old, within=0.02, kind="scores").tag
+    'PASSED'
+    """
+    level = _validate.real("gate", "level", level, above=0, below=1)
+    _check_choices(reading, looks, missing)
+    names = (metric,) if isinstance(metric, str) and metric else tuple(metric)
+    if isinstance(within, Mapping) and not names:
+        names = tuple(within)
+    roles = Roles(ids, runs, action, names, by, clusters)
+    versions = _versions(old, new, baseline, roles)
+    base, *others = versions
+    metrics = names or tuple(base.scores)
+    margins = _margins(within, metrics, better=better)
+    all_units = {name: _units(name, versions, kind, range, missing=missing) for name in metrics}
+    settings = _Settings(
+        reading, "any" if looks == "any" else "1", missing, clusters, cluster_size, binary, seed
+    )
+    pairs: dict[tuple[str, str], _Pairs] = {
+        (version.name, name): _pair(base, version, name, all_units[name], settings)
+        for version in others
+        for name in metrics
+    }
+    group_names = _group_names(base, by)
+    # All deciding comparisons must pass, so one of them is enough to hold "passed" at the level;
+    # one of them is enough to say "worse", so these claims share it. Versions share both.
+    pass_level = level / len(others)
+    claims = len(pairs) * (1 + len(group_names) if each_group else 1)
+    group_claims = claims if each_group else max(1, len(pairs) * len(group_names))
+    comparisons = [
+        _compare(own, "", margins[own.metric], pass_level, level / claims, settings)
+        for own in pairs.values()
+    ]
+    groups = [
+        _compare(part, group, margins[part.metric], pass_level, level / group_claims, settings)
+        for own in pairs.values()
+        for group in group_names
+        if (part := own.group(base, by, group)).rows
+    ]
+    only_old = {own.version: own.only_old for own in pairs.values()}
+    only_new = {own.version: own.only_new for own in pairs.values()}
+    return GateResult(
+        base.name,
+        tuple(comparisons),
+        tuple(groups),
+        reading,
+        settings.looks,
+        level,
+        each_group,
+        only_old,
+        only_new,
+        "cluster" if clusters else "row",
+        tuple(_notes(versions, pairs, comparisons, settings)),
+    )
+
+
+class _Settings(NamedTuple):
+    """Options of the comparison that do not depend on the metric."""
+
+    reading: Reading
+    looks: Looks
+    missing: str
+    clusters: str
+    cluster_size: int | None
+    binary: bool
+    seed: int
+
+
+class _Pairs(NamedTuple):
+    """Paired losses of two versions by one metric.
+
+    old, new: (rows,), mean losses over the runs of a row. runs: largest number of runs of a row, of
+        the old and the new version. clusters: label of each row, or None.
+    """
+
+    version: str
+    metric: str
+    units: Units
+    rows: list[str]
+    old: Floats
+    new: Floats
+    runs: tuple[int, int]
+    clusters: list[str] | None
+    only_old: tuple[str, ...] = ()
+    only_new: tuple[str, ...] = ()
+
+    def group(self, base: Version, by: str, group: str) -> "_Pairs":
+        """Return the pairs of the rows of one group."""
+        labels = base.labels[by]
+        places = [place for place, row in enumerate(self.rows) if labels.get(row) == group]
+        return self._replace(
+            rows=[self.rows[place] for place in places],
+            old=self.old[places],
+            new=self.new[places],
+            clusters=self.clusters and [self.clusters[place] for place in places],
+        )
+
+
+def _check_choices(reading: object, looks: object, missing: object) -> None:
+    for name, value, choices in (
+        ("reading", reading, ("recorded", "beyond")),
+        ("looks", looks, (1, "any")),
+        ("missing", missing, ("error", "drop", "worst")),
+    ):
+        if value not in choices:
+            words = ", ".join(repr(choice) for choice in choices)
+            raise ParameterError(
+                f"gate: expected {name} to be one of {words}, got {value!r}; write one of them."
+            )
+
+
+def _versions(old: Any, new: Any, baseline: str | None, roles: Roles) -> list[Version]:
+    """Return the versions, the old one first."""
+    if new is None:
+        versions = (
+            read_versions([old], roles)
+            if not hasattr(old, "columns")
+            else _frame_versions(old, roles)
+        )
+        names = [version.name for version in versions]
+        if len(versions) < 2:
+            raise ParameterError(
+                f"gate: expected two versions, got {join_names(names)} only; give the file of "
+                "another version too."
+            )
+        if baseline not in names:
+            got = "none" if baseline is None else repr(baseline)
+            raise ParameterError(
+                f"gate: expected the old version among {join_names(names)}, got {got}; write "
+                f"{command_text('baseline', names[0])} if {names[0]} is the old one."
+            )
+        return sorted(versions, key=lambda version: version.name != baseline)
+    several = isinstance(new, Mapping) and all(not np.isscalar(value) for value in new.values())
+    is_path = isinstance(old, str | Path)
+    if is_path and isinstance(new, str | Path):
+        return read_versions([old, new], roles)
+    if is_path and isinstance(new, list | tuple) and all(isinstance(v, str | Path) for v in new):
+        return read_versions([old, *new], roles)
+    versions = [version_of_values(old, baseline or "old", roles)]
+    pairs = new.items() if several else [("new", new)]
+    return versions + [version_of_values(value, str(name), roles) for name, value in pairs]
+
+
+def _frame_versions(frame: Any, roles: Roles) -> list[Version]:
+    from tombola.gating.versions import _from_columns
+    from tombola.tables.formats.frames import read_frame
+
+    return _from_columns(read_frame(frame, "frame"), roles, "frame", wide=True)
+
+
+def _margins(
+    within: float | Mapping[str, float] | None, metrics: Sequence[str], *, better: bool
+) -> dict[str, float | None]:
+    """Return the allowed loss of each metric; None where the version must be better."""
+    margins: dict[str, float | None] = {}
+    for name in metrics:
+        own = within.get(name) if isinstance(within, Mapping) else within
+        if own is None and not better:
+            whose = f" of {name}" if isinstance(within, Mapping) else ""
+            raise ParameterError(
+                f"gate: expected the allowed loss{whose}, got none; write "
+                f"{assignment_text('within', '0.02')} if a loss of 0.02 may pass, "
+                f"{option_text('better', on=True)} if the new version must be better. With a loss "
+                "of 0, identical versions could never pass."
+            )
+        if own is not None:
+            own = _validate.real("gate", "within", own, above=0)
+        margins[name] = own
+    if isinstance(within, Mapping) and (unknown := [n for n in within if n not in metrics]):
+        raise ParameterError(
+            f"gate: expected an allowed loss of {join_names(metrics)}, got one of {unknown[0]!r}; "
+            "name one of those."
+        )
+    return margins
+
+
+def _units(
+    metric: str,
+    versions: Sequence[Version],
+    kind: Kind | Mapping[str, Kind] | None,
+    limits: tuple[float, float] | Mapping[str, tuple[float, float]] | None,
+    *,
+    missing: str,
+) -> Units:
+    """Return direction and range of a metric; errors if scores are absent or out of range."""
+    own = kind.get(metric) if isinstance(kind, Mapping) else kind
+    own = own or direction(metric, versions)
+    if own is None:
+        raise ParameterError(
+            f"gate: expected a metric whose direction is known, got {metric!r}; write "
+            f"{option_text('kind', 'scores')} if higher is better, {option_text('kind', 'losses')} "
+            "if lower is."
+        )
+    low, high = (limits.get(metric) if isinstance(limits, Mapping) else limits) or (0.0, 1.0)
+    for version in versions:
+        if metric not in version.scores:
+            raise TableError(
+                f"{version.name}: expected the metric {metric!r}, got "
+                f"{join_names(list(version.scores))}; a metric that is gone fails no gate, it "
+                "cannot be measured: name one that all versions have."
+            )
+        for row, scores in version.scores[metric].items():
+            for score in scores:
+                if math.isnan(score) and missing == "error":
+                    raise TableError(
+                        f"{version.name}: expected a score of row {row!r}, got none; write "
+                        f"{option_text('missing', 'worst')} to count it as the worst score, or "
+                        f"{option_text('missing', 'drop')} to leave the row out."
+                    )
+                if not math.isnan(score) and not low <= score <= high:
+                    raise TableError(
+                        f"{version.name}: expected scores from {low:g} to {high:g}, got {score:g} "
+                        f"on row {row!r}; write the possible values, such as "
+                        f"{option_text('range', (0.0, 100.0))}."
+                    )
+    return Units(low, high, scores=own == "scores")
+
+
+def _row_loss(scores: list[float], units: Units, missing: str) -> float:
+    """Return the mean loss over the runs of a row; NaN if the row is to be dropped."""
+    losses = [units.loss(score) for score in scores]
+    if missing == "worst":
+        losses = [1.0 if math.isnan(loss) else loss for loss in losses]
+    return math.fsum(losses) / len(losses)
+
+
+def _pair(
+    base: Version, version: Version, metric: str, units: Units, settings: _Settings
+) -> _Pairs:
+    old_rows = base.scores[metric]
+    new_rows = version.scores[metric]
+    rows = list(iterate_rows(base, version, metric))
+    if base.by_place and version.by_place and len(old_rows) != len(new_rows):
+        raise TableError(
+            f"gate: expected as many rows in both, since they have no ids, got {len(old_rows)} in "
+            f"{base.name} and {len(new_rows)} in {version.name}; add a column id."
+        )
+    old = np.array([_row_loss(old_rows[row], units, settings.missing) for row in rows])
+    new = np.array([_row_loss(new_rows[row], units, settings.missing) for row in rows])
+    answered = ~(np.isnan(old) | np.isnan(new))
+    rows = [row for row, full in zip(rows, answered, strict=True) if full]
+    if not rows:
+        raise TableError(
+            f"gate: expected rows that {base.name} and {version.name} both answered, got none of "
+            f"{len(old_rows)} and {len(new_rows)}; give logs of the same rows."
+        )
+    if settings.binary:
+        _check_binary(old_rows, base.name, units)
+        _check_binary(new_rows, version.name, units)
+    labels = base.labels.get(settings.clusters, {})
+    return _Pairs(
+        version.name,
+        metric,
+        units,
+        rows,
+        old[answered],
+        new[answered],
+        (max(len(old_rows[row]) for row in rows), max(len(new_rows[row]) for row in rows)),
+        [labels[row] for row in rows] if settings.clusters else None,
+        tuple(row for row in old_rows if row not in new_rows),
+        tuple(row for row in new_rows if row not in old_rows),
+    )
+
+
+def _check_binary(rows: Mapping[str, list[float]], name: str, units: Units) -> None:
+    for row, scores in rows.items():
+        for score in scores:
+            if score not in (units.low, units.high) and not math.isnan(score):
+                raise TableError(
+                    f"{name}: expected scores {units.low:g} or {units.high:g}, as declared, got "
+                    f"{score:g} on row {row!r}; leave out {option_text('binary', on=True)}."
+                )
+
+
+def _group_names(base: Version, by: str) -> list[str]:
+    return list(dict.fromkeys(base.labels[by].values())) if by else []
+
+
+def _compare(
+    pairs: _Pairs,
+    group: str,
+    within: float | None,
+    pass_level: float,
+    worse_level: float,
+    settings: _Settings,
+) -> Comparison:
+    """Compare two versions by one metric: bounds of the gain, and the verdict from them."""
+    units = pairs.units
+    gains = pairs.old - pairs.new
+    margin = 0.0 if within is None else within / units.gap(1.0)
+    verdict: Verdict
+    if settings.reading == "recorded":
+        mean = math.fsum(gains) / len(gains)
+        low = high = mean
+        count = len(gains)
+        slack = _ROUNDING * (1.0 if within is not None else -1.0)
+        verdict = "proved" if mean >= -margin - slack else "refuted"
+    else:
+        low, high, count = _bounds(pairs, gains, margin, pass_level, worse_level, settings)
+        verdict = "refuted" if high <= -margin else "undecided"
+        verdict = "proved" if low >= -margin else verdict
+    differences = np.argsort(gains, kind="stable")
+    worse = [at for at in differences[:MAX_ROWS] if gains[at] < -_ROUNDING]
+    better = [at for at in differences[::-1][:MAX_ROWS] if gains[at] > _ROUNDING]
+    variance, mean_gain = _spread(pairs, gains, settings)
+    # "The versions are equal" is no use where it is refuted, or could not be what is asked.
+    equal = within is not None and low <= 0.0 <= high
+    needed, settled = _forecast(
+        variance, mean_gain, margin, count, pass_level, settings.looks, equal=equal
+    )
+    return Comparison(
+        pairs.version,
+        pairs.metric,
+        group,
+        units,
+        within,
+        verdict,
+        units.number(float(pairs.old.mean())),
+        units.number(float(pairs.new.mean())),
+        units.gap(low),
+        units.gap(high),
+        pass_level,
+        worse_level,
+        len(gains),
+        count,
+        int((gains > _ROUNDING).sum()),
+        int((gains < -_ROUNDING).sum()),
+        needed,
+        equal,
+        units.gap(settled),
+        tuple(_differing(pairs, int(at)) for at in worse),
+        tuple(_differing(pairs, int(at)) for at in better),
+    )
+
+
+def _bounds(
+    pairs: _Pairs,
+    gains: Floats,
+    margin: float,
+    pass_level: float,
+    worse_level: float,
+    settings: _Settings,
+) -> tuple[float, float, int]:
+    """Return lower and upper bound of the mean gain, and the rows or clusters they are from."""
+    samples, sizes = _samples(pairs, gains, settings)
+    options: dict[str, Any] = {
+        "sizes": sizes,
+        "looks": settings.looks,
+        "seed": settings.seed,
+        "binary": settings.binary and pairs.runs == (1, 1) and pairs.clusters is None,
+    }
+    low = lower_bound(samples, pass_level, margin=margin or None, **options)
+    high = -lower_bound(-samples, worse_level, points=(margin,), **options)
+    return low, high, len(samples)
+
+
+def _differing(pairs: _Pairs, at: int) -> DifferingRow:
+    number = pairs.units.number
+    return DifferingRow(pairs.rows[at], number(float(pairs.old[at])), number(float(pairs.new[at])))
+
+
+def _samples(pairs: _Pairs, gains: Floats, settings: _Settings) -> tuple[Floats, Floats | None]:
+    """Return the independent gains: rows, or clusters with their sizes, as `lower_bound` takes them."""
+    if pairs.clusters is None:
+        return gains, None
+    numbers: dict[str, int] = {}
+    index = np.array([numbers.setdefault(name, len(numbers)) for name in pairs.clusters])
+    counts = np.bincount(index)
+    largest = settings.cluster_size or int(counts.max())
+    if settings.cluster_size is None and (counts != largest).any():
+        raise TableError(
+            f"gate: expected clusters of one size, got {int(counts.min())} to {largest} rows; "
+            f"write {assignment_text('cluster_size', str(largest))}, or the largest size that a "
+            "cluster may have."
+        )
+    if counts.max() > largest:
+        raise TableError(
+            f"gate: expected clusters of at most {largest} rows, as declared, got one of "
+            f"{int(counts.max())}; declare the largest possible size."
+        )
+    sums = np.bincount(index, weights=gains)
+    sizes = counts / largest
+    return sums / largest, None if (sizes == 1.0).all() else sizes
+
+
+def _spread(pairs: _Pairs, gains: Floats, settings: _Settings) -> tuple[float, float]:
+    """Return variance and mean of the gain of one row, or of one cluster."""
+    if pairs.clusters is not None and settings.reading != "recorded":
+        samples, sizes = _samples(pairs, gains, settings)
+        share = 1.0 if sizes is None else float(sizes.mean())
+        return float(samples.var() / share**2), float(samples.mean() / share)
+    return float(gains.var()), float(gains.mean())
+
+
+def _forecast(
+    variance: float,
+    gain: float,
+    margin: float,
+    count: int,
+    level: float,
+    looks: Looks,
+    *,
+    equal: bool,
+) -> tuple[int | None, float]:
+    """Return the rows that would probably settle the question, and the loss that `count` settle.
+
+    equal: the versions are assumed to be equal; else the mean gain is assumed to stay as it is. The
+    rows are more than `count`, and None if the gain is at the limit.
+    """
+    if looks == "1":
+        strength = _ROWS_FACTOR * float(_POWER_QUANTILE - ndtri(level)) ** 2
+    else:
+        strength = 2.0 * (math.log(1.0 / level) + 1.5)
+    spread = max(variance, 1e-12)
+    # Even without any difference between the versions n rows settle no less than this.
+    settled = max(math.sqrt(strength * spread / count), 1.0 - level ** (1.0 / count))
+    edge = margin if equal else abs(gain + margin)
+    needed = strength * spread / edge**2 if edge > 0.0 else math.inf
+    if equal and margin < 1.0:
+        needed = max(needed, math.log(level) / math.log1p(-margin))
+    needed = max(needed, count + 1.0)
+    return (None if needed > _MANY_ROWS else math.ceil(needed)), min(settled, 1.0)
+
+
+def _notes(
+    versions: Sequence[Version],
+    pairs: Mapping[tuple[str, str], _Pairs],
+    comparisons: Sequence[Comparison],
+    settings: _Settings,
+) -> list[str]:
+    base = versions[0]
+    notes = []
+    if any(c.n_better == c.n_worse == 0 for c in comparisons):
+        models = {version.model for version in versions}
+        same = f"; all logs name the model {base.model}" if base.model and len(models) == 1 else ""
+        notes.append(f"the same scores everywhere can also mean that one version ran twice{same}")
+    if base.by_place:
+        notes.append("rows are paired by their place, since they have no ids")
+    runs = {own.runs for own in pairs.values()}
+    if max(max(pair) for pair in runs) > 1:
+        own = next(iter(pairs.values()))
+        notes.append(
+            f"{plural(own.runs[0], 'run')} of old and {own.runs[1]} of new per row: the mean of "
+            "the runs of a row counts as one score"
+        )
+    return notes

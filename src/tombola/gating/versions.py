@@ -1,0 +1,342 @@
+"""Versions of a gate: the scores of each, by metric and row, from tables, logs and arrays."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._formatting import join_names, option_text
+from tombola.errors import ParameterError, TableError
+from tombola.plugins.logs import direction_of_metric, logged_answers
+from tombola.tables.columns import Column, Columns
+from tombola.tables.formats import read_file
+from tombola.tables.formats.frames import read_frame
+from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name
+from tombola.tables.options import ReadOptions
+from tombola.units import Kind
+
+# Names of a column that numbers the answers of one version to one row.
+RUNS = ("run", "epoch", "trial", "repeat", "attempt", "repetition")
+# Names of a column that says which version answered.
+_VERSIONS = ("version", "candidate", *ACTION, *WEAK_ACTION)
+# Suffixes of logs in a folder of one version.
+_LOG_PATTERNS = ("*.eval", "samples_*.jsonl")
+
+
+class Roles(NamedTuple):
+    """Columns of a table that the user named; "" or () for those to find.
+
+    ids, runs, versions: columns with the row, the number of the run and the version of a line.
+    metrics: columns of scores. groups, clusters: columns that are kept as labels of the rows.
+    """
+
+    ids: str = ""
+    runs: str = ""
+    versions: str = ""
+    metrics: tuple[str, ...] = ()
+    groups: str = ""
+    clusters: str = ""
+
+
+@dataclass
+class Version:
+    """Scores of one version: metric -> row -> scores of its runs; NaN where one is missing.
+
+    labels: column -> row -> text, of groups and clusters.
+    kinds: metric -> direction that its name or log states.
+    model: the model that a log names; "" if it names none.
+    by_place: whether rows are numbered, since they have no ids.
+    """
+
+    name: str
+    scores: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    kinds: dict[str, Kind | None] = field(default_factory=dict)
+    model: str = ""
+    by_place: bool = False
+
+    def add(self, metric: str, row: str, score: float) -> None:
+        """Add the score of one run."""
+        self.scores.setdefault(metric, {}).setdefault(row, []).append(score)
+
+
+def version_names(sources: Sequence[Any]) -> list[str]:
+    """Return a name for each source: its file or folder, as far as they differ.
+
+    >>> version_names(["runs/old.csv", "runs/new.csv"]), version_names(["a/s.jsonl", "b/s.jsonl"])
+    (['old', 'new'], ['a', 'b'])
+    """
+    paths = [Path(str(source)) for source in sources]
+    names = [path.name if path.is_dir() else path.name.split(".")[0] for path in paths]
+    parents = [path.absolute().parent for path in paths]
+    while len(set(names)) < len(names) and any(parent.name for parent in parents):
+        names = [parent.name for parent in parents]
+        parents = [parent.parent for parent in parents]
+    if len(set(names)) < len(names):
+        raise ParameterError(
+            f"gate: expected different versions, got {join_names(sources)}; give each file once."
+        )
+    return names
+
+
+def read_versions(sources: Sequence[Any], roles: Roles) -> list[Version]:
+    """Read one version from each source; from a single source all that it has."""
+    if len(sources) == 1:
+        return _several_versions(sources[0], roles)
+    return [
+        _one_version(source, name, roles)
+        for source, name in zip(sources, version_names(sources), strict=True)
+    ]
+
+
+def version_of_values(values: Any, name: str, roles: Roles) -> Version:
+    """Return a version from a path, a frame, a mapping of rows to scores, or an array.
+
+    An array has shape (rows,) or (rows, runs); its rows are numbered.
+    """
+    if isinstance(values, str | Path):
+        return _one_version(values, name, roles)
+    metric = roles.metrics[0] if roles.metrics else "score"
+    version = Version(name, kinds={metric: direction_of([metric])[0]})
+    if hasattr(values, "columns") or hasattr(values, "column_names"):
+        return _from_columns(read_frame(values, name), roles, name)[0]
+    index = getattr(values, "index", None)
+    if isinstance(values, Mapping):
+        rows = [(str(row), score) for row, score in values.items()]
+    elif index is not None and not callable(index):
+        rows = list(zip(map(str, index), list(values), strict=True))
+    else:
+        rows = [(str(place), score) for place, score in enumerate(values)]
+        version.by_place = True
+    for row, scores in rows:
+        try:
+            runs = np.atleast_1d(np.asarray(scores, np.float64))
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"gate: expected numbers as scores of {name}, got {scores!r:.60} on row {row}; "
+                "give a number, or one for each run."
+            ) from None
+        for score in runs.ravel():
+            version.add(metric, row, float(score))
+    return version
+
+
+def _is_log(path: Path) -> bool:
+    """Return whether a file is a log of inspect_ai, lm-eval or promptfoo, by its content."""
+    if path.suffix == ".eval":
+        return True
+    try:
+        if path.suffix == ".jsonl":
+            with path.open(encoding="utf-8") as file:
+                return "doc_id" in json.loads(file.readline())
+        if path.suffix == ".json":
+            data = json.loads(path.read_text(encoding="utf-8"))
+            return isinstance(data, dict) and ("results" in data or "eval" in data)
+    except (OSError, ValueError):
+        pass
+    return False
+
+
+def _log_files(path: Path) -> list[Path]:
+    """Return the logs of a folder, sorted; TableError if there is none."""
+    files = sorted(file for pattern in _LOG_PATTERNS for file in path.rglob(pattern))
+    if not files:
+        files = sorted(file for file in path.rglob("*.json") if _is_log(file))
+    if not files:
+        raise TableError(
+            f"{path}: expected a folder with logs (.eval, samples_*.jsonl or results of "
+            "promptfoo), got none; give the file itself."
+        )
+    return files
+
+
+def _one_version(source: Any, name: str, roles: Roles) -> Version:
+    path = Path(str(source))
+    if path.is_dir() or _is_log(path):
+        return _version_of_logs(_log_files(path) if path.is_dir() else [path], name, roles)
+    columns = _read_columns(source, roles)
+    versions = _from_columns(columns, roles, name)
+    if len(versions) > 1:
+        raise TableError(
+            f"{source}: expected the scores of one version, got those of "
+            f"{join_names([version.name for version in versions])}; give this file alone, with "
+            f"{option_text('baseline', versions[0].name)} for the old one."
+        )
+    return versions[0]
+
+
+def _several_versions(source: Any, roles: Roles) -> list[Version]:
+    path = Path(str(source))
+    if path.is_dir() or _is_log(path):
+        by_name: dict[str, Version] = {}
+        for file in _log_files(path) if path.is_dir() else [path]:
+            for version in _logged_versions(file, roles).values():
+                known = by_name.setdefault(version.name, version)
+                if known is not version:
+                    _merge(known, version)
+        return list(by_name.values())
+    return _from_columns(_read_columns(source, roles), roles, path.name.split(".")[0], wide=True)
+
+
+def _version_of_logs(files: Sequence[Path], name: str, roles: Roles) -> Version:
+    """Return the version that all these logs belong to, whatever model they name."""
+    version = Version(name)
+    models: dict[str, None] = {}
+    for file in files:
+        logged = _logged_versions(file, roles)
+        if len(logged) > 1:
+            raise TableError(
+                f"{file}: expected the log of one version, got {join_names(list(logged))}; give "
+                f"this file alone, with {option_text('baseline', next(iter(logged)))}."
+            )
+        for model, part in logged.items():
+            models[model] = None
+            prefix = f"{_task_name(file)}/" if len(files) > 1 else ""
+            _merge(version, part, prefix)
+    version.model = ", ".join(models)
+    return version
+
+
+def _task_name(file: Path) -> str:
+    # lm-eval writes samples_TASK_DATE.jsonl, inspect_ai DATE_TASK_ID.eval.
+    words = file.stem.split("_")
+    return "_".join(words[1:-1]) or file.stem
+
+
+def _merge(version: Version, part: Version, prefix: str = "") -> None:
+    for metric, rows in part.scores.items():
+        known = version.scores.setdefault(metric, {})
+        for row, scores in rows.items():
+            known.setdefault(f"{prefix}{row}", []).extend(scores)
+    version.kinds |= part.kinds
+
+
+def _logged_versions(file: Path, roles: Roles) -> dict[str, Version]:
+    """Return the versions of one log by the model, provider or prompt that it names."""
+    versions: dict[str, Version] = {}
+    for metric in roles.metrics or (None,):
+        for answer in logged_answers(file, metric):
+            version = versions.setdefault(
+                answer.candidate, Version(answer.candidate, model=answer.candidate)
+            )
+            name = metric or answer.metric
+            version.add(name, answer.row, answer.value)
+            version.kinds[name] = answer.kind
+    if not versions:
+        raise TableError(
+            f"{file}: expected answers of a version, got none; give the log of a finished run."
+        )
+    return versions
+
+
+def _read_columns(source: Any, roles: Roles) -> Columns:
+    columns = read_file(str(source), ReadOptions(ids=roles.ids or None))
+    if not isinstance(columns, Columns):
+        raise TableError(
+            f"{source}: expected a table with named columns, got an array or a folder; save it "
+            "as CSV with columns id and score."
+        )
+    return columns
+
+
+def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False) -> list[Version]:
+    """Return the versions of a table; with `wide`, its columns of numbers are versions."""
+    labels = {
+        column: table.find(column, option)
+        for option, column in (("by", roles.groups), ("clusters", roles.clusters))
+        if column
+    }
+    free = [column for column in table.columns if column.name not in labels]
+    ids = _role(table, free, roles.ids, "ids", (*IDS,)) or next(
+        (column for column in free if is_id_name(column.name) and column.name not in roles.metrics),
+        None,
+    )
+    runs = _role(table, free, roles.runs, "runs", RUNS)
+    versions = _role(table, free, roles.versions, "action", _VERSIONS)
+    taken = {column.name for column in (ids, runs, versions) if column is not None}
+    values = _value_columns(table, [c for c in free if c.name not in taken], roles, wide=wide)
+    texts = _texts(ids, table.rows)
+    found: dict[str, Version] = {}
+    seen: set[tuple[str, str, str]] = set()
+    for place, row in enumerate(texts):
+        owner = versions.labels[place].strip() if versions is not None else name
+        run = runs.labels[place] if runs is not None else ""
+        if (owner, row, run) in seen:
+            raise TableError(
+                f"{table.source}: expected one score of row {row!r} in each run, got a second in "
+                f"{table.place(place)}; name the column that numbers the runs with "
+                f"{option_text('runs', 'NAME')}, or leave out the duplicate."
+            )
+        seen.add((owner, row, run))
+        for column in values:
+            split = wide and versions is None
+            version = found.setdefault(
+                column.name if split else owner,
+                Version(column.name if split else owner, by_place=ids is None),
+            )
+            metric = "score" if split else column.name
+            version.add(metric, row, float(column.numbers[place]))
+            version.kinds[metric] = direction_of([column.name])[0]
+            for label, own in labels.items():
+                version.labels.setdefault(label, {})[row] = own.labels[place].strip() or "(none)"
+    return list(found.values())
+
+
+def _role(
+    table: Columns, free: Iterable[Column], name: str, option: str, usual: Sequence[str]
+) -> Column | None:
+    """Return the column that the user named, else the one with a usual name."""
+    if name:
+        return table.find(name, option)
+    return next((column for column in free if column.name.strip().lower() in usual), None)
+
+
+def _texts(ids: Column | None, rows: int) -> list[str]:
+    if ids is None:
+        return [str(place) for place in range(rows)]
+    return [label.strip() for label in ids.labels]
+
+
+def _value_columns(
+    table: Columns, free: Sequence[Column], roles: Roles, *, wide: bool
+) -> list[Column]:
+    """Return the columns of scores: those named, or the only ones with numbers."""
+    if roles.metrics and not wide:
+        return [table.numeric(table.find(name, "metric")) for name in roles.metrics]
+    numeric = [column for column in free if column.n_numbers and column.first_invalid is None]
+    if not numeric:
+        words = [c for c in free if c.first_invalid is not None]
+        raise TableError(
+            f"{table.source}: expected a column of scores, got "
+            f"{join_names([column.name for column in words]) or 'none'} without numbers; write 1 "
+            "for right and 0 for wrong."
+        )
+    if len(numeric) > 1 and not wide:
+        names = [column.name for column in numeric]
+        raise TableError(
+            f"{table.source}: expected one column of scores, got {join_names(names)}; name those "
+            f"that count with {option_text('metric', names[0])}."
+        )
+    return [table.numeric(column) for column in numeric]
+
+
+def direction(metric: str, versions: Iterable[Version]) -> Kind | None:
+    """Return the direction of a metric that its name or its logs state; None without one."""
+    kinds = {version.kinds.get(metric) for version in versions}
+    if len(kinds) == 1:
+        kind = kinds.pop()
+        if kind is not None:
+            return kind
+    try:
+        return direction_of_metric(metric, "gate")
+    except TableError:
+        return None
+
+
+def iterate_rows(old: Version, new: Version, metric: str) -> Iterator[str]:
+    """Yield the rows that both versions have, in the order of the old one."""
+    rows = new.scores.get(metric, {})
+    return (row for row in old.scores.get(metric, {}) if row in rows)

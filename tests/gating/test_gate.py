@@ -1,0 +1,260 @@
+"""`gate`: verdicts, shared levels, rows, groups, clusters and runs, through the public function."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tombola
+from tombola.errors import ParameterError, TableError
+from tombola.gating import GateResult
+from tombola.testing import assert_not_worse
+
+OLD = {f"q{i}": float(i % 5 != 0) for i in range(400)}
+
+
+def changed(better: int, worse: int) -> dict[str, float]:
+    """Return OLD with as many rows turned right and wrong."""
+    new = dict(OLD)
+    wrong = [row for row, score in OLD.items() if score == 0.0]
+    right = [row for row, score in OLD.items() if score == 1.0]
+    new.update(dict.fromkeys(wrong[:better], 1.0))
+    new.update(dict.fromkeys(right[:worse], 0.0))
+    return new
+
+
+def decide(new: Any, old: Any = OLD, **options: Any) -> GateResult:
+    return tombola.gate(old, new, **{"within": 0.02, "kind": "scores", **options})
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "tag", "status"),
+    [(40, 20, "PASSED", 0), (10, 50, "WORSE", 1), (30, 30, "UNDECIDED", 3), (0, 0, "PASSED", 0)],
+)
+def test_three_verdicts(better: int, worse: int, tag: str, status: int) -> None:
+    result = decide(changed(better, worse))
+    assert (result.tag, result.exit_code) == (tag, status)
+    assert f"{better} better, {worse} worse, {400 - better - worse} the same" in str(result)
+    comparison = result.comparisons[0]
+    assert comparison.low <= comparison.gain <= comparison.high
+    assert comparison.change == pytest.approx((better - worse) / 400)
+
+
+def test_losses_turn_around() -> None:
+    """Lower is better: the same rows as losses give the same bounds and verdict."""
+    scores = decide(changed(10, 50))
+    losses = decide(
+        {row: 1 - score for row, score in changed(10, 50).items()},
+        {row: 1 - score for row, score in OLD.items()},
+        kind="losses",
+    )
+    assert losses.tag == scores.tag == "WORSE"
+    assert losses.comparisons[0].high == scores.comparisons[0].high
+    assert losses.comparisons[0].change == pytest.approx(-scores.comparisons[0].change)
+    bound = f"{-scores.comparisons[0].high:.3f}"
+    assert f"+{bound} or higher" in str(losses)
+    assert f"-{bound} or lower" in str(scores)
+
+
+def test_unit_of_the_scores() -> None:
+    points = decide(
+        {row: 100 * score for row, score in changed(10, 50).items()},
+        {row: 100 * score for row, score in OLD.items()},
+        within=2,
+        range=(0, 100),
+    )
+    assert points.comparisons[0].high == pytest.approx(
+        100 * decide(changed(10, 50)).comparisons[0].high
+    )
+    assert "old 80.0   new 70.0   change -10.0" in str(points)
+
+
+def test_without_a_margin_it_asks() -> None:
+    with pytest.raises(ParameterError, match=r"write within=0.02 .* better=True"):
+        tombola.gate(OLD, OLD, kind="scores")
+    with pytest.raises(ParameterError, match="within"):
+        decide(OLD, within=0)
+    with pytest.raises(ParameterError, match="kind='scores' if higher"):
+        tombola.gate({"a": 1}, {"a": 1}, within=0.1, metric="thing")
+
+
+def test_better() -> None:
+    assert decide(changed(40, 5), within=None, better=True).tag == "PASSED"
+    assert decide(OLD, within=None, better=True).tag == "UNDECIDED"
+    assert decide(changed(5, 40), within=None, better=True).tag == "WORSE"
+    exact = decide(OLD, within=None, better=True, reading="recorded")
+    assert (exact.tag, exact.exit_code) == ("NOT BETTER", 1)
+    assert "is not better than" in str(exact)
+
+
+def test_recorded_is_exact_at_the_limit() -> None:
+    """A loss of exactly the margin passes, one row more does not."""
+    for worse, tag in ((8, "PASSED"), (9, "WORSE")):
+        result = decide(changed(0, worse), reading="recorded")
+        assert result.tag == tag
+    assert result.statement.is_certain
+    assert "for certain" in str(result.statement)
+
+
+def test_binary_is_a_declaration() -> None:
+    assert decide(changed(30, 30), binary=True).tag == "UNDECIDED"
+    with pytest.raises(TableError, match=r"as declared, got 0.5 on row 'q0'"):
+        decide({**OLD, "q0": 0.5}, binary=True)
+
+
+def test_metrics_share_the_level_of_worse_only() -> None:
+    import pandas as pd
+
+    old = pd.DataFrame(
+        {"id": list(OLD), "accuracy": list(OLD.values()), "format": list(OLD.values())}
+    )
+    new = old.assign(format=list(changed(10, 50).values()))
+    result = tombola.gate(old, new, within={"accuracy": 0.02, "format": 0.02}, kind="scores")
+    levels = [(c.pass_level, c.worse_level) for c in result.comparisons]
+    assert levels == [(0.05, 0.025), (0.05, 0.025)]
+    assert result.tag == "WORSE"
+    assert "new in format is worse than old by more than 0.02; new accuracy is passed" in str(
+        result
+    )
+    assert "claims of worse share 5 %" in str(result)
+    with pytest.raises(ParameterError, match="allowed loss of format"):
+        tombola.gate(
+            old, new, metric=["accuracy", "format"], within={"accuracy": 0.02}, kind="scores"
+        )
+
+
+def test_versions_share_both_levels() -> None:
+    result = tombola.gate(
+        OLD, {"b": changed(30, 30), "c": changed(10, 50)}, within=0.02, kind="scores"
+    )
+    assert [(c.version, c.pass_level, c.worse_level) for c in result.comparisons] == [
+        ("b", 0.025, 0.025),
+        ("c", 0.025, 0.025),
+    ]
+    assert result.claim_line() == "c is worse than old by more than 0.02; b is undecided"
+
+
+def test_rows_of_one_side_are_counted_and_listed() -> None:
+    new = {row: score for row, score in OLD.items() if row != "q7"} | {"extra": 1.0}
+    result = decide(new)
+    assert result.comparisons[0].rows == 399
+    assert "1 row only in old and not compared with new: q7" in str(result)
+    assert "1 row only in new and not compared with old: extra" in str(result)
+    with pytest.raises(TableError, match="both answered, got none"):
+        decide({"x": 1.0})
+
+
+def test_missing_scores_are_asked_about() -> None:
+    new = {**OLD, "q1": float("nan")}
+    with pytest.raises(TableError, match=r"row 'q1', got none; write missing='worst'"):
+        decide(new)
+    assert decide(new, missing="drop").comparisons[0].rows == 399
+    assert decide(new, missing="worst").comparisons[0].n_worse == 1
+
+
+def test_arrays_are_paired_by_place() -> None:
+    result = decide(list(changed(30, 30).values()), list(OLD.values()))
+    assert "paired by their place" in str(result)
+    with pytest.raises(TableError, match="as many rows in both"):
+        decide([1.0] * 5, [1.0] * 6)
+
+
+def test_runs_of_a_row_are_one_score() -> None:
+    """Five equal runs say no more than one."""
+    scores = np.array(list(OLD.values()))
+    new = np.array(list(changed(10, 50).values()))
+    once = decide(new, scores).comparisons[0]
+    five = decide(np.tile(new[:, None], 5), np.tile(scores[:, None], 5)).comparisons[0]
+    assert (five.low, five.high) == (once.low, once.high)
+
+
+def frame(new: dict[str, float], **columns: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({"id": list(new), "score": list(new.values()), **columns})
+
+
+def test_groups_are_reported_or_decide() -> None:
+    labels = ["law" if i < 200 else "code" for i in range(400)]
+    old = frame(OLD, topic=labels)
+    new = frame(changed(10, 50), topic=labels)
+    report = tombola.gate(old, new, within=0.02, by="topic")
+    assert [c.group for c in report.groups] == ["law", "code"]
+    assert report.comparisons[0].worse_level == 0.05
+    assert [c.worse_level for c in report.groups] == [0.025, 0.025]
+    must = tombola.gate(old, new, within=0.02, by="topic", each_group=True)
+    assert must.comparisons[0].worse_level == pytest.approx(0.05 / 3)
+    assert len(must.deciding) == 3
+
+
+def test_clusters_are_one_sample() -> None:
+    """Rows copied into clusters of ten add nothing."""
+    rows = {f"c{i}-{j}": float(i % 5 != 0) for i in range(40) for j in range(10)}
+    flips = {row: 0.0 if row.startswith(("c1-", "c2-", "c3-")) else s for row, s in rows.items()}
+    labels = [row.split("-")[0] for row in rows]
+    old = frame(rows, chat=labels)
+    new = frame(flips, chat=labels)
+    ignoring = tombola.gate(old, new, within=0.02)
+    honest = tombola.gate(old, new, within=0.02, clusters="chat")
+    single = tombola.gate(
+        {f"c{i}": float(i % 5 != 0) for i in range(40)},
+        {f"c{i}": float(i % 5 != 0) if i not in (1, 2, 3) else 0.0 for i in range(40)},
+        within=0.02,
+        kind="scores",
+    )
+    assert ignoring.tag == "WORSE"
+    assert honest.tag == "UNDECIDED"
+    assert honest.comparisons[0].high == single.comparisons[0].high
+    assert "clusters settle" in str(honest)
+    with pytest.raises(TableError, match="clusters of one size, got 9 to 10 rows"):
+        tombola.gate(old[1:], new[1:], within=0.02, clusters="chat")
+    declared = tombola.gate(old[1:], new[1:], within=0.02, clusters="chat", cluster_size=12)
+    assert declared.tag == "UNDECIDED"
+    with pytest.raises(TableError, match="at most 5 rows, as declared"):
+        tombola.gate(old, new, within=0.02, clusters="chat", cluster_size=5)
+
+
+def test_advice_is_never_below_what_was_read() -> None:
+    """Also where the versions differ much, where nothing differs, and for clusters."""
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 30, 148):
+        for share in (0.0, 0.5):
+            old = rng.random(n) < 0.7
+            new = np.where(rng.random(n) < share, ~old, old)
+            for options in ({"within": 0.02}, {"within": None, "better": True}, {"looks": "any"}):
+                comparison = decide(new.astype(float), old.astype(float), **options).comparisons[0]
+                if comparison.verdict == "undecided" and comparison.rows_needed is not None:
+                    assert comparison.rows_needed > comparison.units_read
+    needed = decide(np.ones(100), np.ones(100)).comparisons[0].rows_needed
+    assert needed == 149
+
+
+def test_one_table_with_several_versions() -> None:
+    import pandas as pd
+
+    wide = pd.DataFrame(
+        {"id": list(OLD), "a": list(OLD.values()), "b": list(changed(10, 50).values())}
+    )
+    result = tombola.gate(wide, baseline="a", within=0.02, kind="scores")
+    assert result.claim_line() == "b is worse than a by more than 0.02"
+    with pytest.raises(ParameterError, match="the old version among a, b"):
+        tombola.gate(wide, within=0.02, kind="scores")
+
+
+def test_json_and_notebook() -> None:
+    result = decide(changed(10, 50), within=0.02)
+    data = result.to_json()
+    assert (data["verdict"], data["tag"], data["exit_code"]) == ("refuted", "WORSE", 1)
+    assert len(data["comparisons"][0]["differ_most"]) == 30
+    assert "<script" not in decide({**OLD}, {"<script>": 1.0, **OLD})._repr_html_()
+    assert "WORSE" in result._repr_html_()
+
+
+def test_assert_not_worse() -> None:
+    assert assert_not_worse(OLD, changed(30, 30), within=0.02, kind="scores").passed is None
+    with pytest.raises(AssertionError, match="WORSE"):
+        assert_not_worse(OLD, changed(10, 50), within=0.02, kind="scores")
+    with pytest.raises(AssertionError, match="UNDECIDED"):
+        assert_not_worse(OLD, changed(30, 30), within=0.02, kind="scores", undecided="fail")
+    with pytest.raises(ValueError, match="undecided"):
+        assert_not_worse(OLD, OLD, within=0.02, kind="scores", undecided="maybe")
