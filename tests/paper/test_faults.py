@@ -60,6 +60,9 @@ SMALL_UNITS: dict[str, list[Any]] = {
     "bandit-repair": grid(T=512, plays=15) + grid(T=48, plays=0),
     "deviations": grid(N=(6, 12)),
     "empirical-lp": grid(T=512, plays=3) + grid(T=2**14, pool=POOLS, way=_PLAY_MODES, plays=12),
+    "random-answers": grid(case="fresh rows, predictions", rows=2)
+    + grid(case="recorded answers", rows=2),
+    "once-each": grid(case=("stopping times", "rule", "at 1/level"), rows=2),
     "minimax": grid(T=20, learner="any") + grid(T=10, learner=LEARNERS),
 }
 KINDS = {kind.name: kind for kind in CLAIMS}
@@ -79,6 +82,7 @@ SLOW = (
 # Their units are so small that compiling takes longer.
 MODES = dict.fromkeys(("minimax", "delay-lemma", "hierarchy"), "short_work")
 MODES |= dict.fromkeys(("race-best", "race-within", "race-top", "race-gate"), "plainly")
+MODES |= dict.fromkeys(("random-answers", "passes", "once-each"), "plainly")
 SLOW_SOURCE_FAULTS = (*SLOW, "frugal-ucb", "late-elimination")
 
 

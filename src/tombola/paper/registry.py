@@ -18,6 +18,7 @@ from tombola.paper.extensions import (
     empirical_lp,
     lower_bounds,
     racing,
+    random_answers,
     ranks,
     transfer,
 )
@@ -38,7 +39,16 @@ def _claims_of(*modules: ModuleType) -> list[type[Claim]]:
 EXTENSIONS: tuple[type[Extension], ...] = tuple(
     kind
     for kind in _claims_of(
-        transfer, frugal, bandit_repair, late, empirical_lp, lower_bounds, ranks, context, racing
+        transfer,
+        frugal,
+        bandit_repair,
+        late,
+        empirical_lp,
+        lower_bounds,
+        ranks,
+        context,
+        racing,
+        random_answers,
     )
     if issubclass(kind, Extension)
 )

@@ -67,7 +67,7 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
     """
     n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
     # A difference D of the means makes E[d - m] = D N / (N - n): bets grow as the list runs out.
-    gain = 1.0 if population == math.inf else population / (population - n)
+    gain = _gain(state)
     m = shift if population == math.inf else (population * shift - lead) / (population - n)
     # If m >= 1, no d exceeds m, and every bet could only lose.
     if m < 1.0:
@@ -107,10 +107,17 @@ def expected_growth(state: Any, b: int, o: int) -> float:
     chosen by it; validity does not depend on it, because only past rows are used.
     """
     m, low, variance, excess = _outlook(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
-    n, gain = state.rows_seen[0], state.population / (state.population - state.rows_seen[0])
+    n, gain = state.rows_seen[0], _gain(state)
     return largest_growth(
         gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance), variance, m - low
     )
+
+
+def _gain(state: Any) -> float:
+    """Return N / (N - n): how much bets grow as the list runs out; 1 if it never does."""
+    if state.population == math.inf:
+        return 1.0
+    return float(state.population / (state.population - state.rows_seen[0]))
 
 
 def largest_growth(edge: float, variance: float, reach: float) -> float:
@@ -140,6 +147,10 @@ def _outlook(
     variance = max(
         (noise + fitted * state.residual_variance[b, o]) / (fitted + _PRIOR_FITTED), MIN_VARIANCE
     )
+    if population == math.inf:
+        # Rows drawn with replacement: `predicted_mean` is over all rows of the list, and
+        # `predicted_seen` sums prediction minus mean (docs/theory/random_answers.md, Theorem R1).
+        return shift, state.residual_low[b, o] + g_mean, variance, lead - g_seen - n * shift
     # Regression estimate of the difference of the means: mean residual so far, and mean prediction
     # of the list.
     excess = (
@@ -165,10 +176,8 @@ def _update_adjusted(
     m, low, variance, excess = _outlook(state, b, o, lead, shift)
     if m < 1.0:
         y = d + offset[b] - offset[o]
-        cap, gain = (
-            MAX_LOSS_SHARE / max(m - low, _MIN_REACH),
-            state.population / (state.population - n),
-        )
+        cap = MAX_LOSS_SHARE / max(m - low, _MIN_REACH)
+        gain = _gain(state)
         cautious = gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance)
         bold = gain * shrunk_edge(excess, gain * n + _PRIOR_SHARE * state.rows, variance)
         # Fixed bets are in units of the largest possible loss.

@@ -1,0 +1,233 @@
+"""Races on random answers: rows drawn with replacement (docs/theory/random_answers.md).
+
+A candidate may answer the same row differently each time. If every round draws its row from the
+whole list, independently of the past, and calls the candidates afresh, the difference of two losses
+has the same mean in every round: the difference of the expected mean losses on this list. Rules for
+an infinite population are then valid for these means (Theorem R1).
+
+A prediction of the row from earlier rounds keeps this mean, if its own mean over the list is added
+again. `FreshAnswers` predicts by the earlier answers to the row, by answers on file and by history.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from tombola._types import Floats
+from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
+from tombola.evidence.regression import (
+    FIT_ROUNDS,
+    Fit,
+    fit_deviations,
+    fit_mean,
+    new_fit,
+    split_losses,
+)
+from tombola.racing.rules.base import Elimination
+from tombola.racing.side_information import SideInformation
+
+# Rows that are drawn at a time. It is part of the seed: another number gives other rows.
+_DRAWN_AT_A_TIME = 1024
+# Rounds before the first fit, least number between two fits, and growth of their number: the
+# predictions lag behind by at most a seventh of the rounds.
+_FIRST_FIT = 6
+_MIN_INTERVAL = 5
+_FIT_GROWTH = 1.15
+# Variance of one loss before any answer; that of a fair coin is twice as large.
+_PRIOR_NOISE = 0.125
+# Weight of the prediction from other rows, in answers to this row, until repeated answers show how
+# large the noise is against the differences between rows.
+_PRIOR_ANSWERS = 3.0
+# Least number of repeated answers from which the noise is estimated, and range of that weight.
+_MIN_REPEATS = 20
+_ANSWER_LIMITS = (0.05, 50.0)
+
+
+class DrawnRows(Sequence[int]):
+    """Rows drawn uniformly with replacement, by position; they are drawn when needed.
+
+    >>> drawn = DrawnRows(3, np.random.default_rng(1))
+    >>> [drawn[position] for position in range(6)], len(drawn) > 10**9
+    ([1, 1, 2, 2, 0, 0], True)
+    """
+
+    def __init__(self, rows: int, rng: np.random.Generator) -> None:
+        self._rows, self._rng = rows, rng
+        self._drawn: list[int] = []
+
+    def __len__(self) -> int:
+        """Return a number larger than any race needs: there is always another row."""
+        return 2**62
+
+    @overload
+    def __getitem__(self, position: int) -> int: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[int]: ...
+    def __getitem__(self, position: int | slice) -> int | list[int]:
+        last = position.stop - 1 if isinstance(position, slice) else position
+        while len(self._drawn) <= last:
+            self._drawn += self._rng.integers(self._rows, size=_DRAWN_AT_A_TIME).tolist()
+        return self._drawn[position]
+
+
+def next_fit(n: int) -> int:
+    """Return the number of rounds at which to fit again, after a fit to n rounds.
+
+    >>> next_fit(0), next_fit(6), next_fit(100)
+    (6, 11, 115)
+    """
+    return max(_FIRST_FIT, n + _MIN_INTERVAL, int(n * _FIT_GROWTH))
+
+
+class FreshAnswers:
+    """Run an elimination rule on fresh answers to rows drawn with replacement.
+
+    The rule must have an infinite population; it is reset, and then changed in place. `side` has
+    answers on file, which serve as predictions only, and history, both of the whole list. Feed
+    rounds by `update`. Rules that do not support predictions are run without them. After a fit to n
+    rounds, `schedule(n)` is the number of rounds at which predictions are fitted again.
+
+    What counts is the difference of two candidates, and the difficulty of a row is common to both.
+    So the deviation from the mean of the round is predicted: by the earlier deviations on the row,
+    shrunk to the one that history suggests.
+
+    predicted: (N, k) present predictions of the deviations, a function of the rounds so far.
+    """
+
+    def __init__(
+        self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit
+    ) -> None:
+        self.rule = rule
+        self._schedule = schedule
+        known = side.known
+        rows, k = known.shape
+        self._fit: Fit | None = None
+        self._kernel: Kernel | None = None
+        # Earlier deviations of each cell: number, sum, and sum of squares.
+        self._count = np.zeros((rows, k))
+        self._total = np.zeros((rows, k))
+        self._squares = np.zeros((rows, k))
+        self._rounds = 0
+        self._next_fit = schedule(0)
+        # Rows drawn so far, in the order of their first round, and sums of the losses there.
+        self._drawn: dict[int, None] = {}
+        self._losses = np.zeros((rows, k))
+        # Sums over the rounds of the residuals, deviation minus prediction, and of their products.
+        self._residuals = np.zeros(k)
+        self._products = np.zeros((k, k))
+        self.predicted = np.zeros((rows, k))
+        rule.reset()
+        if rule.supports_predictions:
+            rule.use_predictions()
+            rule.state.prior_noise[:] = _PRIOR_NOISE
+            # A whole column on file tells as much about the rows as history does.
+            whole = known[:, ~np.isnan(known).any(axis=0)]
+            history = np.hstack([side.history, whole])
+            if history.shape[1]:
+                self._fit = new_fit(history, k)
+            for row in np.flatnonzero((~np.isnan(known)).sum(axis=1) >= 2):
+                answered = np.flatnonzero(~np.isnan(known[row]))
+                self._add_deviations(int(row), known[row, answered], answered)
+            self._predict(self.predicted)
+
+    def update(self, row: int, losses: Floats) -> None:
+        """Process the answers of one round; `row` is the index that was drawn."""
+        if not self.rule.supports_predictions:
+            self.rule.update(losses)
+            return
+        state = self.rule.state
+        active = np.flatnonzero(state.active > 0)
+        # The mean over all rows of the list, drawn before or not: each may be the next one.
+        offset = state.predicted_mean - self.predicted[row]
+        state.offset[:] = offset
+        self.rule.update(losses)
+        state.predicted_seen[active] -= offset[active]
+        self._rounds += 1
+        self._drawn[row] = None
+        self._losses[row, active] += losses[active]
+        self._update_variance(self._add_deviations(row, losses[active], active), row, active)
+        if self._rounds >= self._next_fit and not self.rule.done:
+            self._next_fit = self._schedule(self._rounds)
+            self._predict(self._prior())
+
+    def _add_deviations(self, row: int, answers: Floats, answered: Any) -> Floats:
+        """Add the deviations of the answers of some candidates to a row; return them."""
+        deviations: Floats = answers - answers.mean()
+        self._count[row, answered] += 1.0
+        self._total[row, answered] += deviations
+        self._squares[row, answered] += deviations**2
+        return deviations
+
+    def _update_variance(self, deviations: Floats, row: int, active: Any) -> None:
+        """Estimate the variance of d - g for all pairs, from predictions made beforehand."""
+        residual = deviations - self.predicted[row, active]
+        self._residuals[active] += residual
+        self._products[np.ix_(active, active)] += np.outer(residual, residual)
+        mean = self._residuals / self._rounds
+        centred = self._products / self._rounds - np.outer(mean, mean)
+        own = np.diag(centred)
+        variance = np.maximum(own[:, None] + own[None, :] - 2.0 * centred, 0.0)
+        self.rule.state.residual_variance[:] = variance
+        self.rule.state.fitted_rows[0] = self._rounds
+
+    def _prior(self) -> Floats:
+        """Predict every deviation from other rows: by history, or the candidate's mean."""
+        rows, k = self.predicted.shape
+        if self._fit is None:
+            mean = self._total.sum(axis=0) / np.maximum(self._count.sum(axis=0), 1.0)
+            return np.asarray(np.broadcast_to(mean, (rows, k)))
+        fit = self._fit
+        drawn = np.array(list(self._drawn))
+        fit.order[: drawn.size] = drawn
+        fit.losses[: drawn.size] = self._losses[drawn] / np.maximum(self._count[drawn], 1.0)
+        active = self.rule.state.active
+        arguments = (fit, drawn.size, active)
+        if self._kernel is None:
+            with expected_rounds(rows * FIT_ROUNDS, k):
+                self._kernel = compile_loop(_fit_rows, arguments)
+        self._kernel(*arguments)
+        prior = self.predicted.copy()
+        # The predicted mean of the row is common to all candidates and cancels.
+        prior[:, active > 0] = fit.fits[:, : int(active.sum())]
+        return prior
+
+    def _predict(self, prior: Floats) -> None:
+        """Set the predictions: means of the earlier deviations, shrunk to `prior`."""
+        weight = self._prior_weight()
+        self.predicted = (weight * prior + self._total) / (weight + self._count)
+        state = self.rule.state
+        state.predicted_mean[:] = self.predicted.mean(axis=0)
+        active = np.flatnonzero(state.active > 0)
+        for b in active:
+            largest = (self.predicted[:, [b]] - self.predicted[:, active]).max(axis=0)
+            # A fresh answer can be anything, also where answers are on file.
+            state.residual_low[b, active] = -1.0 - largest
+
+    def _prior_weight(self) -> float:
+        """Return noise / differences between rows, as variances, from repeated answers."""
+        repeated = self._count >= 2.0
+        freedom = float((self._count[repeated] - 1.0).sum())
+        if freedom < _MIN_REPEATS:
+            return _PRIOR_ANSWERS
+        spread = self._squares - self._total**2 / np.maximum(self._count, 1.0)
+        noise = float(spread[repeated].sum()) / freedom
+        count = self._count.sum(axis=0)
+        answered = count > 1.0
+        mean = self._total.sum(axis=0)[answered] / count[answered]
+        whole = self._squares.sum(axis=0)[answered] / count[answered] - mean**2
+        between = max(float(np.mean(whole)) - noise, 0.0)
+        low, high = _ANSWER_LIMITS
+        return float(np.clip(noise / between, low, high)) if between > 0.0 else high
+
+
+def _fit_rows(fit: Fit, n: int, active: Floats) -> None:
+    """Fit the losses of the active candidates to the n rows drawn so far; a kernel."""
+    count = 0
+    for a in range(active.size):
+        if active[a] > 0.0:
+            fit.fitted[count] = a
+            count += 1
+    split_losses(fit.losses, fit.fitted, fit.mean_targets, fit.targets, n, count)
+    fit_mean(fit, n)
+    fit_deviations(fit, n, count)
