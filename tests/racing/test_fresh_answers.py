@@ -74,12 +74,13 @@ def test_limit_without_predictions_gives_negative_factors() -> None:
 
 def test_present_wealth_exceeds_one() -> None:
     """The wealth for recorded answers has expectation above 1, for two rows in thirds."""
-    worst = max(
-        naive.present_wealth(law, Fraction(1))
-        for law in naive.laws(2)
-        if naive.mean_difference(law) <= 0
-    )
-    assert worst > Fraction(13, 10)
+    for bet, wealth in ((Fraction(1, 2), Fraction(4, 3)), (Fraction(1), Fraction(17, 9))):
+        worst = max(
+            naive.present_wealth(law, bet)
+            for law in naive.laws(2)
+            if naive.mean_difference(law) <= 0
+        )
+        assert worst == wealth
 
 
 def test_bets_of_two_rounds_that_look_at_each_other_exceed_one() -> None:
