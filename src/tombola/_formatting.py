@@ -199,6 +199,50 @@ def format_number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
+def format_percent(share: float, digits: int = 0) -> str:
+    """Format a share of 1 in per cent; a number that is not 0 or 1 is never rounded to them.
+
+    >>> format_percent(0.516), format_percent(0.999), format_percent(0.001), format_percent(1.0)
+    ('52 %', '> 99 %', '< 1 %', '100 %')
+    """
+    unit = 10.0**-digits
+    percent = round(100.0 * share, digits)
+    if percent >= 100.0 and share < 1.0:
+        return f"> {100.0 - unit:.{digits}f} %"
+    if percent <= 0.0 and share > 0.0:
+        return f"< {unit:.{digits}f} %"
+    return f"{percent:.{digits}f} %"
+
+
+def format_range(low: float, high: float) -> str:
+    """Format an interval, or one number if both ends look the same.
+
+    >>> format_range(0.1234567, 12), format_range(7.44701, 7.44702)
+    ('0.1235 to 12', '7.447')
+    """
+    first = format_number(low)
+    last = format_number(high)
+    return first if first == last else f"{first} to {last}"
+
+
+def note_line(note: str) -> str:
+    """Return a note as a line for the terminal, with one full stop.
+
+    >>> note_line("ids from column 'id'"), note_line("Done.")
+    ("Note: ids from column 'id'.", 'Note: Done.')
+    """
+    return f"Note: {note.rstrip('.')}."
+
+
+def written_line(path: object) -> str:
+    """Return the line that announces a file which was written.
+
+    >>> written_line("page.html")
+    'Written: page.html'
+    """
+    return f"Written: {path}"
+
+
 def format_estimate(estimate: "Estimate") -> str:
     """Format an estimate with the half width of its interval, to two digits.
 

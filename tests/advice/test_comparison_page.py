@@ -33,7 +33,7 @@ def test_input_is_escaped_and_nothing_is_loaded() -> None:
         for raw in ("<b>action", "t<i>", "a <note>", "compare <x>", "\u202e", "\x1b")
         if raw in text
     ] == []
-    assert "t&lt;i&gt;\\u202e\\x1b: 40 rows" in text
+    assert "on t&lt;i&gt;\\u202e\\x1b</h1>" in text
     assert not [part for part in text.split('"') if part.startswith(("http://", "https://", "//"))]
     assert "<details>" in html(16)
     assert "<details>" not in html(15)
@@ -105,7 +105,7 @@ def test_page_in_browser(browser: Any, tmp_path: Path, width: int) -> None:
     (tmp_path / "page.html").write_text(html(), encoding="utf-8")
     page, problems = open_file(browser, tmp_path / "page.html", width)
     first = page.locator("main > :not(style)").first
-    assert "<b>action 0</b>" in first.inner_text(), "the summary comes first"
+    assert "use " in first.inner_text(), "the advice comes first"
     ends = page.locator('figure svg g[id*="-end-"]')
     assert ends.first.is_visible() == (width > 600), (
         "names at the ends of curves are whole, or not there"
@@ -113,14 +113,14 @@ def test_page_in_browser(browser: Any, tmp_path: Path, width: int) -> None:
     assert page.locator(".legend").first.is_visible() == (width < 600)
     assert page.locator(".ranking").first.locator("td.name").first.inner_text() in ("UCB1", "Exp3")
 
-    strips = page.locator("#actions .actions").first.locator("li:not(.axis)")
+    strips = page.locator("#actions .rows").first.locator("li:not(.axis)")
     assert strips.count() == 15
-    places = [strips.nth(i).locator(".mean").bounding_box()["x"] for i in range(15)]
+    places = [strips.nth(i).locator(".dot").bounding_box()["x"] for i in range(15)]
     assert places == sorted(places), "the smallest mean is at the top and furthest left"
     assert places[0] < places[-1]
-    hidden = page.locator("details li").first
+    hidden = page.locator("#actions details li").first
     assert not hidden.is_visible()
-    page.locator("details summary").click()
+    page.locator("#actions details summary").click()
     assert hidden.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert problems == []

@@ -13,7 +13,7 @@ from tombola import Pool, compare, demo, play
 from tombola._compare import regret_bound
 from tombola._formatting import format_estimate
 from tombola.advice import CompareReport, CompareRequest, compare_page, run_comparison
-from tombola.advice.comparison_page import _charts, _mean_bars, _share_chart
+from tombola.advice.comparison_page import _charts, _mean_list, _share_chart
 from tombola.advice.default_learners import (
     MEAN_RANKS,
     Conditions,
@@ -268,15 +268,15 @@ def test_random_fixed_action_in_ranking() -> None:
 
 def test_bars_of_actions() -> None:
     for pool in (table().pool, Pool([[0.0]])):
-        bars, (low, high) = _mean_bars(pool, UNIT_LOSSES)
-        assert [bar.action for bar in bars] == [pool.actions[i] for i in np.argsort(pool.means)]
-        assert [float(bar.text) for bar in bars] == pytest.approx(
+        means = _mean_list(pool, UNIT_LOSSES)
+        rows = means.rows
+        assert [row.name for row in rows] == [pool.actions[i] for i in np.argsort(pool.means)]
+        assert [float(row.text) for row in rows] == pytest.approx(
             sorted(pool.means.tolist()), abs=1e-4
         )
-        assert all(0 <= bar.left <= bar.dot <= bar.left + bar.width <= 100.01 for bar in bars)
-        assert low + bars[0].dot * (high - low) / 100 == pytest.approx(
-            float(bars[0].text), abs=1e-3
-        )
+        for row in rows:
+            assert row.dot is not None
+            assert means.low <= row.low <= row.dot <= row.high <= means.high
 
 
 @pytest.mark.parametrize(

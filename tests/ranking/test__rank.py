@@ -181,7 +181,7 @@ def test_ties_of_exact_ranks_dominate() -> None:
     """c is worse in one metric and equal in the other; equal candidates do not exclude each other."""
     error, price = [[0.0, 1.0, 1.0, 0.0]] * 40, [[1.0, 0.0, 1.0, 1.0]] * 40
     found = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c", "d"])
-    assert found.front("this list") == ["a", "b", "d"]
+    assert found.front("this list") == ["a", "d", "b"], "the best in the first metric first"
     assert found.front("beyond this list") == ["a", "b", "c", "d"], "a sample proves no tie"
 
 

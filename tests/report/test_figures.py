@@ -9,7 +9,7 @@ import pytest
 from conftest import Run
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart, Line
-from tombola.report.figures import COLOURS, draw_chart, draw_intervals, figure_bytes, save
+from tombola.report.figures import TEXT_COLOURS, draw_chart, draw_intervals, figure_bytes, save
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -55,7 +55,7 @@ def test_second_chart_in_same_axes() -> None:
     gap = 15.0 * figure.dpi / 72 / axes.get_window_extent().height
     assert min(np.diff(levels)) > 0.9 * gap
     assert label_heights(axes)["bound"] == pytest.approx(40, abs=1)
-    assert [text.get_color() for text in axes.texts][:3] == [COLOURS[0], COLOURS[1], COLOURS[2]]
+    assert [text.get_color() for text in axes.texts][:3] == [*TEXT_COLOURS[:3]]
     assert len({text.get_gid() for text in axes.texts}) == 4
 
 

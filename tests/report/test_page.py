@@ -88,17 +88,19 @@ def test_page_works(browser: Any, page_file: Path, width: int) -> None:
     inner, tip = page.locator(".plot .inner").first, page.locator(".tip").first
     inner.scroll_into_view_if_needed()
     box = inner.bounding_box()
-    left, top, text = page.evaluate(
+    left, top, text, _ = page.evaluate(
         "JSON.parse(document.querySelector('.plot script').textContent)[1]"
     )
     assert not tip.is_visible()
     page.mouse.move(box["x"] + left * box["width"], box["y"] + top * box["height"])
-    assert tip.inner_text() == text == "measured\nrows: 100\n50 [33.33, 100]"
+    assert tip.inner_text() == text == "measured\nrows: 100\n50 (33.33 to 100)"
     inner.focus()
     page.keyboard.press("Escape")
     assert not tip.is_visible()
     page.keyboard.press("ArrowRight")
-    assert tip.is_visible()
+    assert tip.inner_text().startswith("measured\n")
+    page.keyboard.press("ArrowDown")
+    assert not tip.inner_text().startswith("measured\n"), "down goes to the next curve"
 
     def ground() -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
@@ -106,6 +108,11 @@ def test_page_works(browser: Any, page_file: Path, width: int) -> None:
     light = ground()
     page.locator(".switch").click()
     assert ground() != light
+    page.emulate_media(media="print")
+    assert ground() == light, "paper is white, whatever the theme"
+    page.emulate_media(media="screen")
+    page.reload()
+    assert ground() != light, "the theme is kept"
     page.locator(".switch").click()
     assert ground() == light
     page.emulate_media(color_scheme="dark")

@@ -1,18 +1,24 @@
 """HTML page of a CompareReport."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from tombola import _statistics
-from tombola._formatting import format_number, join_names, plural
+from tombola._formatting import (
+    format_estimate,
+    format_number,
+    format_range,
+    join_names,
+    plural,
+)
 from tombola._types import Floats
 from tombola.advice.report import CompareReport
 from tombola.advice.routing import Explanation
 from tombola.budget.optimum import frontier, mean_costs
 from tombola.pool import Pool
 from tombola.report.chart import Band, Chart, Line, Point
+from tombola.report.components import Answer, DotList, DotRow
 from tombola.report.evidence_page import CaptionedChart
 from tombola.report.page import draw_for_page, render
 from tombola.units import Units
@@ -27,32 +33,18 @@ _MAX_NAME_LENGTH = 26
 _BUDGET_AXIS_MARGIN = 1.25
 
 
-class _Bar(NamedTuple):
-    """Mean of an action, with the 95 % interval it would have as a sample, as a bar of the page.
-
-    left, width, dot: start and length of the interval, and place of the mean, in per cent of the
-        axis.
-    """
-
-    action: str
-    text: str
-    left: float
-    width: float
-    dot: float
-
-
 def compare_page(report: CompareReport, *, command: str) -> str:
     """Return the HTML page of a comparison, with charts; it needs no other file.
 
     command: command line that made the page, which it shows.
     """
     pictures = _charts(report)
-    bars, limits = _mean_bars(report.pool, report.units)
     return render(
         "compare.html",
         title=f"Comparison of learners on {report.name}",
         lead=_lead(report),
         report=report,
+        answer=_answer(report),
         facts=_facts(report),
         rankings={
             order: [report.ranking_cells(row) for row in rows]
@@ -62,29 +54,40 @@ def compare_page(report: CompareReport, *, command: str) -> str:
         routing=_routing_cells(report),
         explained=None if report.routing is None else report.routing.explanation,
         pictures=[
-            (one, draw_for_page(f"compare-{i}", one.chart)) for i, one in enumerate(pictures)
+            (picture, draw_for_page(f"compare-{index}", picture.chart))
+            for index, picture in enumerate(pictures)
         ],
-        bars=bars,
-        ticks=[f"{end:.3g}" for end in limits],
+        means=_mean_list(report.pool, report.units),
         command=command,
     )
 
 
-def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
-    """Return the table of routing as text; empty without features."""
-    routing = report.routing
-    return (
-        []
-        if routing is None
-        else [
-            {
-                "name": row.name,
-                "mean_loss": f"{routing.mean(row).value:.4f}",
-                "spent": "" if row.spent is None else format_number(row.spent.value),
-            }
-            for row in routing.rows
-        ]
+def _answer(report: CompareReport) -> Answer:
+    """Return the advice; it is measured on orders of this table, not proved."""
+    summary = report.summary
+    facts = (
+        ("rows", f"{report.pool.rows:,}"),
+        ("best action (exact)", report.pool.actions[report.pool.best]),
+        ("orders played", f"{report.request.repetitions:,}"),
     )
+    return Answer("measured", "good", summary.advice, summary.gain, facts, summary.command)
+
+
+def _routing_cells(report: CompareReport) -> list[dict[str, str]]:
+    """Return the table of routing as text, the best policy first; empty without features."""
+    routing = report.routing
+    if routing is None:
+        return []
+    means = [(row, routing.mean(row)) for row in routing.rows]
+    means.sort(key=lambda item: item[1].value, reverse=report.units.scores)
+    return [
+        {
+            "name": row.name,
+            "mean_loss": format_estimate(mean),
+            "spent": "" if row.spent is None else format_estimate(row.spent),
+        }
+        for row, mean in means
+    ]
 
 
 def _linear(
@@ -427,28 +430,26 @@ def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _mean_bars(pool: Pool, units: Units) -> tuple[list[_Bar], tuple[float, float]]:
-    """Return the means of all actions as bars, the best first, and the ends of the axis in the unit of the table."""
-    means = []
+def _mean_list(pool: Pool, units: Units) -> DotList:
+    """Return the means of all actions, best first, with the interval of a sample."""
+    rows = []
     for action in range(pool.k):  # a column at a time: a mapped table may not fit into memory
         estimate = _statistics.mean(np.asarray(pool.losses[:, action], np.float64))
-        low, high = (
-            (estimate.low, estimate.high) if pool.rows > 1 else (0.0, 1.0)
-        )  # one row has no interval
+        low, high = estimate.low, estimate.high
+        if pool.rows == 1:  # one row has no interval
+            low, high = 0.0, 1.0
         ends = units.interval(max(0.0, low), min(1.0, high))
-        means.append((units.number(float(pool.means[action])), *ends, pool.actions[action]))
-    low, high = min(mean[1] for mean in means), max(mean[2] for mean in means)
+        mean = units.number(float(pool.means[action]))
+        name = pool.actions[action]
+        words = f"{name}: mean {units.quantity} {mean:.4g}, {format_range(*ends)} as a sample"
+        rows.append(DotRow(name, f"{mean:.4f}", *ends, mean, words=words))
+    rows.sort(key=lambda row: row.dot or 0.0, reverse=units.scores)
+    rows[0] = rows[0]._replace(tone="good")
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
     margin = max(0.05 * (high - low), units.gap(0.005))
-    low, high = max(units.low, round(low - margin, 6)), min(units.high, round(high + margin, 6))
-    bars = []
-    for value, start, end, name in sorted(means, key=lambda mean: mean[0], reverse=units.scores):
-        dot, left, right = (
-            100 * (min(max(x, low), high) - low) / (high - low) for x in (value, start, end)
-        )
-        bars.append(
-            _Bar(name, f"{value:.4f}", round(left, 2), round(right - left, 2), round(dot, 2))
-        )
-    return bars, (low, high)
+    low = max(units.low, round(low - margin, 6))
+    high = min(units.high, round(high + margin, 6))
+    return DotList(tuple(rows), low, high, f"mean {units.quantity}", shown=15)
 
 
 def _shorten(name: str) -> str:

@@ -433,14 +433,16 @@ class Race(ProcessBound, Answers):
 
     def plot(
         self,
-        curve: Literal["wealth", "survivors"] = "wealth",
+        curve: Literal["lanes", "wealth", "survivors"] = "lanes",
         *,
         ax: "Axes | None" = None,
         size: tuple[float, float] | None = None,
     ) -> "Figure":
-        """Draw the "wealth" of the bets over rows, or the "survivors" over calls, as a figure.
+        """Draw the race as a figure.
 
-        Large wealth is evidence against a candidate. The figure displays in notebooks, and
+        "lanes" has a bar per candidate up to the row where it was dropped, "wealth" the bets over
+        rows (large wealth is evidence against a candidate), "survivors" the candidates left over
+        calls. The figure displays in notebooks, and
         `figure.save("x.pdf")` writes it. `ax`: axes to draw on; None: a new figure. `size` is in
         inches. ParameterError before the first row.
         """

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__
-from tombola._formatting import HtmlTable, html_block, join_names
-from tombola._types import Floats
+from tombola._formatting import HtmlTable, format_percent, html_block, join_names
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
 from tombola.racing.options import hash_of_rows
-from tombola.racing.verdict import is_exact, is_within_only, rank_text
-from tombola.report.chart import Band, Chart, Line
+from tombola.racing.verdict import is_exact, is_within_only
 from tombola.report.figures import draw_chart
-from tombola.report.page import draw_for_page, render
+from tombola.report.lanes import draw_lanes
 from tombola.units import Units
 
 if TYPE_CHECKING:
@@ -26,19 +24,6 @@ if TYPE_CHECKING:
 
     from tombola.worklists.race_file import RaceFile
 
-# Wealth curves in the chart: more cannot be told apart by colour.
-_MAX_CURVES = 6
-# Points per curve: more are not visible, and make the page heavy.
-_POINTS_PER_CURVE = 160
-# Candidates in the table before the rest is folded away.
-_MAX_TABLE_ROWS = 12
-# Rows counted from which curves over rows are drawn: fewer make an empty picture.
-_MIN_CHART_ROWS = 3
-# Rank sets in the picture before the rest is folded away.
-_MAX_RANK_BARS = 60
-# Lower end of the logarithmic wealth axis: smaller wealths are drawn there, since they all mean no
-# evidence.
-_MIN_PLOTTED_WEALTH = 1e-4
 # PAR10, penalised average run time: a call without a solution counts ten times the time limit, as
 # is usual for solvers.
 _PENALTY_FACTOR = 10.0
@@ -48,7 +33,7 @@ MEANS_NOTE = (
 )
 
 
-class _Standing(NamedTuple):
+class Standing(NamedTuple):
     """One candidate in the report of a race.
 
     With answers on file, its mean is over all answers; else over the rows counted before its drop.
@@ -76,7 +61,7 @@ class RaceReport:
     """
 
     race: Race
-    standings: tuple[_Standing, ...]
+    standings: tuple[Standing, ...]
     name: str = ""
     evaluator_config: dict[str, Any] | None = None
     earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
@@ -172,33 +157,27 @@ class RaceReport:
 
     def to_html(self) -> str:
         """Return the report as text of a self-contained HTML page; no file is written."""
-        race, units, charts = self.race, self.race.settings.units, []
-        if len(race.wealth) >= _MIN_CHART_ROWS:
-            # Ranks have one wealth per pair: no curve per candidate.
-            charts = [*([] if race.rank_sets else [_wealth_chart(self)]), _survivor_chart(self)]
-        return render(
-            "race.html",
-            title=_title(race),
-            lead=f"{race.verdict}.",
-            report=self,
-            race=race,
-            cards=_cards(self),
-            lines=[_table_row(one, race) for one in self.standings],
-            shown=_MAX_TABLE_ROWS,
-            groups=self.group_cells(),
-            means_note=MEANS_NOTE if race.calls_on_file else "",
-            quantity=units.quantity,
-            ended="dropped" if race.settings.baseline is None else "decided",
-            ranks=[
-                rank_bar(one.name, one.ranks, len(race.candidates), units.number(one.mean_loss))
-                for one in self.standings
-                if one.ranks
-            ],
-            ranks_shown=_MAX_RANK_BARS,
-            means=_mean_bars(self) if race.calls_on_file else [],
-            limits=(f"{units.low:g}", f"{units.high:g}"),
-            drawings=[draw_for_page(f"race-{index}", chart) for index, chart in enumerate(charts)],
-        )
+        from tombola.racing.page import race_page
+
+        return race_page(self)
+
+    @property
+    def heading(self) -> str:
+        """The final answer for the whole list, or the state of the race, in a few words."""
+        return _title(self.race)
+
+    @property
+    def means_note(self) -> str:
+        """What the means are over, if answers are on file; else ""."""
+        return MEANS_NOTE if self.race.calls_on_file else ""
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return counts, costs and limits as pairs (name, value)."""
+        return _cards(self)
+
+    def table_row(self, standing: Standing) -> dict[str, str | bool]:
+        """Return the texts of a candidate in the table of standings."""
+        return _table_row(standing, self.race)
 
 
 def race_html(race: Race) -> str:
@@ -215,26 +194,33 @@ def race_html(race: Race) -> str:
 def plot_race(
     race: Race, curve: str, axes: "Axes | None", size: tuple[float, float] | None
 ) -> "Figure":
-    """Draw the "wealth" or the "survivors" of a race; see `Race.plot`."""
-    charts = {"wealth": _wealth_chart, "survivors": _survivor_chart}
-    if curve not in charts:
+    """Draw the "lanes", "wealth" or "survivors" of a race; see `Race.plot`."""
+    # The page is built on reports.
+    from tombola.racing.page import race_lanes, survivor_chart, wealth_chart
+
+    charts = {"wealth": wealth_chart, "survivors": survivor_chart}
+    if curve not in ("lanes", *charts):
         raise ParameterError(
-            f"plot: expected curve='wealth' or curve='survivors', got {curve!r}; write one of them."
+            "plot: expected curve='lanes', curve='wealth' or curve='survivors', got "
+            f"{curve!r}; write one of them."
         )
     if not race.rows_counted:
         raise ParameterError(
             "plot: expected a race with at least one row counted, got none; plot it later."
         )
-    return draw_chart(charts[curve](RaceReport.from_race(race)), axes=axes, size=size)
+    report = RaceReport.from_race(race)
+    if curve == "lanes":
+        return draw_lanes(race_lanes(report), len(race.rows), axes=axes, size=size)
+    return draw_chart(charts[curve](report), axes=axes, size=size)
 
 
-def _standings(race: Race) -> tuple[_Standing, ...]:
+def _standings(race: Race) -> tuple[Standing, ...]:
     means, sets = _means(race), race.rank_sets
     active = [
-        _Standing(name, *means[name], active=True, ranks=sets.get(name)) for name in race.active
+        Standing(name, *means[name], active=True, ranks=sets.get(name)) for name in race.active
     ]
     dropped = [
-        _Standing(name, *means[name], False, against, wealth, sets.get(name), row)  # noqa: FBT003 - not active
+        Standing(name, *means[name], False, against, wealth, sets.get(name), row)  # noqa: FBT003 - not active
         for name, row, against, wealth in race.dropped
     ]
     # A candidate without answers has mean NaN, which does not sort: it comes last.
@@ -276,7 +262,7 @@ def _means(race: Race, group: str | None = None) -> dict[str, tuple[float, int]]
     }
 
 
-def _to_json(one: _Standing, units: Units) -> dict[str, Any]:
+def _to_json(one: Standing, units: Units) -> dict[str, Any]:
     # JSON has neither infinity nor NaN.
     wealth = "certain" if math.isinf(one.wealth) else None if math.isnan(one.wealth) else one.wealth
     fields = one._asdict()
@@ -308,51 +294,6 @@ def _groups_json(race: Race) -> dict[str, Any]:
         }
         for name, result in race.by_group.items()
     }
-
-
-def rank_bar(name: str, ranks: tuple[int, int], k: int, mean: float) -> dict[str, Any]:
-    """Return the bar of a rank set among k candidates; positions in percent of the width."""
-    first, last = ranks
-    # A contradiction (Place.is_contradictory) leaves no rank; the verdict reports it.
-    width = max(last - first + 1, 0)
-    return {
-        "name": name,
-        "ranks": rank_text(ranks),
-        "sure": first == last,
-        "new_group": False,
-        "mean": f"{mean:.4g}",
-        "left": round(100 * (first - 1) / k, 2),
-        "width": round(100 * width / k, 2),
-    }
-
-
-def _mean_bars(report: RaceReport) -> list[dict[str, str | float | bool | None]]:
-    """Return bars of the means that are still possible, in percent of the range."""
-    race, units = report.race, report.race.settings.units
-    answers = race.answers
-    found: list[dict[str, str | float | bool | None]] = []
-    for one in report.standings:
-        column = answers[:, race.candidates.index(one.name)]
-        total, open_rows, n = float(np.nansum(column)), int(np.isnan(column).sum()), len(column)
-        low, high = units.interval(total / n, (total + open_rows) / n)
-        left, right = (100 * (end - units.low) / units.gap(1.0) for end in (low, high))
-        mean = None if open_rows == n else units.number(total / (n - open_rows))
-        text, known = "–" if mean is None else f"{mean:.4g}", f"{n - open_rows:,} of {n:,}"
-        found.append(
-            {
-                "name": one.name,
-                "text": f"{text} ({known})",
-                "sure": one.active and bool(race.dropped),
-                "words": f"mean {units.quantity} {text} on {known} rows, from {low:.4g} to "
-                f"{high:.4g} on all",
-                "left": round(left, 2),
-                "width": round(right - left, 2),
-                "dot": None
-                if mean is None
-                else round(100 * (mean - units.low) / units.gap(1.0), 2),
-            }
-        )
-    return found
 
 
 def _title(race: Race) -> str:
@@ -388,10 +329,10 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
         ("answers", f"{units.quantity}, {'higher' if units.scores else 'lower'} is better"),
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
-        # Calls that are not made yet are saved only once the race is over.
+        # Calls that are not made are saved only once the question is answered.
         (
-            "calls saved" if race.done else "calls not made yet",
-            f"{race.calls_saved:,} ({share:.0%})",
+            "calls saved" if race.proved is not None else "calls not made",
+            f"{race.calls_saved:,} ({format_percent(share)})",
         ),
         (
             "error probability",
@@ -424,7 +365,7 @@ def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
     return found
 
 
-def _table_row(one: _Standing, race: "Race") -> dict[str, str | bool]:
+def _table_row(one: Standing, race: "Race") -> dict[str, str | bool]:
     units, baseline = race.settings.units, race.settings.baseline
     stays = "baseline" if one.name == baseline else "in the race"
     decided = "passed" if one.name in race.answer else "failed"
@@ -441,70 +382,6 @@ def _table_row(one: _Standing, race: "Race") -> dict[str, str | bool]:
         "against": one.against or "–",
         "wealth": "–" if math.isnan(one.wealth) else wealth,
     }
-
-
-def _wealth_chart(report: RaceReport) -> Chart:
-    race, wealth, threshold = (
-        report.race,
-        report.race.wealth,
-        float(report.race.rule.state.threshold),
-    )
-    bands = []
-    for name in [one.name for one in report.standings[:_MAX_CURVES]]:
-        values = wealth[:, race.candidates.index(name)]
-        rows = np.flatnonzero(~np.isnan(values))
-        if not rows.size:
-            # Answers on file dropped it before the first row.
-            continue
-        points = rows[np.unique(np.linspace(0, rows.size - 1, _POINTS_PER_CURVE).astype(int))]
-        height = np.clip(values[points], _MIN_PLOTTED_WEALTH, 10 * threshold)
-        bands.append(Band(name, points + 1.0, height, height, height))
-    shown = (
-        f" (the {_MAX_CURVES} that stayed longest)" if len(report.standings) > _MAX_CURVES else ""
-    )
-    is_gate = race.settings.baseline is not None
-    ended, bet = ("decided", "for or against") if is_gate else ("dropped", "against")
-    words = (
-        f"Wealth of the bet {bet} each candidate{shown}; at the dashed line the candidate "
-        f"is {ended}"
-    )
-    ends: Floats = np.array([1.0, float(max(race.rows_counted, 2))])
-    line = Line(ended, ends, np.full(2, threshold))
-    return Chart(
-        "Wealth over rows",
-        "rows",
-        "wealth",
-        tuple(bands),
-        (line,),
-        log_x=False,
-        log_y=True,
-        alt=words,
-    )
-
-
-def _survivor_chart(report: RaceReport) -> Chart:
-    race = report.race
-    # Answers used, and candidates left, before the first row and after each row.
-    answers = np.concatenate([[0.0], np.cumsum((~np.isnan(race.wealth)).sum(axis=1).astype(float))])
-    drops = np.bincount([one.row for one in race.dropped], minlength=len(answers))
-    left = len(race.candidates) - np.cumsum(drops).astype(float)
-    rows = np.flatnonzero(np.diff(left)) + 1
-    # Two points per drop draw a step function.
-    x = np.concatenate([[0.0], np.repeat(answers[rows], 2), answers[-1:]])
-    y = np.repeat(np.concatenate([left[:1], left[rows]]), 2)
-    # Answers on file are counted when their rows come up, without a call.
-    effort = "answers" if race.calls_on_file else "calls"
-    words = f"Candidates in the race over the number of {effort}"
-    band = Band("in the race", x, y, y, y)
-    return Chart(
-        f"Survivors over {effort}",
-        effort,
-        "candidates in the race",
-        (band,),
-        log_x=False,
-        log_y=False,
-        alt=words,
-    )
 
 
 class RunTimes(NamedTuple):

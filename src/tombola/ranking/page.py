@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tombola._formatting import plural
-from tombola.racing.report import rank_bar
+from tombola._formatting import format_number, format_range, join_names, plural
+from tombola.racing.page import rank_row
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
-from tombola.report.page import render
+from tombola.report.chart import Chart, Line, Point
+from tombola.report.components import Answer, DotList
+from tombola.report.page import Drawing, draw_for_page, render
+
+# Rank sets that the page shows before the rest is folded away: two screens.
+_SHOWN_BARS = 40
 
 
 def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
@@ -20,16 +25,22 @@ def ranking_page(ranking: Ranking | MetricsRanking, title: str) -> str:
     if len(metrics) == 1:
         lead += f", read as {first.kind} ({_better(first)}). {first.missing_text}".rstrip()
     else:
-        lead += (
-            f", {len(metrics)} metrics: "
-            f"{', '.join(f'{name} ({_better(one)})' for name, one in metrics.items())}."
-        )
+        directions = [f"{name} ({_better(metric)})" for name, metric in metrics.items()]
+        lead += f", {len(metrics)} metrics: {', '.join(directions)}."
     sections = [
-        _section(one, reading, name) for name, one in metrics.items() for reading in one.readings
+        _section(metric, reading, name)
+        for name, metric in metrics.items()
+        # An exact order says what everybody can count; the other reading comes first.
+        for reading in sorted(metric.readings, key=lambda reading: reading.exact)
     ]
-    front = ranking.front_sentences() if isinstance(ranking, MetricsRanking) else []
     return render(
-        "rank.html", title=title, lead=lead, readings=sections, front=front, count=len(first.names)
+        "rank.html",
+        title=title,
+        lead=lead,
+        answer=_answer(ranking, first),
+        sections=sections,
+        scatter=_scatter(ranking) if isinstance(ranking, MetricsRanking) else None,
+        count=len(first.names),
     )
 
 
@@ -37,43 +48,120 @@ def _better(ranking: Ranking) -> str:
     return "higher is better" if ranking.kind == "scores" else "lower is better"
 
 
-def _section(ranking: Ranking, one: Reading, metric: str) -> dict[str, Any]:
-    groups = ranking.groups(one.name)
+def _answer(ranking: Ranking | MetricsRanking, first: Ranking) -> Answer:
+    """Return who may be the best, and what that rests on."""
+    reading = min(first.readings, key=lambda reading: reading.exact)
+    tag = "exact" if reading.exact else "proved"
+    if isinstance(ranking, MetricsRanking):
+        front = ranking.front(reading.name)
+        where = "on this list" if reading.name == "this list" else reading.name
+        heading = (
+            f"{len(front)} of {plural(len(first.names), 'candidate')} may be on the Pareto front "
+            f"{where}"
+        )
+        facts = [("metrics", f"{len(ranking.metrics)}"), ("rows", f"{first.population:,}")]
+        return Answer(tag, "good", heading, " ".join(ranking.front_sentences()), tuple(facts))
+    leaders = [
+        first.names[a]
+        for a in first.order()
+        if first.rank_set(first.names[a], reading.name)[0] == 1
+    ]
+    groups = first.groups(reading.name)
+    heading = (
+        f"{leaders[0]} has rank 1"
+        if len(leaders) == 1
+        else f"{plural(len(leaders), 'candidate')} may have rank 1: {join_names(leaders)}"
+    )
+    facts = [
+        ("candidates", f"{len(first.names):,}"),
+        ("groups in order", f"{len(groups):,}"),
+        ("pairs in order", _share_text(reading)),
+    ]
+    return Answer(tag, "good", heading, reading.sentence(), tuple(facts))
+
+
+def _share_text(reading: Reading) -> str:
+    """Return the share of pairs whose order is proved; rounded down, so that 100 % means all."""
+    return "all" if reading.separated >= 1.0 else f"{math.floor(1000 * reading.separated) / 10:g} %"
+
+
+def _section(ranking: Ranking, reading: Reading, metric: str) -> dict[str, Any]:
+    groups = ranking.groups(reading.name)
     # Between two settled candidates a line would say nothing that the bars do not.
     starts = {group[0] for above, group in pairwise(groups) if len(above) > 1 or len(group) > 1}
-    # Rounded down: 100 % means all.
-    share = "all" if one.separated >= 1.0 else f"{math.floor(1000 * one.separated) / 10:g} % of the"
+    share = "all" if reading.separated >= 1.0 else f"{_share_text(reading)} of the"
     pairs = f"{share} pairs are separated."
-    where = "on this list" if one.name == "this list" else one.name
-    rows = []
+    where = "on this list" if reading.name == "this list" else reading.name
+    bars = []
+    means = []
     for a in ranking.order():
-        (first, last), (low, high), name = (
-            map(int, one.ranks[a]),
-            ranking.interval(a, one.name),
-            ranking.names[a],
-        )
-        bar = rank_bar(
-            name, (first, last), len(ranking.names), ranking.value(float(ranking.means[a]))
-        )
-        rows.append({**bar, "new_group": name in starts, "interval": f"{low:.4g} to {high:.4g}"})
+        name = ranking.names[a]
+        first, last = ranking.rank_set(name, reading.name)
+        mean = format_number(ranking.value(float(ranking.means[a])))
+        bars.append(rank_row(name, (first, last), mean, separated=name in starts))
+        means.append((name, bars[-1].text, mean, format_range(*ranking.interval(a, reading.name))))
+    k = len(ranking.names)
     return {
         "title": f"{metric}, {where}" if metric else where.capitalize(),
-        "sentence": one.sentence(),
+        "sentence": reading.sentence(),
+        "exact": reading.exact and len(ranking.readings) > 1,
         "summary": f"{plural(len(groups), 'group')}; {pairs}"
         if len(groups) > 1
         else f"One group; {pairs}",
-        "rows": rows,
-        "pairs": _pair_runs(one, ranking.order()),
+        "bars": DotList(tuple(bars), 0.5, k + 0.5, "rank", _SHOWN_BARS, counts=True),
+        "means": means,
+        "pairs": _pair_runs(reading, ranking.order()),
     }
 
 
-def _pair_runs(one: Reading, order: list[int]) -> list[dict[str, Any]]:
+def _scatter(ranking: MetricsRanking) -> Drawing | None:
+    """Return the means of two metrics as a scatter with its Pareto front; None for others."""
+    if len(ranking.metrics) != 2:
+        return None
+    (x_name, x), (y_name, y) = ranking.metrics.items()
+    both = [name for name in x.names if name in y.names]
+    points = []
+    for name in both:
+        across = x.value(float(x.means[x.names.index(name)]))
+        up = y.value(float(y.means[y.names.index(name)]))
+        points.append(Point(name, across, up))
+    # Best first in the first metric; a point is on the front if none before it is as good in the
+    # second.
+    signs = [1 if metric.kind == "scores" else -1 for metric in (x, y)]
+    ordered = sorted(points, key=lambda point: (-signs[0] * point.x, -signs[1] * point.y))
+    front: list[Point] = []
+    for point in ordered:
+        if not front or signs[1] * point.y > signs[1] * front[-1].y:
+            front.append(point)
+    line = Line(
+        "front of the means",
+        np.array([point.x for point in front]),
+        np.array([point.y for point in front]),
+    )
+    title = f"{x_name} and {y_name}: the means of all candidates, and the front of the means"
+    labelled = tuple(
+        point._replace(labelled=any(point is best for best in front)) for point in points
+    )
+    chart = Chart(
+        title,
+        f"mean {x_name} ({_better(x)})",
+        f"mean {y_name} ({_better(y)})",
+        (),
+        (line,),
+        log_x=False,
+        log_y=False,
+        points=labelled,
+    )
+    return draw_for_page("rank-scatter", chart)
+
+
+def _pair_runs(reading: Reading, order: list[int]) -> list[dict[str, Any]]:
     """Return the matrix of pairs as horizontal runs of equal cells, by mean.
 
     Runs keep the picture of 240 candidates small. Class "ahead": the row is proved before the
     column; "behind": after.
     """
-    before = one.before[np.ix_(order, order)]
+    before = reading.before[np.ix_(order, order)]
     runs = []
     for kind, cells in (("ahead", before & ~before.T), ("behind", before.T & ~before)):
         edges = np.diff(np.pad(cells.astype(np.int8), ((0, 0), (1, 1))), axis=1)

@@ -429,6 +429,8 @@ class MetricsRanking:
     def front(self, reading: str | None = None) -> list[str]:
         """Return the names of the candidates that may be on the Pareto front.
 
+        They are sorted by their mean in the first metric, the best first.
+
         A candidate is excluded when another one is proved to be at least as good in every metric
         and better in one. Only exact ranks prove ties. All statements hold simultaneously with
         probability at least 1 - level.
@@ -438,10 +440,9 @@ class MetricsRanking:
             [~one.before.T if one.exact else one.before for one in found]
         )
         better = np.logical_or.reduce([one.before for one in found])
-        names = next(iter(self.metrics.values())).names
-        return [
-            name for name, out in zip(names, (as_good & better).any(axis=0), strict=True) if not out
-        ]
+        excluded = (as_good & better).any(axis=0)
+        first = next(iter(self.metrics.values()))
+        return [first.names[a] for a in first.order() if not excluded[a]]
 
     def front_sentences(self) -> list[str]:
         """Return a sentence per reading: the candidates that may be on the Pareto front."""
@@ -450,7 +451,7 @@ class MetricsRanking:
         for reading in self.readings:
             front = self.front(reading)
             where = "On this list" if reading == "this list" else reading.capitalize()
-            names = join_names(front, limit=_MAX_SHOWN)
+            names = join_names(front, limit=None)
             found.append(
                 f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto "
                 f"front: {names}."

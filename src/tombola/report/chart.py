@@ -25,11 +25,12 @@ class Line(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A single point at (x, y), in data units, with its name as tooltip."""
+    """A single point at (x, y), in data units, with its name as tooltip, or beside it."""
 
     name: str
     x: float
     y: float
+    labelled: bool = False
 
 
 @dataclass(frozen=True, eq=False)

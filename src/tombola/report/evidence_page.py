@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tombola.report.chart import Chart
+from tombola.report.components import Answer
 from tombola.report.page import draw_for_page, render
 
 
@@ -42,7 +43,7 @@ class EvidencePage(NamedTuple):
     """Content of a page; the tone of the verdict is "good", "fair" or "bad".
 
     lead: sentence below the title; facts: pairs (name, value); command: command line that made the
-        page.
+        page; tag: the verdict in one word, "" for proved, refuted or undecided by the tone.
     """
 
     title: str
@@ -53,12 +54,30 @@ class EvidencePage(NamedTuple):
     tables: tuple[TextTable, ...]
     figures: tuple[CaptionedChart, ...]
     command: str
+    tag: str = ""
+
+    @property
+    def answer(self) -> Answer:
+        """The verdict as the answer of the page."""
+        tag = {"good": "proved", "bad": "refuted"}.get(self.tone, "undecided")
+        return Answer(self.tag or tag, self.tone, self.verdict, "")
+
+    @property
+    def topic(self) -> str:
+        """The command that made the page, which `tombola cite` knows.
+
+        >>> page = EvidencePage("", "", "", "good", (), (), (), "tombola audit t.csv")
+        >>> page.topic
+        'audit'
+        """
+        words = self.command.split()
+        return words[1] if len(words) > 1 else ""
 
 
 def render_evidence(page: EvidencePage) -> str:
     """Return the page as HTML that needs no other file, with its charts drawn."""
     drawings = [
-        (figure, draw_for_page(f"evidence-{i}", figure.chart))
-        for i, figure in enumerate(page.figures)
+        (figure, draw_for_page(f"evidence-{index}", figure.chart))
+        for index, figure in enumerate(page.figures)
     ]
     return render("evidence.html", page=page, figures=drawings, title=page.title, lead=page.lead)

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 # Colours of the curves, in order; repeated after the last. Okabe and Ito (2008): told apart by
 # readers with any kind of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
+# The same colours for text, darker where white paper needs it: at least 4.5 to 1.
+TEXT_COLOURS = (
+    "#0072B2", "#B04E00", "#007A59", "#A34D7F", "#8A5F00", "#1F75A8", "#7A5E28", "#5F5F5F",
+)  # fmt: skip
+# Styles of the lines, one for each round of the colours: the ninth curve is dashed.
+_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)))
 # Markers of the curves, in the order of COLOURS.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Colour of text and axes: dark grey, softer than black on white.
@@ -52,6 +58,8 @@ _FORMATS = ("png", "svg", "pdf")
 # Characters of a label per inch of the figure's width: about half of a small figure is left for the
 # curves.
 _LABEL_LENGTH_PER_INCH = 7
+# Where labels begin, in widths of the axes: the gap has room for the line that leads to a curve.
+_LABEL_START = 1.03
 # Least distance between the baselines of two labels, in points (1/72 inch).
 _LABEL_GAP = 15.0
 
@@ -77,7 +85,18 @@ def draw_chart(
     axes = _axes_for(axes, size)
     length = _MAX_LABEL_LENGTH if small else _label_length(axes)
     for point in chart.points:
-        axes.plot(point.x, point.y, color=REFERENCE_COLOUR, marker="o", markersize=3.5, linewidth=0)
+        colour = COLOURS[0] if point.labelled else REFERENCE_COLOUR
+        axes.plot(point.x, point.y, color=colour, marker="o", markersize=4, linewidth=0)
+        if point.labelled:
+            axes.annotate(
+                _short_name(point.name, length),
+                (point.x, point.y),
+                xytext=(5, 5),
+                textcoords="offset points",
+                fontsize=9,
+                color=INK_COLOUR,
+                parse_math=False,
+            )
     curves: list[tuple[str, Floats, str]] = []
     floor = _floor(chart)
     width, marker_size = (1.2, 3) if small else (1.8, 5)
@@ -94,12 +113,13 @@ def draw_chart(
             band.x,
             band.middle,
             color=colour,
+            linestyle=_DASHES[index // len(COLOURS) % len(_DASHES)],
             marker=marker,
             markersize=marker_size,
             linewidth=width,
             label=name,
         )
-        curves.append((name, band.middle, colour))
+        curves.append((name, band.middle, TEXT_COLOURS[index % len(COLOURS)]))
     uprights = []
     for index, line in enumerate(chart.lines):
         dashes = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 1.5))[index % 4]
@@ -384,7 +404,7 @@ def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, str]]) -> None:
         axes.annotate(
             name,
             (1, float(y[last])),
-            xytext=(1.015, 0.5),
+            xytext=(_LABEL_START, 0.5),
             xycoords=("axes fraction", "data"),
             textcoords="axes fraction",
             color=colour,
@@ -393,6 +413,16 @@ def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, str]]) -> None:
             annotation_clip=False,
             parse_math=False,
             gid=f"end-{index}",
+            # A thin line leads from a label that was moved to the end of its curve.
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.7,
+                "shrinkA": 0,
+                "shrinkB": 0,
+                "relpos": (0.0, 0.5),
+                "gid": f"end-line-{index}",
+            },
         )
     with _without_remarks():
         axes.figure.canvas.draw()
@@ -403,8 +433,8 @@ def _name_ends(axes: "Axes", curves: list[tuple[str, Floats, str]]) -> None:
 
 def _end_labels(axes: "Axes") -> "list[Annotation]":
     """Return the labels at the ends of curves, of all charts in these axes."""
-    found: list[Any] = [text for text in axes.texts if str(text.get_gid()).startswith("end-")]
-    return [label for label in found if label.get_gid() != "end-upright"]
+    labels: list[Any] = [text for text in axes.texts if str(text.get_gid()).startswith("end-")]
+    return [label for label in labels if label.get_gid() != "end-upright"]
 
 
 def place_labels(axes: "Axes") -> None:
@@ -420,16 +450,30 @@ def place_labels(axes: "Axes") -> None:
     gap = _LABEL_GAP * axes.figure.dpi / 72 / axes.get_window_extent().height
     order = sorted(range(len(labels)), key=heights.__getitem__)
     for at, level in zip(order, _apart([heights[at] for at in order], gap), strict=True):
-        labels[at].set_position((1.015, level))
+        labels[at].set_position((_LABEL_START, level))
 
 
 def _apart(heights: list[float], gap: float) -> list[float]:
-    """Move ascending heights apart by at least `gap`, upwards first, then down from the top."""
-    levels = list(heights)
-    for i in range(1, len(levels)):
-        levels[i] = max(levels[i], levels[i - 1] + gap)
+    """Move ascending heights apart by at least `gap`, as little as possible, and below 1.
+
+    Least squares: heights minus their share of the gaps, pooled until they ascend.
+
+    >>> _apart([0.5, 0.5], 0.1), _apart([0.2, 0.9], 0.1)
+    ([0.45, 0.55], [0.2, 0.9])
+    """
+    blocks: list[tuple[float, int]] = []
+    for place, height in enumerate(heights):
+        mean, size = height - place * gap, 1
+        while blocks and blocks[-1][0] > mean:
+            before, count = blocks.pop()
+            mean = (before * count + mean * size) / (count + size)
+            size += count
+        blocks.append((mean, size))
+    pooled = [mean for mean, size in blocks for _ in range(size)]
+    levels = [mean + place * gap for place, mean in enumerate(pooled)]
+    # Down from the top: a label above the axes would be cut off.
     top = 1.0
-    for i in reversed(range(len(levels))):
-        levels[i] = min(levels[i], top)
-        top = levels[i] - gap
-    return levels
+    for place in reversed(range(len(levels))):
+        levels[place] = min(levels[place], top)
+        top = levels[place] - gap
+    return [round(level, 12) for level in levels]

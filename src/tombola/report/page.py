@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from tombola.report.figures import (
     GRID_COLOUR,
     INK_COLOUR,
     REFERENCE_COLOUR,
+    TEXT_COLOURS,
     draw_chart,
     figure_bytes,
 )
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 class Drawing(NamedTuple):
     """A chart for a page: SVG, points with tooltips, and alternative text.
 
-    spots: points with tooltips, as a JSON list of [left, top, text]; left and top are shares of
-        width and height.
+    spots: points with tooltips, as a JSON list of [left, top, text, curve]; left and top are shares
+        of width and height, curve is the number of the curve.
     legend: CSS name of the colour and name of each curve.
     edge: where the names of the curves begin, as a share of the width; narrow screens cut them off.
     """
@@ -60,7 +62,13 @@ def render(template: str, **values: object) -> str:
         finalize=lambda value: escape_control(value) if type(value) is str else value,
     )
     environment.filters |= {"ours": Markup, "plural": plural}
-    return environment.get_template(template).render(palette=list(COLOURS), **values)
+    mark = (folder / "mark.svg").read_text(encoding="utf-8")
+    return environment.get_template(template).render(
+        palette=list(COLOURS),
+        text_palette=list(TEXT_COLOURS),
+        mark=f"data:image/svg+xml,{quote(mark.strip())}",
+        **values,
+    )
 
 
 def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Drawing:
@@ -74,6 +82,9 @@ def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Dr
     text = figure_bytes(figure, "svg").decode()
     text = text[text.index("<svg") :]
     named = {colour: f"c{index}" for index, colour in enumerate(COLOURS)}
+    named |= {
+        colour: f"t{index}" for index, colour in enumerate(TEXT_COLOURS) if colour not in COLOURS
+    }
     named |= {REFERENCE_COLOUR: "reference", GRID_COLOUR: "faint", INK_COLOUR: "ink"}
     for colour, word in {**named, "#000000": "ink", "#ffffff": "paper"}.items():
         text = re.sub(colour, f"var(--{word})", text, flags=re.IGNORECASE)
@@ -96,24 +107,30 @@ def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Dr
 
 
 def _tooltips(figure: "Figure", chart: Chart) -> list[list[float | str]]:
-    """Return [left, top, text] of the points of all curves of a drawn chart."""
+    """Return [left, top, text, curve] of the points of all curves of a drawn chart."""
     width, height = figure.get_size_inches() * figure.dpi
-    found: list[list[float | str]] = []
+    spots: list[list[float | str]] = []
+    curves: dict[str, int] = {}
     for name, x, y, value in _points(chart):
         place = figure.axes[0].transData.transform((x, y))
         if np.isfinite(place).all():
             text = f"{escape_control(name, line=True)}\n{chart.x_label}: {x:g}\n{value}"
-            found.append(
-                [round(float(place[0] / width), 4), round(float(1 - place[1] / height), 4), text]
-            )
-    return found
+            left = round(float(place[0] / width), 4)
+            top = round(float(1 - place[1] / height), 4)
+            spots.append([left, top, text, curves.setdefault(name, len(curves))])
+    return spots
 
 
 def _points(chart: Chart) -> Iterator[tuple[str, float, float, str]]:
     """Yield name, coordinates and value, as text, of each point."""
     for band in chart.bands:
         for x, y, low, high in zip(band.x, band.middle, band.low, band.high, strict=True):
-            yield band.name, x, y, f"{y:.4g} [{low:.4g}, {high:.4g}]"
+            yield (
+                band.name,
+                x,
+                y,
+                f"{y:.4g}" if low == high else f"{y:.4g} ({low:.4g} to {high:.4g})",
+            )
     for line in chart.lines:
         for x, y in zip(line.x, line.y, strict=True):
             yield line.name, x, y, f"{y:.4g}"

@@ -1,14 +1,15 @@
 """HTML page of a session file: progress, estimates of the actions, and charts."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tombola._formatting import plural
+from tombola._formatting import format_number, format_percent, format_range, plural
 from tombola._types import Floats, Integers
 from tombola.errors import ParameterError
 from tombola.report.chart import Band, Chart
+from tombola.report.components import Answer, DotList, DotRow
 from tombola.report.figures import draw_chart
 from tombola.report.page import draw_for_page, render
 from tombola.units import UNIT_LOSSES, Units
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tombola.worklists.session_file import SessionFile
-    from tombola.worklists.session_status import ActionStatus, Status, TicketView
+    from tombola.worklists.session_status import Status, TicketView
 
 # Points of a curve at most: more are not visible, and make the page heavy.
 _CHART_POINTS = 200
@@ -29,45 +30,61 @@ _LISTED_ACTIONS = 8
 
 
 def session_page(file: "SessionFile") -> str:
-    """Return a self-contained HTML page: progress, estimates, charts, pending tickets."""
-    now, view = file.status(), file.view()
+    """Return a self-contained HTML page: the answer, means, charts, pending tickets."""
+    now = file.status()
+    view = file.view()
     units = file.units
     charts = (_share_chart(view), _loss_chart(view, units)) if now.answered else ()
-    low, high = _interval_range(now, units)
     return render(
         "run.html",
-        title=f"A session of {plural(now.rows, 'row')}",
-        lead=f"{now.learner}, seed {now.seed}: rows in random order, one action per row.",
-        headline=now.headline,
+        title=f"Session: {file.path.name}",
+        lead=f"{plural(now.rows, 'row')} in random order, one action per row; {now.learner}, "
+        f"seed {now.seed}.",
+        answer=_answer(now),
         quantity=units.quantity,
         plan=now.mix_text or now.router,
         cards=_cards(now, units),
         now=now,
-        confidence=f"{1 - now.level:.0%}",
-        ends=(f"{low:.3g}", f"{high:.3g}"),
-        strips=[
-            _strip(action, low, high, units, best=action.name == now.best) for action in now.actions
-        ],
+        confidence=format_percent(1 - now.level),
+        means=_mean_list(now, units),
+        actions=[action.texts(units) for action in now.actions],
         pending_counts=_pending_counts(now),
         listed=_LISTED_TICKETS,
         drawings=[draw_for_page(f"run-{index}", chart) for index, chart in enumerate(charts)],
     )
 
 
+def _answer(now: "Status") -> Answer:
+    """Return which action is best, or that it is too early to say."""
+    facts = (
+        ("rows with an outcome", f"{now.answered:,} of {now.rows:,}"),
+        ("waiting for an outcome", f"{len(now.pending):,}"),
+        (
+            f"mean {now.units.quantity} so far",
+            format_number(now.units.number(now.loss / now.answered)) if now.answered else "–",
+        ),
+    )
+    if not now.answered:
+        return Answer("running", "open", "No outcome is known yet", "", facts)
+    if len(now.actions) > 1 and now.within <= 0.0:
+        sentence = f"{now.best} is the best action on this list, with probability {1 - now.level:g} or more."
+        return Answer("proved", "good", now.best, sentence, facts)
+    known = [action for action in now.actions if action.known]
+    leader = min(known, key=lambda action: action.mean)
+    mean = format_number(now.units.number(leader.mean))
+    sentence = (
+        f"So far {leader.name} has the best mean {now.units.quantity}: {mean} in "
+        f"{plural(leader.known, 'outcome')}."
+    )
+    return Answer("running", "open", "Too early to say which action is best", sentence, facts)
+
+
 def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
+    total = now.answered * units.number(now.loss / max(now.answered, 1))
     cards = [
         ("issued", f"{now.played:,} of {now.rows:,}"),
-        ("answered", f"{now.answered:,}"),
-        ("pending", f"{len(now.pending):,}"),
-        (
-            f"mean {units.quantity}",
-            f"{units.number(now.loss / now.answered):.4g}" if now.answered else "–",
-        ),
-        (
-            f"total {units.quantity}",
-            f"{now.answered * units.number(now.loss / max(now.answered, 1)):,.6g}",
-        ),
-        ("switches", f"{now.switches:,}"),
+        (f"total {units.quantity}", f"{total:,.6g}"),
+        ("changes of action", f"{now.switches:,}"),
     ]
     extra = (("amended", now.amended), ("cancelled", now.cancelled), ("left alone", now.left_out))
     cards += [(name, f"{count:,}") for name, count in extra if count]
@@ -79,36 +96,33 @@ def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
         "left": balance.left,
     }
     return cards + [
-        (name, ", ".join(f"{one:,.6g}" for one in found))
-        for name, found in amounts.items()
-        if found
+        (name, ", ".join(f"{amount:,.6g}" for amount in values))
+        for name, values in amounts.items()
+        if values
     ]
 
 
-def _interval_range(now: "Status", units: Units) -> tuple[float, float]:
-    ends = [units.interval(action.low, action.high) for action in now.actions]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    return (low, high) if high > low else (units.low, units.high)
-
-
-def _strip(
-    action: "ActionStatus", low: float, high: float, units: Units, *, best: bool
-) -> dict[str, Any]:
-    """Return the table row of an action; positions are per cent of the width."""
-
-    def place(value: float) -> float:
-        return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
-
-    first, last = units.interval(action.low, action.high)
-    return {
-        **dict(
-            zip(("name", "plays", "known", "mean", "interval"), action.texts(units), strict=True)
-        ),
-        "best": best,
-        "left": place(first),
-        "width": round(place(last) - place(first), 2),
-        "dot": place(units.number(action.mean)) if action.known else None,
-    }
+def _mean_list(now: "Status", units: Units) -> DotList:
+    """Return the means of the actions, with the interval for all rows; the best mean first."""
+    is_proved = len(now.actions) > 1 and now.within <= 0.0
+    rows = []
+    for action in sorted(now.actions, key=lambda action: (not action.known, action.mean)):
+        low, high = units.interval(action.low, action.high)
+        mean = units.number(action.mean) if action.known else None
+        text = "–" if mean is None else format_number(mean)
+        rows.append(
+            DotRow(
+                action.name,
+                text,
+                low,
+                high,
+                mean,
+                "good" if is_proved and action.name == now.best else "",
+                words=f"{action.name}: mean {units.quantity} {text} in "
+                f"{plural(action.known, 'outcome')}, {format_range(low, high)} on all rows",
+            )
+        )
+    return DotList(tuple(rows), units.low, units.high, f"mean {units.quantity}")
 
 
 def _pending_counts(now: "Status") -> list[tuple[str, int, int]]:
