@@ -182,7 +182,7 @@ def test_ties_of_exact_ranks_dominate() -> None:
     error, price = [[0.0, 1.0, 1.0, 0.0]] * 40, [[1.0, 0.0, 1.0, 1.0]] * 40
     found = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c", "d"])
     assert found.front("this list") == ["a", "d", "b"], "the best in the first metric first"
-    assert found.front("beyond this list") == ["a", "b", "c", "d"], "a sample proves no tie"
+    assert sorted(found.front("beyond this list")) == list("abcd"), "a sample proves no tie"
 
 
 def test_metrics_share_the_level_and_give_a_front() -> None:

@@ -131,7 +131,9 @@ class OrderCheck(Result):
             "end the list is compared with its shuffles. Each of the two raises a false alarm "
             "with at most half of the stated probability.",
             verdict=self.statement,
-            tone="bad" if self.refuted else "good",
+            tone="bad" if self.refuted else "open",
+            # Silence of a test proves nothing.
+            tag="refuted" if self.refuted else "no alarm",
             facts=(
                 *alarm,
                 ("rows", f"{self.rows:,}"),
@@ -157,7 +159,9 @@ class OrderCheck(Result):
 
     def _figure(self) -> CaptionedChart:
         rows = np.array([row for row, _ in self.path], np.float64)
-        evidence = np.minimum(np.array([column for _, column in self.path]), 300.0)
+        alarm = float(np.log10(len(self.columns) / (MARTINGALE_SHARE * self.level)))
+        # Far above the alarm more evidence says nothing new, and would press the alarm to the axis.
+        evidence = np.minimum(np.array([column for _, column in self.path]), 3.0 * alarm)
         # The column of the alarm first, then by evidence.
         first = [self.verdict.column] if self.refuted else []
         by_evidence = np.argsort(-evidence.max(axis=0), kind="stable").tolist()
@@ -169,7 +173,7 @@ class OrderCheck(Result):
             "probability. The permutation test of the whole list is not drawn.",
             "evidence, in powers of ten",
             {self.columns[place]: (rows, *[evidence[:, place]] * 3) for place in order},
-            {"alarm": float(np.log10(len(self.columns) / (MARTINGALE_SHARE * self.level)))},
+            {"alarm": alarm},
             alt=f"Evidence against random order by row. {self.statement}",
         )
 
