@@ -1,5 +1,7 @@
 """Answer and lists of dots, the parts of all pages."""
 
+import itertools
+
 import pytest
 
 from tombola.report.components import Answer, DotList
@@ -9,7 +11,7 @@ from tombola.statements import VERDICTS, Conclusion, Statement
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 @pytest.mark.parametrize("gate", [False, True])
-def test_answer_says_what_the_statement_says(verdict: str, gate: bool) -> None:  # noqa: FBT001
+def test_answer_says_what_the_statement_says(verdict: str, gate: bool) -> None:
     conclusions = (Conclusion("not worse", ("<new>",), than="old"),)
     open_ = verdict in ("undecided", "stopped", "running")
     statement = Statement(
@@ -35,12 +37,12 @@ def test_answer_says_what_the_statement_says(verdict: str, gate: bool) -> None: 
         (0.5, 240.5, True),
     ],
 )
-def test_ticks_are_on_the_axis_and_apart(low: float, high: float, counts: bool) -> None:  # noqa: FBT001
+def test_ticks_are_on_the_axis_and_apart(low: float, high: float, counts: bool) -> None:
     ticks = DotList((), low, high, "x", counts=counts).ticks
     places = [place for place, _ in ticks]
     assert 1 <= len(ticks) <= 8
     assert all(0 <= place <= 100 for place in places)
-    assert all(right - left >= 5 for left, right in zip(places, places[1:], strict=False))
+    assert all(right - left >= 5 for left, right in itertools.pairwise(places))
     assert len({text for _, text in ticks}) == len(ticks)
 
 
