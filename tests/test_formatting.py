@@ -192,9 +192,7 @@ def test_plots_display_and_refuse_empty_objects(tmp_path: Path) -> None:
         Race(NAMES, rows=9, seed=1).plot()
     with pytest.raises(ValueError, match="at least one ticket, got none; plot it later"):
         Session(UCB1(), 2, horizon=20, seed=0).plot()
-    with pytest.raises(
-        ValueError, match="expected curve='wealth' or curve='survivors', got 'calls'"
-    ):
+    with pytest.raises(ValueError, match="curve='wealth' or curve='survivors', got 'calls'"):
         race().plot("calls")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected curve='shares' or curve='loss', got 'calls'"):
         session().plot("calls")  # type: ignore[arg-type]
