@@ -207,13 +207,6 @@ METRICS = {"error": [[0.0, 1.0]], "price": [[0.0, 1.0]]}
     ("table", "options", "message"),
     [
         ([[0.0, 1.0]], {"kind": None}, "kind='losses'"),
-        ("x.csv", {"kind": None}, r"got the path 'x\.csv'; write rank\(read_table\('x\.csv'\)\)"),
-        ("x.csv", {"kind": "losses"}, r"read_table\('x\.csv', kind='losses'\)"),
-        (
-            "x.csv",
-            {"kind": "scores", "range": (0, 9)},
-            r"read_table\('x\.csv', kind='scores', range=\(0, 9\)\)",
-        ),
         ([[0.0, 7.0], [3.0, 2.0]], {"kind": "scores"}, r"range=\(0, 10\)"),
         # A range over two units would rank 80 (percent) before 0.9.
         (

@@ -85,7 +85,8 @@ def show_answer(
         elif isinstance(block, Command):
             show(f"  {block.text}", soft=True)
         else:
-            show(block)
+            # A line of a table that is aligned by spaces must not be broken.
+            show(block, soft=block.startswith(" "))
     if out is not None:
         show(f"Page: {out}", soft=True)
 

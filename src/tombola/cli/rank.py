@@ -1,23 +1,23 @@
 """`tombola rank`: the ranks that each candidate of a table may have."""
 
-import json
-import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tombola._formatting import plural
 from tombola.cli.options import Json, Page, check_level, check_page
-from tombola.cli.printing import print_error, show
+from tombola.cli.printing import print_error, show, show_answer
 from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, with_table_options
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.pool import Pool
+    from tombola.ranking.metrics import Candidates
 
 # (--this-list, --beyond-this-list) -> argument `reading` of `rank`; None: both readings.
-_READINGS = {
+_READINGS: dict[tuple[bool, bool], Literal["this list", "beyond this list"] | None] = {
     (True, False): "this list",
     (False, True): "beyond this list",
     (False, False): None,
@@ -74,7 +74,7 @@ def rank(
         typer.Option(help="Several metrics: smallest and largest value of one, as price=0,10."),
     ] = None,
     missing: Annotated[
-        str,
+        Literal["keep", "drop", "worst"],
         typer.Option(
             help="keep: rows not answered yet; drop: rank the other rows; worst: count as worst."
         ),
@@ -92,38 +92,35 @@ def rank(
     list. Several metrics share the level; the Pareto front has the candidates that may be best in
     some trade-off.
     """
-    from tombola._files import write_atomic
     from tombola.parallel.progress import with_status_label
-    from tombola.ranking import rank as rank_candidates
-    from tombola.ranking.page import ranking_page
-
-    def rank_table(*arguments: Any, **options: Any) -> Any:
-        return with_status_label(lambda: rank_candidates(*arguments, **options), "rank")
+    from tombola.ranking import rank as run
+    from tombola.ranking.metrics import read_candidates, read_metrics
+    from tombola.tables.options import ReadOptions
 
     check_level(level)
+    pair_names = parse_names(pair)
+    if pair and len(pair_names) != 2:
+        raise ParameterError(f"--pair: expected two candidates, got {pair!r}; write --pair A,B.")
     files = _metric_files(tables)
     check_page(out, *(files.values() if files else tables))
-    settings: dict[str, Any] = {
-        "reading": _READINGS[this_list, beyond_this_list],
-        "level": level,
-        "in_order": in_order,
-    }
-    settings["missing"] = missing
-    # Direction and remarks on a table; a ranking of several metrics has its own.
-    first_lines: list[str] = []
-    last_lines: list[str] = []
-    if files or len(parse_names(metric)) > 1:
-        read = (
-            _read_metric_tables(files, table_options, clusters, missing)
-            if files
-            else _read_metric_logs(tables, metric, clusters)
+    known = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
+    options = ReadOptions(**known, by=clusters or None)
+    table: Any
+    if files:
+        if not lower and "kind" not in table_options:
+            raise ParameterError(
+                "rank: expected the direction of each metric, got none; write --scores or --losses "
+                "for all, or --lower with the metrics of which lower is better."
+            )
+        table = read_metrics(
+            files, options._replace(kind=options.kind or "scores"), missing=missing
         )
-        settings |= _metric_directions(
-            read, lower, metric_range or [], table_options, logs=not files
-        )
-        ranking = rank_table({name: one.pop("table") for name, one in read.items()}, **settings)
-        ranking = ranking.without(next(iter(read.values())).get("left_out", ()))
-        name = plural(len(read), "metric")
+        table = _with_units(table, lower, metric_range or [])
+        source = plural(len(files), "metric")
+    elif len(parse_names(metric)) > 1:
+        table = {name: _read_metric(tables, name, clusters) for name in parse_names(metric)}
+        table = _with_units(table, lower, metric_range or [])
+        source = plural(len(table), "metric")
     elif lower or metric_range:
         option = "--lower" if lower else "--metric-range"
         raise ParameterError(
@@ -131,90 +128,30 @@ def rank(
             "metric, or --metric A,B."
         )
     elif len(tables) > 1 or metric or _is_log(tables[0]):
-        ranking = rank_table(_read_logs(tables, metric, clusters), **settings)
-        name = "an evaluation log" if len(tables) == 1 else f"{len(tables)} evaluation logs"
+        table = _read_logs(tables, metric, clusters)
+        source = "an evaluation log" if len(tables) == 1 else f"{len(tables)} evaluation logs"
     else:
-        arguments = _read_table(tables[0], table_options, clusters, missing)
-        first_lines, last_lines = arguments.pop("first_lines"), arguments.pop("last_lines")
-        left_out = arguments.pop("left_out")
-        ranking = rank_table(**arguments, **settings).without(left_out)
-        name = "standard input" if tables[0] == "-" else Path(tables[0]).name
-    if out is not None:
-        write_atomic(
-            out, ranking_page(ranking, f"Ranks: {name}"), *(files.values() if files else tables)
-        )
-    if as_json:
-        sys.stdout.write(json.dumps(ranking.to_json(), allow_nan=False) + "\n")
-        return
-    lines = str(ranking).splitlines()
-    for line in [*first_lines, *lines[1:]] if first_lines else lines:
-        show(line, soft=line.startswith(" "))
-    if pair:
-        pair_names = parse_names(pair)
-        if len(pair_names) != 2:
-            raise ParameterError(
-                f"--pair: expected two candidates, got {pair!r}; write --pair A,B."
-            )
-        readings = [getattr(one, "name", one) for one in ranking.readings]
-        show("\n".join(ranking.compare(*pair_names, reading=one) for one in readings))
-    for line in last_lines:
-        show(line, soft=line.startswith("tombola "))
-    if out is not None:
-        show(f"Page: {out}", soft=True)
-
-
-def _read_table(
-    table: str, table_options: TableOptions, clusters: str, missing: str, *, alone: bool = True
-) -> dict[str, Any]:
-    """Return the arguments of `rank` for one table, and the first lines of the output.
-
-    alone: whether it is the only table; else its range may be that of a metric.
-    """
-    from tombola.tables.costs import AS_REQUESTED
-    from tombola.tables.options import ReadOptions
-    from tombola.tables.summary import TableSummary
-    from tombola.tables.table import parse_table
-    from tombola.tables.to_pool import check_scale, check_timeouts, direction_text, reading_remarks
-    from tombola.tables.wide import NOT_SELECTED
-
-    options = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
-    if clusters:
-        options["ignore"] = [*options.get("ignore", ()), clusters]
-    parsed = parse_table(table, ReadOptions(**options))
-    # Columns that the user left out need no note.
-    given = {AS_REQUESTED, NOT_SELECTED}
-    left_out = [
-        f"{name} ({reason})" for name, reason in parsed.ignored.items() if reason not in given
-    ]
-    if left_out:
+        table = read_candidates(tables[0], options, missing=missing)
+        source = "standard input" if tables[0] == "-" else Path(tables[0]).name
+    for candidates in table.values() if isinstance(table, dict) else [table]:
         # A column that is not ranked must not go unnoticed; standard output may be JSON.
-        print_error(f"note: not ranked: {', '.join(left_out)}; name the candidates with --actions")
-    kind, limits = parsed.require_direction(), table_options.get("range")
-    check_timeouts(parsed, missing=missing)
-    if alone:
-        check_scale(parsed, kind, limits)
-    source = f"{table}::{options['sheet']}" if options.get("sheet") else table
-    races = TableSummary(parsed).race_steps(source, limits) if missing == "keep" else []
-    direction = direction_text(kind, parsed.unit, by_file=parsed.by_file)
-    return {
-        "first_lines": [
-            f"R{direction[1:]}.",
-            *reading_remarks(parsed, missing=missing, limits=limits),
-            *(f"Note: {question}." for question in parsed.questions),
-        ],
-        "last_lines": [
-            line for text, race in races for line in (f"next, {text}:", f"{race} --question ranks")
-        ],
-        "left_out": parsed.other_units,
-        "table": parsed.values,
-        "unit": parsed.unit,
-        "kind": kind,
-        "names": parsed.names,
-        "range": limits,
-        "clusters": _labels(table, clusters)[: -1 if parsed.has_summary_row else None]
-        if clusters
-        else None,
-    }
+        for note in getattr(candidates, "notes", ()):
+            print_error(f"note: {note}")
+    ranking = with_status_label(
+        lambda: run(
+            table,
+            reading=_READINGS[this_list, beyond_this_list],
+            level=level,
+            in_order=in_order,
+            missing=missing,
+        ),
+        "rank",
+    )
+    show_answer(replace(ranking, source=source), out, as_json=as_json)
+    if pair and not as_json:
+        readings = [getattr(reading, "name", reading) for reading in ranking.readings]
+        for reading in readings:
+            show(ranking.compare(*pair_names, reading=reading))
 
 
 def _metric_files(tables: list[str]) -> dict[str, str]:
@@ -233,93 +170,42 @@ def _metric_files(tables: list[str]) -> dict[str, str]:
     return files
 
 
-def _read_metric_tables(
-    files: dict[str, str], table_options: TableOptions, clusters: str, missing: str
-) -> dict[str, dict[str, Any]]:
-    """Read one table per metric, with the candidates of all in the order of the first."""
-    # The direction of a metric may differ from that of the others: see `_metric_directions`.
-    options = {"kind": "losses", **table_options}
-    read: dict[str, dict[str, Any]] = {}
-    for name, file in files.items():
-        # The first table decides which columns are candidates: the range of a metric may look like
-        # another quantity.
-        read[name] = one = _read_table(file, options, clusters, missing, alone=False)
-        one.pop("first_lines")
-        options["actions"] = list(one["names"])
-        first = next(iter(read.values()))
-        if sorted(one["names"]) != sorted(first["names"]) or len(one["table"]) != len(
-            first["table"]
-        ):
-            raise ParameterError(
-                "rank: expected the same candidates and rows in every metric, got others in "
-                f"{name!r}; give tables "
-                "with the same columns and rows."
-            )
-        one["table"] = one["table"][
-            :, [one["names"].index(candidate) for candidate in first["names"]]
-        ]
-    return read
-
-
-def _read_metric_logs(files: list[str], metric: str, clusters: str) -> dict[str, dict[str, Any]]:
-    """Read several scores of the same logs, one table each."""
-    pools = {name: _read_logs(files, name, clusters) for name in parse_names(metric)}
-    return {
-        name: {"table": pool.losses if _is_loss(name) else 1.0 - pool.losses, "names": pool.actions}
-        for name, pool in pools.items()
-    }
-
-
-def _is_loss(metric: str) -> bool:
-    """Return whether `read_logs` reads this metric as a loss."""
-    from tombola.plugins.logs import direction_of_metric
-
-    return direction_of_metric(metric, "--metric") == "losses"
-
-
-def _metric_directions(
-    read: dict[str, dict[str, Any]],
-    lower: str,
-    ranges: list[str],
-    table_options: TableOptions,
-    *,
-    logs: bool,
-) -> dict[str, Any]:
-    """Return names, kind, range and clusters of all metrics as arguments of `rank`."""
+def _with_units(
+    metrics: "dict[str, Candidates]", lower: str, ranges: list[str]
+) -> "dict[str, Candidates]":
+    """Return the metrics with the directions and ranges that the options state."""
     from tombola.units import parse_range
 
-    limits = {name: one["range"] for name, one in read.items() if one.get("range")}
+    metrics = dict(metrics)
     for text in ranges:
-        name, sign, values = text.partition("=")
-        if not sign or name not in read:
+        name, sign, limits = text.partition("=")
+        if not sign or name not in metrics:
             raise ParameterError(
                 f"--metric-range: expected a metric and its range, got {text!r}; "
-                f"write --metric-range {next(iter(read))}=0,10."
+                f"write --metric-range {next(iter(metrics))}=0,10."
             )
-        limits[name] = parse_range(values)
-    fewer = parse_names(lower)
-    if unknown := [name for name in fewer if name not in read]:
-        raise ParameterError(
-            f"--lower: expected metrics among {', '.join(read)}, got {unknown[0]!r}; write one "
-            "of them."
-        )
-    if not (logs or fewer or "kind" in table_options):
-        raise ParameterError(
-            "rank: expected the direction of each metric, got none; write --scores or --losses "
-            "for all, or --lower "
-            "with the metrics of which lower is better."
-        )
-    general = table_options.get("kind", "scores")
-    first = next(iter(read.values()))
-    return {
-        "names": first["names"],
-        "kind": {
-            name: "losses" if name in fewer or (logs and _is_loss(name)) else general
-            for name in read
-        },
-        "range": limits or None,
-        "clusters": first.get("clusters"),
-    }
+        metrics[name] = metrics[name]._replace(range=parse_range(limits))
+    for name in parse_names(lower):
+        if name not in metrics:
+            raise ParameterError(
+                f"--lower: expected metrics among {', '.join(metrics)}, got {name!r}; write one "
+                "of them."
+            )
+        metrics[name] = metrics[name]._replace(kind="losses")
+    return metrics
+
+
+def _read_metric(files: list[str], metric: str, clusters: str) -> "Candidates":
+    """Return one metric of evaluation logs."""
+    import numpy as np
+
+    from tombola.plugins.logs import direction_of_metric
+    from tombola.ranking.metrics import Candidates
+
+    pool = _read_logs(files, metric, clusters)
+    kind = direction_of_metric(metric, "--metric")
+    losses = np.asarray(pool.losses, np.float64)
+    return Candidates(losses if kind == "losses" else 1.0 - losses, pool.actions, kind)
 
 
 def _is_log(table: str) -> bool:
@@ -347,22 +233,3 @@ def _read_logs(files: list[str], metric: str, clusters: str) -> "Pool":
             "the log of another too."
         )
     return pool
-
-
-def _labels(table: str, column: str) -> list[str]:
-    """Return the cells of a column as text."""
-    from tombola.tables.columns import Columns
-    from tombola.tables.formats import read_file
-    from tombola.tables.options import ReadOptions
-
-    if table == "-":
-        raise ParameterError(
-            "--clusters: expected a file, got standard input, which can be read once; save it "
-            "first."
-        )
-    columns = read_file(table, ReadOptions(ids=column))
-    if not isinstance(columns, Columns):
-        raise ParameterError(
-            f"--clusters: expected a table with named columns, got {table}; save it as CSV."
-        )
-    return columns.find(column, "clusters").labels

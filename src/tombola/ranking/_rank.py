@@ -17,9 +17,11 @@ from tombola.errors import ParameterError, TombolaWarning
 from tombola.evidence import Betting
 from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
+from tombola.ranking.metrics import Candidates, read_candidates, read_metrics
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.tables.names import contrary_names, direction_of
+from tombola.tables.options import ReadOptions
 from tombola.tables.to_pool import Table, suggested_range
 from tombola.tables.unit_checks import columns_in_other_unit, unit_question
 from tombola.units import Kind
@@ -52,20 +54,20 @@ def rank(
 ) -> Any:
     """Rank the candidates of a table, with the ranks that each of them may have.
 
-    table: a `Table` of `read_table`, a `Pool`, a data frame, or an array of rows x candidates; NaN
-        marks an answer that is missing. A mapping from metric names to such tables ranks by several
-        metrics at one shared level.
+    table: a path, a `Table` of `read_table`, a `Pool`, a data frame, or an array of rows x
+        candidates; NaN marks an answer that is missing. A mapping from metric names to such tables
+        ranks by several metrics at one shared level.
     kind: "losses" (lower is better) or "scores" (higher is better); a `Table` has its own, a `Pool`
-        always losses. TombolaWarning if the names of the columns state the other direction. With
-        several metrics, `kind` and `range` may be mappings.
+        always losses, and the names in a file may state it. TombolaWarning if the names of the
+        columns state the other direction. With several metrics, `kind` and `range` may be mappings.
     names: the candidates; None: the column names, or numbers.
     reading: "this list" for the order on these rows, exact where the table is full; "beyond this
         list" for rows as a sample of rows like these. None: both for a full table, and "this list"
         for a partly filled one.
     level: the probability that any rank set of a reading is wrong.
     range: the smallest and the largest possible value; None: 0 and 1.
-    clusters: one value per row; rows of one cluster are treated as one unit. None: every row is a
-        unit.
+    clusters: one value per row, or the name of a column of a file or data frame; rows of one
+        cluster are treated as one unit. None: every row is a unit.
     in_order: the rows are listed in the random order in which they are answered. Then the level
         holds over all looks at the growing table, and the rows before the first incomplete one
         count. Else the rows answered must be a random part of the list, and the level holds for one
@@ -97,6 +99,7 @@ def rank(
             "rank: expected one kind and one range for one table, got a mapping; give a mapping "
             "of tables too."
         )
+    table, clusters = _read_file(table, kind, range, clusters, missing)
     losses, labels, kind, limits = _read(table, names, kind, range)
     _, word = direction_of(labels)
     contrary = contrary_names(labels, kind)
@@ -110,7 +113,7 @@ def rank(
             stacklevel=2,
         )
     if unit is None:
-        unit = table.unit if isinstance(table, Table) else word
+        unit = table.unit if isinstance(table, Table | Candidates) else word
     if missing not in ("keep", "drop", "worst"):
         choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
         raise ParameterError(
@@ -137,6 +140,10 @@ def rank(
     ranking = Ranking(
         labels, kind, len(losses), means, readings, n_clusters, limits, n_incomplete, unit
     )
+    if isinstance(table, Candidates):
+        return replace(
+            ranking.without(table.left_out), remarks=table.remarks, next_steps=table.next_steps
+        )
     return ranking.without(table.other_units) if isinstance(table, Table) else ranking
 
 
@@ -161,6 +168,16 @@ def _rank_metrics(
                 f"{unknown[0]!r}; "
                 "write one of them."
             )
+    if all(isinstance(one, str | Path) for one in tables.values()):
+        without = [name for name in tables if by_metric["kind"].get(name) is None]
+        if without:
+            raise ParameterError(
+                f"rank: expected the direction of each metric, got none of {without[0]!r}; write "
+                f"kind={{{without[0]!r}: 'scores'}} or 'losses'."
+            )
+        by = options["clusters"] if isinstance(options["clusters"], str) else None
+        tables = read_metrics(tables, ReadOptions(by=by), missing=options["missing"])
+        options = {**options, "clusters": None if by else options["clusters"]}
     found = {
         str(name): rank(
             one,
@@ -181,22 +198,33 @@ def _rank_metrics(
     return MetricsRanking(found, level)
 
 
+def _read_file(
+    table: Any,
+    kind: Kind | None,
+    limits: Limits | None,
+    clusters: Any,
+    missing: Literal["keep", "drop", "worst"],
+) -> tuple[Any, Any]:
+    """Return a table with its clusters; a path, or a column of clusters, is read here."""
+    if isinstance(table, Candidates):
+        return table, table.clusters if clusters is None else clusters
+    if isinstance(table, str | Path) or isinstance(clusters, str):
+        by = clusters if isinstance(clusters, str) else None
+        table = read_candidates(table, ReadOptions(kind=kind, range=limits, by=by), missing=missing)
+        return table, table.clusters if by else clusters
+    return table, clusters
+
+
 def _read(
     table: Any, names: Sequence[str] | None, kind: Kind | None, limits: Limits | None
 ) -> tuple[Floats, tuple[str, ...], Kind, Limits]:
     """Return losses in [0, 1], names of the candidates, direction and range of any table."""
     columns: Sequence[Any] | None
-    if isinstance(table, str | Path):
-        options = {"kind": kind, "range": limits}
-        given = [
-            repr(str(table)),
-            *(f"{name}={value!r}" for name, value in options.items() if value is not None),
-        ]
-        raise ParameterError(
-            f"rank: expected a table, got the path {str(table)!r}; write "
-            f"rank(read_table({', '.join(given)}))."
-        )
-    if isinstance(table, Table | Pool):
+    if isinstance(table, Candidates):
+        kind = kind or table.kind
+        limits = limits or table.range
+        values, columns = table.values, names or table.names
+    elif isinstance(table, Table | Pool):
         pool, own = (table, "losses") if isinstance(table, Pool) else (table.pool, table.kind)
         own_limits = limits if isinstance(table, Pool) else table.range
         if kind not in (None, own) or limits not in (None, own_limits):

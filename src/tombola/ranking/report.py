@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tombola._formatting import HtmlTable, html_block, join_names, option_text, plural, truncate
+from tombola._results import Block, Command, Result
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.racing.verdict import rank_text
@@ -104,7 +105,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Result):
     """Result of `rank`: candidates with their means and rank sets.
 
     population: number of rows of the table, without those left out.
@@ -115,6 +116,9 @@ class Ranking:
     scale: smallest and largest possible value of the table.
     n_incomplete: number of rows with a missing answer that are not used, but part of the list.
     unit: the word for the values in texts, such as seconds; "" for loss or score.
+    remarks: sentences on how a file was read, the direction first.
+    next_steps: pairs of a purpose and a command line that continues the table as a race.
+    source: the name of the table, for the title of its page.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
@@ -133,6 +137,9 @@ class Ranking:
     scale: tuple[float, float] = (0.0, 1.0)
     n_incomplete: int = 0
     unit: str = ""
+    remarks: tuple[str, ...] = ()
+    next_steps: tuple[tuple[str, str], ...] = ()
+    source: str = ""
 
     def without(self, candidates: Sequence[str]) -> "Ranking":
         """Return the ranking with a remark that these candidates are not ranked."""
@@ -364,11 +371,26 @@ class Ranking:
         """The sentence that states whether lower or higher values are better."""
         return f"R{direction_text(self.kind, self.unit)[1:]}."
 
-    def __str__(self) -> str:
-        parts = [self.direction, *filter(None, [self.missing_text])]
-        for one in self.readings:
-            parts += ["", one.sentence(), *self.lines(one, _MAX_SHOWN)]
-        return "\n".join(parts)
+    @property
+    def statement(self) -> str:
+        """What is proved under each reading, as sentences."""
+        return " ".join(reading.sentence() for reading in self.readings)
+
+    def blocks(self) -> list[Block]:
+        """Return the direction, each reading with its ranks, and the next steps."""
+        blocks: list[Block] = [*(self.remarks or [self.direction])]
+        blocks += filter(None, [self.missing_text])
+        for reading in self.readings:
+            blocks += ["", reading.sentence(), *self.lines(reading, _MAX_SHOWN)]
+        for purpose, command in self.next_steps:
+            blocks += [f"next, {purpose}:", Command(command)]
+        return blocks
+
+    def to_page(self, command: str = "") -> str:
+        """Return an HTML page: the rank sets as bars, a section per reading."""
+        from tombola.ranking.page import ranking_page
+
+        return ranking_page(self, f"Ranks: {self.source}" if self.source else "Ranks")
 
     def __repr__(self) -> str:
         return (
@@ -395,7 +417,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, eq=False)
-class MetricsRanking:
+class MetricsRanking(Result):
     """Result of `rank` for several metrics: one ranking each, at a shared level.
 
     `metrics` has the ranking of each metric by its name, `front` the candidates that may be on the
@@ -410,6 +432,7 @@ class MetricsRanking:
 
     metrics: dict[str, Ranking]
     level: float
+    source: str = ""
 
     def without(self, candidates: Sequence[str]) -> "MetricsRanking":
         """Return the rankings with a remark that these candidates are not ranked."""
@@ -476,14 +499,27 @@ class MetricsRanking:
             "metrics": {name: one.to_json() for name, one in self.metrics.items()},
         }
 
-    def __str__(self) -> str:
-        parts = [
+    @property
+    def statement(self) -> str:
+        """The candidates that may be on the Pareto front, a sentence per reading."""
+        return " ".join(self.front_sentences())
+
+    def blocks(self) -> list[Block]:
+        """Return the Pareto front, and the ranking of each metric."""
+        blocks: list[Block] = [
             f"{plural(len(self.metrics), 'metric')} share the level {self.level:g}.",
             *self.front_sentences(),
         ]
-        for name, one in self.metrics.items():
-            parts += ["", f"Metric {name}.", str(one)]
-        return "\n".join(parts)
+        for name, ranking in self.metrics.items():
+            # A race on one metric would not answer a question about several.
+            blocks += ["", f"Metric {name}.", *replace(ranking, remarks=(), next_steps=()).blocks()]
+        return blocks
+
+    def to_page(self, command: str = "") -> str:
+        """Return an HTML page: the front, and a section per metric and reading."""
+        from tombola.ranking.page import ranking_page
+
+        return ranking_page(self, f"Ranks: {self.source}" if self.source else "Ranks")
 
     def __repr__(self) -> str:
         return f"MetricsRanking({', '.join(self.metrics)}, level {self.level:g})"

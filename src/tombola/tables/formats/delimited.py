@@ -223,7 +223,7 @@ def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
 
 
 def _keeps_text(options: ReadOptions, index: int, name: str) -> bool:
-    requested = (options.ids, options.action, *ACTION, *WEAK_ACTION)
+    requested = (options.ids, options.action, options.by, *ACTION, *WEAK_ACTION)
     return (
         index == 0
         or name in requested
