@@ -46,6 +46,7 @@ _HOME = {
     "check_order": "evidence.list_order",
     "cite": "paper.citations",
     "compare": "_compare",
+    "describe": "tables.describe",
     "gate": "gating",
     "play": "_play",
     "race": "racing",

@@ -44,6 +44,7 @@ from tombola.service.client import Client as Client
 from tombola.service.client import RaceClient as RaceClient
 from tombola.session import Session as Session
 from tombola.tables import read_table as read_table
+from tombola.tables.describe import describe as describe
 from tombola.trace import Trace as Trace
 from tombola.worklists.race_file import RaceFile as RaceFile
 from tombola.worklists.session_file import SessionFile as SessionFile

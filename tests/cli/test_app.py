@@ -176,7 +176,7 @@ def test_compare_named_learners(run_python: Callable[..., Any], table: Path) -> 
 def test_describe_prints_the_next_command(tombola: Callable[..., Any], table: Path) -> None:
     done = tombola("describe", "losses.csv", "--ignore", "dear", columns=80)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\ntombola compare losses.csv --ignore dear\n" in done.stdout
+    assert "\n  tombola compare losses.csv --ignore dear\n" in done.stdout
     assert "2: cheap, good" in done.stdout
 
 
@@ -187,7 +187,7 @@ def test_table_from_standard_input(
         monkeypatch.setattr("sys.stdin", lines)
         done = tombola("describe", "-", "--losses")
     assert done.returncode == 0, done.stderr
-    assert "\ntombola compare - --losses\n" in done.stdout
+    assert "\n  tombola compare - --losses\n" in done.stdout
 
 
 def test_names_are_escaped(tombola: Callable[..., Any], tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_describe_prints_next_command_alone(tmp_path: Path, run_python: Callable
     done = run_python(
         "-c", command, "describe", "a table.csv", "--ignore", "id", cwd=tmp_path, COLUMNS="40"
     )
-    assert "tombola compare 'a table.csv' --ignore id" in done.stdout.splitlines(), done.stderr
+    assert "  tombola compare 'a table.csv' --ignore id" in done.stdout.splitlines(), done.stderr
     done = run_python("-c", command, "describe", "a table.csv", "--json", cwd=tmp_path)
     facts = json.loads(done.stdout)
     assert (facts["kind"], facts["unit"]) == ("scores", "accuracy")

@@ -11,7 +11,7 @@ import typer
 
 from tombola._formatting import escape_control, plural
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
-from tombola.cli.printing import new_table, show, show_cells, show_groups
+from tombola.cli.printing import new_table, show, show_cells
 from tombola.cli.table_options import (
     Missing,
     Rescale,
@@ -155,6 +155,8 @@ def _parse_amounts(text: str) -> tuple[float, ...]:
 
 def _show_report(report: "CompareReport", by: str = "") -> None:
     """Print a report: summary, rankings, order test, notes."""
+    from tombola.tables.describe import group_cells
+
     summary = report.summary
     first = "\n".join([summary.table, *summary.remarks])
     show(f"{first}\n\n{summary.best}\n\n{summary.advice}\n{summary.gain}\n{summary.precision}\n")
@@ -166,7 +168,7 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
         show(f"{report.routing.sentence}\n{report.routing.detail}\n")
     if report.groups:
         show(f"Best action by {by} (exact):")
-        show_groups(report.groups, by, f"mean {report.quantity}")
+        show_cells(*group_cells(report.groups, by, f"mean {report.quantity}"))
     for warning in summary.warnings:
         show(f"Warning: {warning}\n")
     _show_rankings(report)

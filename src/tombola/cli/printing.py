@@ -16,8 +16,6 @@ from tombola.errors import TombolaWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tombola.tables.summary import GroupRow
-
 # Open tickets that a sentence lists; of the others only the number is given.
 _MAX_LISTED = 5
 
@@ -42,7 +40,8 @@ def show_cells(
     headings: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int] = ()
 ) -> None:
     """Print a table of cells below headings; control characters in cells are escaped."""
-    table = new_table(*headings, right=right)
+    table = new_table(*map(escape_control, headings), right=right)
+    table.show_header = any(headings)
     for row in rows:
         table.add_row(*map(escape_control, row))
     show(table)
@@ -81,7 +80,7 @@ def show_answer(
         return
     for block in result.blocks():
         if isinstance(block, Cells):
-            show_cells(block.headings, block.rows, block.right)
+            show_cells(*block)
         elif isinstance(block, Command):
             show(f"  {block.text}", soft=True)
         else:
@@ -169,26 +168,6 @@ def recorded_text(new: int, old: int) -> str:
     ('2 recorded', '0 recorded, 1 recorded before')
     """
     return f"{new} recorded" + (f", {old} recorded before" if old else "")
-
-
-def show_groups(
-    groups: "Sequence[GroupRow]", by: str, quantity: str, *, ranked: bool = True
-) -> None:
-    """Print the best action of each group of rows as a table.
-
-    by: header of the groups.
-    quantity: word for the means in the header, such as "loss".
-    ranked: whether the direction of the numbers is known; if not, the largest and the smallest mean
-        are printed.
-    """
-    first, second = ("best", "next") if ranked else ("highest", "lowest")
-    rows = []
-    for one in groups:
-        best, other = (
-            "–" if mean != mean else f"{mean:.4g}" for mean in (one.best_mean, one.second_mean)
-        )
-        rows.append((one.name, f"{one.rows:,}", one.best or "–", best, one.second or "–", other))
-    show_cells((by, "rows", first, quantity, second, quantity), rows, right=(1, 3, 5))
 
 
 def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -152,7 +152,7 @@ def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
         f"leave out the duplicates{number}",
     )
     parsed = _add_costs(parsed, options.costs)
-    return parsed.with_direction() if isinstance(source, str | Path) else parsed
+    return parsed.with_direction() if isinstance(source, str | Path | Columns) else parsed
 
 
 def _patterns(given: Sequence[str]) -> tuple[str, ...]:
@@ -181,13 +181,22 @@ def _check_range(limits: Any, *, rescale: bool) -> tuple[float, float] | None:
     return low, _validate.real("read_table", "range[1]", limits[1], above=low)
 
 
-def _parse(source: Any, options: ReadOptions) -> ParsedTable:
+def read_source(source: Any, options: ReadOptions) -> Columns | ParsedTable:
+    """Read a table once, without the roles of its columns.
+
+    `parse_table` takes the result in place of the source, with other options as often as needed.
+    """
+    if isinstance(source, Columns | ParsedTable):
+        return source
     if isinstance(source, str | Path):
-        read = read_file(str(source), options)
-    elif isinstance(source, np.ndarray | list | tuple):
-        read = read_array(source, "array", options)
-    else:
-        read = read_frame(source, source_name(source))
+        return read_file(str(source), options)
+    if isinstance(source, np.ndarray | list | tuple):
+        return read_array(source, "array", options)
+    return read_frame(source, source_name(source))
+
+
+def _parse(source: Any, options: ReadOptions) -> ParsedTable:
+    read = read_source(source, options)
     if isinstance(read, Columns):
         return _parse_columns(read, options)
     if options.by is not None:
