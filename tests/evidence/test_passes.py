@@ -17,6 +17,7 @@ from tombola.evidence.passes import (
     mean_interval,
     pass_wealth,
     row_predictions,
+    success_interval,
 )
 
 
@@ -131,6 +132,20 @@ def test_interval_of_the_mean_covers(law: str) -> None:
         low, high = mean_interval(np.asarray(losses, float), 0.1)
         misses += not low <= p.mean() <= high
     assert misses <= 51
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3, 0.9])
+def test_binomial_bounds_hold_for_unequal_probabilities(level: float) -> None:
+    """All probabilities in fifths of three trials, exactly; the rows are not alike."""
+    fifths = [n / 5 for n in range(6)]
+    low, high = success_interval(np.arange(4.0), 3, level)
+    for p in itertools.combinations_with_replacement(fifths, 3):
+        covered = 0.0
+        for outcome in itertools.product((0, 1), repeat=3):
+            chance = math.prod(q if x else 1 - q for q, x in zip(p, outcome, strict=True))
+            inside = low[sum(outcome)] - 1e-12 <= np.mean(p) <= high[sum(outcome)] + 1e-12
+            covered += chance * bool(inside)
+        assert covered >= 1 - level - 1e-12
 
 
 def test_ugly_inputs() -> None:

@@ -108,10 +108,41 @@ def mean_interval(
 ) -> tuple[Floats, Floats]:
     """Return bounds of the expected mean loss on this list, at `level` together.
 
-    losses: in [0, 1], shape (R, N, ..). A loss is 1/2 plus half a difference of [-1, 1].
+    losses: in [0, 1], shape (R, N, ..). Losses of 0 and 1 get binomial bounds (`success_interval`),
+        others betting: a loss is 1/2 plus half a difference of [-1, 1].
     """
+    if not run_effects and np.isin(losses, (0.0, 1.0)).all():
+        trials = losses.shape[0] * losses.shape[1]
+        return success_interval(losses.sum(axis=(0, 1)), trials, level)
     low, high = difference_interval(2.0 * losses - 1.0, level, run_effects=run_effects)
     return 0.5 + 0.5 * low, 0.5 + 0.5 * high
+
+
+def success_interval(successes: Floats, trials: int, level: float) -> tuple[Floats, Floats]:
+    """Return bounds of the mean success probability of independent trials, at `level`.
+
+    The trials may have different probabilities. The bounds of Clopper and Pearson for equal ones
+    are valid: for c >= n p + 1 the tail P(S >= c) is largest if all probabilities are p (Hoeffding
+    1956, Theorem 4). Where the count is too close to the mean for this, Markov's inequality is
+    used.
+
+    >>> low, high = success_interval(np.array([0.0, 7.0]), 10, 0.05)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.348], [0.308, 0.933])
+    """
+    counts = np.asarray(successes, np.float64)
+    low = _success_bound(counts, trials, level / 2)
+    return low, 1.0 - _success_bound(trials - counts, trials, level / 2)
+
+
+def _success_bound(counts: Floats, trials: int, level: float) -> Floats:
+    """Return a lower bound of the mean success probability; 0 without a success."""
+    from scipy.stats import beta
+
+    low = np.asarray(beta.ppf(level, np.maximum(counts, 1.0), trials - counts + 1.0))
+    # Markov: P(S >= c) <= n p / c.
+    low = np.where(counts >= trials * low + 1.0, low, level * counts / trials)
+    return np.where(counts > 0, low, 0.0)
 
 
 class PassBets:
