@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tombola.racing import Call, Race, RaceSettings
 from tombola.racing.rules.base import Elimination
-from tombola.racing.verdict import is_wrong
 from tombola.worklists.race_file import RaceFile
 
 BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)
@@ -38,7 +37,7 @@ def error_rate(rule: Elimination, table: Any, repetitions: int) -> float:
     rng, totals, wrong = np.random.default_rng(7), table.sum(axis=0), 0
     for _ in range(repetitions):
         rule.play(table, rng.permutation(len(table)).astype(np.uint32))
-        wrong += is_wrong(rule, totals)
+        wrong += rule.is_wrong(totals)
     return wrong / repetitions
 
 

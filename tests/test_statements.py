@@ -52,7 +52,7 @@ def test_only_level_zero_is_certain() -> None:
     assert whole.error_text == "0: certain"
     part = Statement("proved", "recorded", conclusion, level=0.05, subject="law")
     whole = Statement("exact", "recorded", conclusion, level=0.0, parts=(part,), counts=Counts(8))
-    assert whole.error_text == "0.05 or less", "the level of a part counts, too"
+    assert whole.error_text == "at most 0.05", "the level of a part counts, too"
     assert "by group, all with probability 0.95 or more: law: a" in str(whole)
 
 
@@ -78,7 +78,7 @@ def test_only_level_zero_is_certain() -> None:
         ),
         (
             Conclusion("tied", ("a", "b"), than="c"),
-            "a and b have the same mean loss on all rows, behind c",
+            "a and b have the same mean loss, behind c",
         ),
         (
             Conclusion("mean", ("a",), interval=(0.25, 0.5)),

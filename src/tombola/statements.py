@@ -46,6 +46,8 @@ FILE_ORDER = "candidates with equal means are placed as in the file"
 
 # Names that a sentence spells out at most; the rest is counted. More make it hard to read.
 _MAX_NAMES = 10
+# Characters of an open question; names are cut before it.
+_MAX_TOPIC = 300
 # Parts, such as groups, that a sentence spells out at most.
 _MAX_PARTS = 12
 # Difference of means below which two are called the same: the rounding of a sum.
@@ -140,6 +142,30 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """Observation about the leaders so far, without a guarantee.
+
+    leaders   names of the best means so far; more than one if they are equal
+    gap       distance to the next mean, in the user's unit
+    is_final  whether all rows are counted, so that the gap is exact
+
+    >>> Standing(("a",), 0.125).text(Quantity("score"))
+    'where a leads by 0.125 in mean score'
+    """
+
+    leaders: tuple[str, ...]
+    gap: float = 0.0
+    is_final: bool = False
+
+    def text(self, quantity: Quantity) -> str:
+        """Return the observation as a clause."""
+        if len(self.leaders) > 1:
+            return f"where {_join(self.leaders)} are level"
+        exactly = "exactly " if self.is_final else ""
+        return f"where {self.leaders[0]} leads by {exactly}{self.gap:.3g} in mean {quantity.word}"
+
+
+@dataclass(frozen=True)
 class Conclusion:
     """One conclusion about candidates, or about a quantity. Numbers are in the user's unit.
 
@@ -183,6 +209,8 @@ class Conclusion:
 
 
 _COMPARISONS = ("better", "not better", "not worse", "worse")
+# Relations that place equal means in the order of the file.
+_RANKINGS = ("rank", "order")
 
 
 def _best_text(conclusion: Conclusion, _: Quantity) -> str:
@@ -195,7 +223,11 @@ def _best_text(conclusion: Conclusion, _: Quantity) -> str:
 
 def _among_text(conclusion: Conclusion, _: Quantity) -> str:
     best = f"the best {conclusion.top}" if conclusion.top > 1 else "the best"
-    return f"{best} of {plural(conclusion.field, 'candidate')} is among {_join(conclusion.subject)}"
+    verb = "are" if conclusion.top > 1 else "is"
+    return (
+        f"{best} of {plural(conclusion.field, 'candidate')} {verb} among "
+        f"{_join(conclusion.subject)}"
+    )
 
 
 def _within_text(conclusion: Conclusion, _: Quantity) -> str:
@@ -217,17 +249,16 @@ def _rank_text(conclusion: Conclusion, _: Quantity) -> str:
 
 
 def _order_text(conclusion: Conclusion, _: Quantity) -> str:
-    part = (
-        "the order"
-        if conclusion.top >= conclusion.field
-        else f"the first {conclusion.top} in order"
-    )
-    return f"{part} of {plural(conclusion.field, 'candidate')} is {_join(conclusion.subject)}"
+    candidates = plural(conclusion.field, "candidate")
+    names = _join(conclusion.subject)
+    if conclusion.top >= conclusion.field:
+        return f"the order of {candidates} is {names}"
+    return f"the first {conclusion.top} of {candidates} in order are {names}"
 
 
 def _tied_text(conclusion: Conclusion, quantity: Quantity) -> str:
     behind = f", behind {conclusion.than}" if conclusion.than else ""
-    return f"{_join(conclusion.subject)} have the same mean {quantity.word} on all rows{behind}"
+    return f"{_join(conclusion.subject)} have the same mean {quantity.word}{behind}"
 
 
 def _mean_text(conclusion: Conclusion, quantity: Quantity) -> str:
@@ -260,19 +291,20 @@ _TEXTS = {
 class Statement:
     """What a result claims: conclusions, reading, verdict, level, counts and condition.
 
-    verdict     exact, proved, refuted, undecided, stopped or running
-    reading     recorded, expected or beyond
-    conclusions what is established, at `level`; empty if nothing is
-    questions   what is still open, as the claims that would answer it
-    level       probability that any claim is wrong, at most; 0: the claims are certain
-    quantity    word and direction of the numbers
-    counts      rows and calls
-    subject     part that it is about, such as the name of a group; "" for everything
-    standing    observation without a guarantee, such as who leads; a clause
-    condition   assumption that the claims need beyond the random order; a clause
-    reason      why it stopped; a clause
-    parts       statements about parts, such as groups; the level is for all of them together
-    parts_title word for a part, such as the column of the groups
+    verdict      exact, proved, refuted, undecided, stopped or running
+    reading      recorded, expected or beyond
+    conclusions  what is established, at `level`; empty if nothing is
+    questions    what is open, as conclusions that would answer it; their subject is every
+                 candidate that may be the answer
+    level        probability that any conclusion is wrong, at most; 0: they are certain
+    quantity     word and direction of the numbers
+    counts       rows and calls
+    subject      part that it is about, such as the name of a group; "" for everything
+    standing     who leads so far, without a guarantee; None: nobody
+    condition    assumption that the conclusions need beyond the random order; a clause
+    reason       why it stopped; a clause
+    parts        statements about parts, such as groups; the level is for all of them together
+    parts_title  word for a part, such as the column of the groups
 
     >>> statement = Statement(
     ...     "proved", "recorded", (Conclusion("better", ("new",), than="old", advantage=0.1, rows=30),),
@@ -292,25 +324,36 @@ class Statement:
     quantity: Quantity = field(default_factory=Quantity)
     counts: Counts = field(default_factory=Counts)
     subject: str = ""
-    standing: str = ""
+    standing: Standing | None = None
     condition: str = ""
     reason: str = ""
     parts: tuple["Statement", ...] = ()
     parts_title: str = "group"
 
     @property
+    def overall(self) -> Verdict:
+        """The verdict on all parts together: the first of refuted, running, stopped, undecided.
+
+        If none of them applies, it is exact if every part is, and else proved.
+        """
+        verdicts = {self.verdict, *(part.overall for part in self.parts)}
+        worst_first: tuple[Verdict, ...] = ("refuted", "running", "stopped", "undecided", "proved")
+        return next((verdict for verdict in worst_first if verdict in verdicts), "exact")
+
+    @property
     def is_certain(self) -> bool:
-        """Whether no outcome could make a claim wrong; False if nothing is claimed."""
-        return bool(self.conclusions) and self.level == 0.0
+        """Whether no outcome could make a conclusion wrong; False without conclusions."""
+        claiming = [part for part in (self, *self.parts) if part.conclusions]
+        return bool(claiming) and all(part.level == 0.0 for part in claiming)
 
     @property
     def exit_status(self) -> int:
         """Exit status of a command: 0 answered, 1 refuted, 3 open; 2 is bad input."""
-        return _EXIT_STATUS[self.verdict]
+        return _EXIT_STATUS[self.overall]
 
     @property
     def scope(self) -> str:
-        """What the claims are about, as a clause: the reading and the rows."""
+        """What the conclusions are about, as a clause: the reading and the rows."""
         rows = "this row" if self.counts.rows == 1 else f"these {self.counts.rows:,} rows"
         return {
             "recorded": f"on the answers recorded here for {rows}",
@@ -320,7 +363,7 @@ class Statement:
 
     @property
     def confidence(self) -> str:
-        """How sure the claims are, as a clause; "" if nothing is claimed."""
+        """How sure the conclusions are, as a clause; "" without any."""
         if not self.conclusions:
             return ""
         if self.level > 0.0:
@@ -333,62 +376,89 @@ class Statement:
 
     @property
     def error_text(self) -> str:
-        """The probability of a wrong claim in a few words, for a card.
+        """The probability of a wrong conclusion in a few words, for a card.
 
         >>> Statement("running", "recorded").error_text
         'nothing is claimed'
         """
-        if not self.conclusions and not any(part.conclusions for part in self.parts):
+        claiming = [part for part in (self, *self.parts) if part.conclusions]
+        if not claiming:
             return "nothing is claimed"
-        if all(part.level == 0.0 for part in (self, *self.parts) if part.conclusions):
+        if self.is_certain:
             return "0: certain"
-        level = max(part.level for part in (self, *self.parts) if part.conclusions)
-        return f"{level:g} or less"
+        return f"at most {max(part.level for part in claiming):.2g}"
 
     @property
     def short(self) -> str:
         """The answer in a few words, without reading, confidence and counts."""
-        if self.verdict in ("exact", "proved", "refuted") or (
-            self.conclusions and not self.questions
-        ):
-            return "; ".join(_short(conclusion) for conclusion in self.conclusions)
-        names = _join(
-            sorted({name for conclusion in self.questions for name in conclusion.subject}), " or "
-        )
-        prefix = {"running": "open", "stopped": "stopped"}.get(self.verdict, "undecided")
-        return f"{prefix}: {names}" if self.questions else prefix
+        texts = [_short(conclusion) for conclusion in self.conclusions]
+        if self.verdict in ("exact", "proved"):
+            return "; ".join(texts)
+        if self.questions or not texts:
+            # Names in the order of the file, each once.
+            names = dict.fromkeys(name for asked in self.questions for name in asked.subject)
+            word = "open" if self.verdict == "running" else "undecided"
+            texts.append(f"{word}: {_join(list(names), ' or ')}" if names else word)
+        return "; ".join(texts)
+
+    @property
+    def heading(self) -> str:
+        """Title of a page: the answer, or the state of the work."""
+        state = {"running": "In progress", "stopped": "Stopped, undecided"}
+        if self.verdict in ("exact", "proved", "refuted"):
+            first = self.conclusions[0]
+            names = join_names(first.subject, limit=3)
+            title = {
+                "best": f"The best: {names}",
+                "within": f"Within {first.amount:g} of the best: {names}",
+                "order": f"In order: {names}",
+            }.get(first.relation, join_names([_short(one) for one in self.conclusions], limit=3))
+            if self.overall == self.verdict or self.overall in ("exact", "proved"):
+                return title
+            words = {"refuted": "refuted in part", "running": "parts in progress"}
+            return f"{title}; {words.get(self.overall, 'parts undecided')}"
+        return state.get(self.verdict, "Undecided")
 
     @property
     def sentence(self) -> str:
-        """Claims, reading and confidence, without the parts and the counts."""
-        texts = [conclusion.text(self.quantity) for conclusion in self.conclusions]
-        tail = ", ".join(filter(None, [self.confidence, self.condition, self.standing]))
-        if texts:
-            ranks = any(c.relation in ("rank", "order") and not c.strict for c in self.conclusions)
+        """Conclusions, reading and confidence, without the parts and the counts."""
+        observed = "" if self.standing is None else self.standing.text(self.quantity)
+        clauses = []
+        if self.conclusions:
+            ranks = any(one.relation in _RANKINGS and not one.strict for one in self.conclusions)
             convention = f" ({FILE_ORDER})" if ranks else ""
-            claimed = f"{', '.join(texts)} {self.scope}{convention}, {tail}"
-        else:
-            claimed = f"nothing is proved{' yet' * (self.verdict == 'running')}"
-            if self.standing:
-                claimed += f", {self.standing}"
-        if self.verdict in ("exact", "proved", "refuted"):
-            return claimed
-        open_text = ""
+            tail = filter(None, [self.confidence, self.condition, observed])
+            clauses.append(f"{self._conclusions_text} {self.scope}{convention}, {', '.join(tail)}")
         if self.questions:
-            asked = join_names(
-                [conclusion.text(self.quantity) for conclusion in self.questions],
-                limit=_MAX_NAMES, length=200, last=" or ",
-            )  # fmt: skip
-            open_text = f"; open is whether {asked}"
-            if not texts:
-                open_text += f" {self.scope}"
-        return f"{self._prefix}: {claimed}{open_text}"
+            topics = [_topic(question, self.quantity) for question in self.questions]
+            asked = join_names(topics, limit=_MAX_NAMES, length=_MAX_TOPIC, last=" or ")
+            yet = " yet" if self.verdict == "running" else ""
+            text = f"nothing is proved{yet} about {asked}"
+            if not self.conclusions:
+                text += f" {self.scope}"
+                text += f", {observed}" if observed else ""
+            clauses.append(text)
+        if not clauses:
+            clauses.append(f"nothing is proved{' yet' if self.verdict == 'running' else ''}")
+        text = "; ".join(clauses)
+        return text if self._prefix == "" else f"{self._prefix}: {text}"
+
+    @property
+    def _conclusions_text(self) -> str:
+        if len(self.conclusions) > 1 and self.conclusions[0].relation == "rank":
+            sets = [
+                f"{rank_text(one.interval or (1, one.field))} {_join(one.subject)}"
+                for one in self.conclusions
+            ]
+            field_text = plural(self.conclusions[0].field, "candidate")
+            return f"the ranks of {field_text} that are still possible are {_join(sets)}"
+        return ", ".join(one.text(self.quantity) for one in self.conclusions)
 
     @property
     def _prefix(self) -> str:
         if self.verdict == "stopped":
-            return f"stopped, {self.reason}" if self.reason else "stopped"
-        return "open" if self.verdict == "running" else "undecided"
+            return f"stopped {self.reason}" if self.reason else "stopped"
+        return {"running": "open", "undecided": "undecided"}.get(self.verdict, "")
 
     def __str__(self) -> str:
         clauses = [self.sentence, self._parts_text, str(self.counts)]
@@ -404,24 +474,26 @@ class Statement:
         claiming = [part for part in (self, *self.parts) if part.conclusions]
         sure = ""
         if any(part.conclusions for part in self.parts):
-            certain = all(part.level == 0.0 for part in claiming)
             level = max(part.level for part in claiming)
-            sure = (
-                ", for certain" if certain else f", all with probability {1.0 - level:.4g} or more"
-            )
+            sure = f", all with probability {1.0 - level:.4g} or more"
+            if self.is_certain:
+                sure = ", for certain"
         return f"by {self.parts_title}{sure}: {'; '.join(texts)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the statement as JSON data: its fields, and "text" and "short".
+        """Return the statement as JSON data: its fields, its texts and "overall".
 
         >>> Statement("running", "recorded").to_json()["text"]
         'open: nothing is proved yet; 0 rows'
         """
         data = asdict(self)
-        data["conclusions"] = [_conclusion_json(conclusion) for conclusion in self.conclusions]
-        data["questions"] = [_conclusion_json(conclusion) for conclusion in self.questions]
+        data["conclusions"] = [_conclusion_json(one) for one in self.conclusions]
+        data["questions"] = [_conclusion_json(one) for one in self.questions]
         data["parts"] = [part.to_json() for part in self.parts]
-        return {"text": str(self), "short": self.short, **data}
+        if self.standing is not None:
+            data["standing"]["leaders"] = list(self.standing.leaders)
+        words = {"text": str(self), "short": self.short, "heading": self.heading}
+        return {**words, "overall": self.overall, **data}
 
 
 def _conclusion_json(conclusion: Conclusion) -> dict[str, Any]:
@@ -431,13 +503,30 @@ def _conclusion_json(conclusion: Conclusion) -> dict[str, Any]:
     return data
 
 
+def _topic(question: Conclusion, quantity: Quantity) -> str:
+    """Return an open question as a noun phrase."""
+    candidates = plural(question.field, "candidate")
+    if question.relation in ("best", "within"):
+        best = f"the best {question.top}" if question.top > 1 else "the best"
+        return f"{best} of {candidates}"
+    if question.relation == "rank":
+        return f"the rank of {_join(question.subject)} among {candidates}"
+    if question.relation == "order":
+        part = "the order" if question.top >= question.field else f"the first {question.top}"
+        return f"{part} of {candidates}"
+    return f"whether {question.text(quantity)}"
+
+
 def _short(conclusion: Conclusion) -> str:
+    names = _join(conclusion.subject)
     if conclusion.relation in ("best", "within", "order"):
-        return _join(conclusion.subject)
+        return names
+    if conclusion.relation == "among":
+        return f"open: {_join(conclusion.subject, ' or ')}"
     if conclusion.relation == "tied":
-        return f"tie: {_join(conclusion.subject)}"
+        return f"tie: {names}"
     if conclusion.relation == "rank" and conclusion.interval is not None:
-        return f"rank {rank_text(conclusion.interval)}"
+        return f"{names}: rank {rank_text(conclusion.interval)}"
     if conclusion.relation in _COMPARISONS:
         return _comparison_text(conclusion, Quantity())
     return conclusion.text(Quantity())

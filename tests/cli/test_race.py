@@ -264,7 +264,7 @@ def test_run_continues(
     arguments = ("run", "rows.txt", "--losses", "--file", "r", *script, "--workers", "2")
     code, said = command(*arguments, "--max-calls", "6")
     assert code == 3
-    assert "undecided" in said
+    assert "stopped at the limit of 6 calls: nothing is proved" in said
     assert "tombola race run r --max-calls 12" in said
     with pytest.raises(SessionError, match="with different max_calls; give the same again"):
         command(*arguments)
@@ -396,36 +396,32 @@ def test_plan_within_is_in_table_units(command: Command, tmp_path: Path, one_sen
     [
         (
             [],
-            "the order of 3 candidates on these 60 rows: low, middle and high, with probability "
-            "0.95 or more",
+            "the order of 3 candidates is low, middle and high on the answers recorded here for "
+            "these 60 rows (candidates with equal means are placed as in the file), with "
+            "probability 0.95 or more",
         ),
         (
             ["--top", "2"],
-            "the first 2 in order of 3 candidates on these 60 rows: low and middle, with "
-            "probability",
+            "the first 2 of 3 candidates in order are low and middle on the answers recorded",
         ),
         (
             ["--rank-of", "middle"],
-            "middle has rank 2 of 3 candidates on these 60 rows, with probability 0.95 or more",
-        ),
-        (
-            ["--blocks"],
-            "the order of 3 candidates on these 60 rows: low, middle and high, with probability",
+            "middle has rank 2 of 3 candidates on the answers recorded here for these 60 rows",
         ),
         (
             ["--future"],
-            "the order of 3 candidates on rows like these: low, middle and high, with probability",
+            "the order of 3 candidates is low, middle and high for rows like these",
         ),
         (
             ["--future", "--level", "1e-30"],
-            "not separable by these rows: no rank of 3 candidates on rows like these",
+            "undecided: nothing is proved about the order of 3 candidates for rows like these",
         ),
     ],
 )
 def test_all_forms_of_ranks(
     form: list[str], expected: str, command: Command, tmp_path: Path
 ) -> None:
-    """All ranks, the first ones in order, one named candidate, whole blocks, and rows as a sample.
+    """All ranks, the first ones in order, one named candidate, and rows as a sample.
 
     Every command opens the file again, so the race is resumed before each row.
     """

@@ -192,7 +192,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "gate": {"baseline": "a"},
     "ranks": {"question": "ranks"},
     "place": {"question": "ranks", "candidate": "a"},
-    "blocks": {"question": "ranks", "blocks": True},
 }
 CASES: dict[str, Callable[[], Any]] = {
     **{f"learner {name}": partial(live, learner) for name, learner in LEARNERS.items()},

@@ -90,7 +90,7 @@ def test_failed_call() -> None:
     assert strict.done
     assert strict.proved is None
     assert strict.calls() == []
-    assert strict.verdict.startswith("stopped, undecided: a failed on row ")
+    assert strict.verdict.startswith("stopped because a failed on row ")
 
 
 def test_threads_get_different_calls() -> None:

@@ -38,11 +38,8 @@ from tombola.racing import Race, RaceSettings
         {"question": "ranks", "candidate": "a", "top": 2, "candidates": "abc"},
         {"candidates": ["a", " "]},
         {"max_calls": 2.5},
-        {"blocks": True},
         {"unit": math.nan},
-        {"blocks": 1},
         {"range": (-1e308, 1e308)},
-        {"question": "ranks", "candidate": "a", "blocks": True},
     ],
 )
 def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:
@@ -52,7 +49,7 @@ def test_settings_reject_invalid_values(wrong: Any, one_sentence: Any) -> None:
 
 
 def test_settings_with_ranks_survive_json() -> None:
-    for asked in ({"top": 2}, {"candidate": "b"}, {"blocks": True}):
+    for asked in ({"top": 2}, {"candidate": "b"}):
         settings = RaceSettings(("a", "b", "c"), 1, question="ranks", **asked)
         assert RaceSettings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
 
@@ -60,8 +57,8 @@ def test_settings_with_ranks_survive_json() -> None:
 def test_rule_of_ranks() -> None:
     rules: Any = [
         RaceSettings(("a", "b", "c"), question="ranks", **asked).rule(9)
-        for asked in ({}, {"top": 2}, {"candidate": "c"}, {"blocks": True})
+        for asked in ({}, {"top": 2}, {"candidate": "c"})
     ]
-    whole, top, place, _ = rules
-    assert [type(rule).__name__ for rule in rules] == ["Ranks", "Ranks", "Place", "Blocks"]
+    whole, top, place = rules
+    assert [type(rule).__name__ for rule in rules] == ["Ranks", "Ranks", "Place"]
     assert (whole.top, top.top, place.candidate) == (3, 2, 2)

@@ -20,7 +20,6 @@ from tombola.paper.extensions.racing import (
 from tombola.racing import Race, RaceSettings
 from tombola.racing.predictions import InformedRule
 from tombola.racing.side_information import SideInformation
-from tombola.racing.verdict import is_wrong
 
 # The lists are short, and the fit takes twenty seconds to compile.
 pytestmark = pytest.mark.usefixtures("short_work")
@@ -72,7 +71,7 @@ def expected_wealth(
                 informed.update(row, table[row].copy())
         # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
         wealth.append(np.maximum(rule.state.wealth, 0.0)[: table.shape[1]].sum(axis=1))
-        wrong += is_wrong(rule, totals)
+        wrong += rule.is_wrong(totals)
     best = totals <= totals.min() + 1e-9
     return wrong / len(wealth), float(np.mean(wealth, axis=0)[best].max())
 

@@ -62,7 +62,7 @@ def test_report_of_file(tmp_path: Path) -> None:
     assert steps.x[-1] <= found.calls_made
     data = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert data["verdict"] == found.verdict
-    assert data["cost_saved_estimate"] == pytest.approx(0.25 * found.calls_saved)
+    assert data["cost_saved_estimate"] == pytest.approx(0.25 * found.calls_left)
     assert data["candidates"][0]["name"] == "low"
 
 
@@ -149,7 +149,7 @@ def test_title_of_final_answer_with_open_groups() -> None:
         race.settings = replace(race.settings, max_calls=limit)
         assert (race.proved, race.whole.proved, race.done) == (None, True, state == "undecided")
         for page in (RaceReport.from_race(race).to_html(), race._repr_html_()):
-            assert f"The best: a; groups {state}" in page
+            assert f"The best: a; parts {state}" in page
 
 
 def test_page_of_answers_on_file() -> None:

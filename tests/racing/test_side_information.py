@@ -20,7 +20,6 @@ from tombola.racing.report import RaceReport
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.gate import Gate
 from tombola.racing.side_information import SideInformation
-from tombola.racing.verdict import is_wrong
 from tombola.worklists.race_file import RaceFile
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -85,7 +84,7 @@ def worst_over_orders(rule: Elimination, table: Any, cells: Any) -> tuple[float,
     best, informed = totals <= totals.min() + 1e-9, InformedRule(rule, side_of(table, cells))
     for order in orders:
         informed.play(table, order)
-        wrong += is_wrong(rule, totals)
+        wrong += rule.is_wrong(totals)
         wealth += rule.state.current_wealth
         # The best candidate is never dropped as certainly beaten.
         assert isinstance(rule, Gate) or not np.isinf(rule.state.wealth_at_drop[best]).any()
@@ -144,7 +143,7 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
     wrong = 0
     for order in permutations(range(3)):
         InformedRule(rule, side_of(table, cells)).play(table, np.array(order, np.uint32))
-        wrong += is_wrong(rule, table.sum(axis=0))
+        wrong += rule.is_wrong(table.sum(axis=0))
     assert wrong > 0
 
 
@@ -196,7 +195,7 @@ def test_race_asks_only_unknown_cells() -> None:
     assert answer_all(one, answer).answer == ("low",)
     assert not any(cells[cell] for cell in asked)
     assert (one.calls_made, one.calls_on_file) == (len(asked), cells.sum())
-    assert one.calls_made + one.calls_saved + one.calls_on_file == LOSSES.size
+    assert one.calls_made + one.calls_left + one.calls_on_file == LOSSES.size
     assert "on file" in one.verdict
 
 

@@ -11,7 +11,7 @@ from tombola.racing import Race
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top
-from tombola.racing.verdict import is_exact, is_wrong, rows_remaining
+from tombola.racing.verdict import rows_remaining
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -66,22 +66,23 @@ LEVEL = {"a": 0.5, "b": 0.5, "c": 0.6}
             4,
             {},
             {"a": 0.5, "b": 0.6},
-            "a is the best of 2 candidates on these 4 rows, for certain",
+            "a is the best of 2 candidates on the answers recorded here for these 4 rows, for certain",
         ),
         (
             "ab",
             4,
             {},
             LEVEL,
-            "not separable on this list: a and b have the same mean loss on all rows, for",
+            "undecided: a and b have the same mean loss on the answers recorded here for these 4 rows, "
+            "for certain",
         ),
         (
             "abc",
             4,
             {"top": 2},
             {"a": 0.0, "b": 0.5, "c": 0.5},
-            "not separable on this list: b and c have the same mean loss on all rows, behind a, "
-            "for certain",
+            "undecided: b and c have the same mean loss, behind a on the answers recorded here for "
+            "these 4 rows, for certain",
         ),
         (
             "abc",
@@ -96,16 +97,16 @@ LEVEL = {"a": 0.5, "b": 0.5, "c": 0.6}
             4,
             {"question": "ranks"},
             LEVEL,
-            "not separable on this list: 2 of 3 ranks are not settled on these 4 rows; ranks "
-            "still possible: 1 to 2 a, "
-            "1 to 2 b and 3 c, for certain: the whole table is known",
+            "undecided: the ranks of 3 candidates that are still possible are 1 to 2 a, 1 to 2 b "
+            "and 3 c on the answers recorded here for these 4 rows, for certain: the whole table",
         ),
         (
             "dcba",
             400,
             {"question": "ranks"},
             STEPS,
-            "the order of 4 candidates on these 400 rows: a, b, c and d, with probability 0.95 "
+            "the order of 4 candidates is a, b, c and d on the answers recorded here for these 400 "
+            "rows (candidates with equal means are placed as in the file), with probability 0.95 "
             "or more; ",
         ),
         (
@@ -113,16 +114,18 @@ LEVEL = {"a": 0.5, "b": 0.5, "c": 0.6}
             400,
             {"question": "ranks", "candidate": "b"},
             STEPS,
-            "b has rank 2 of 4 candidates on these 400 rows, with probability 0.95 or more; ",
+            "b has rank 2 of 4 candidates on the answers recorded here for these 400 rows "
+            "(candidates with equal means are placed as in the file), with probability 0.95 or "
+            "more; ",
         ),
         (
             "ab",
             40,
             {"max_calls": 4},
             {"a": 0.0, "b": 1.0},
-            "undecided: nothing is proved, each of 2 candidates on these 40 rows may be the "
-            "best, where a leads by 1 in "
-            "mean loss; 2 rows, 4 of 80 calls; ",
+            "stopped at the limit of 4 calls: nothing is proved about the best of 2 candidates on "
+            "the answers recorded here for these 40 rows, where a leads by 1 in mean loss; 2 rows, "
+            "4 of 80 calls; ",
         ),
     ],
 )
@@ -145,19 +148,21 @@ def test_verdict_of_finished_race(
     [
         (
             {},
-            "open: nothing is proved yet, each of 3 candidates on these 40 rows may be the best; "
-            "0 rows, ",
+            "open: nothing is proved yet about the best of 3 candidates on the answers recorded "
+            "here for these 40 rows; 0 rows, ",
         ),
         (
             {"baseline": "a"},
-            "open on these 40 rows: nothing is proved yet on whether b (no row yet) or c (no row "
-            "yet) "
-            "is better than a; ",
+            "open: nothing is proved yet about whether b is better than a or whether c is better "
+            "than a on the answers recorded here for these 40 rows; ",
         ),
-        ({"question": "ranks"}, "open: no rank of 3 candidates on these 40 rows is proved yet; "),
+        (
+            {"question": "ranks"},
+            "open: nothing is proved yet about the order of 3 candidates on the answers",
+        ),
         (
             {"question": "ranks", "candidate": "b"},
-            "open: nothing is proved yet of the rank of b among 3 candidates on these 40 rows; ",
+            "open: nothing is proved yet about the rank of b among 3 candidates on the answers",
         ),
     ],
 )
@@ -193,7 +198,8 @@ def test_within_answers_with_one_of_a_tie() -> None:
             race.record(call, loss=losses[call.candidate])
     assert (race.proved, race.answer) == (True, ("b",))
     assert race.verdict.startswith(
-        "b is within 0.01 of the best of 3 candidates on these 2 rows, for certain"
+        "b is within 0.01 of the best of 3 candidates on the answers recorded here for these 2 rows, "
+        "for certain"
     )
 
 
@@ -206,7 +212,7 @@ def test_answer_of_ranks() -> None:
     close = {**STEPS, "d": 0.75}
     first = answer_all(Race("dcba", 400, seed=1, question="ranks", top=2), close)
     assert first.verdict.startswith(
-        "the first 2 in order of 4 candidates on these 400 rows: a and b, with probability"
+        "the first 2 of 4 candidates in order are a and b on the answers recorded here"
     )
     assert first.rank_sets["c"] == (3, 4)
     assert (
@@ -216,11 +222,11 @@ def test_answer_of_ranks() -> None:
 
 def test_is_wrong_for_top() -> None:
     rule = Top(candidates=3, rows=100, population=100, level=0.05, top=2)
-    assert not is_wrong(rule, np.array([0.0, 100.0, 10.0])), "nothing is said yet"
+    assert not rule.is_wrong(np.array([0.0, 100.0, 10.0])), "nothing is said yet"
     rule.play(np.array([[0.0, 1.0, 0.1]] * 100), np.arange(100, dtype=np.uint32))
-    assert not is_wrong(rule, np.array([0.0, 100.0, 10.0]))
-    assert not is_wrong(rule, np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
-    assert is_wrong(rule, np.array([0.0, 9.0, 10.0]))
+    assert not rule.is_wrong(np.array([0.0, 100.0, 10.0]))
+    assert not rule.is_wrong(np.array([0.0, 10.0, 10.0])), "of equals, each is among the best"
+    assert rule.is_wrong(np.array([0.0, 9.0, 10.0]))
 
 
 def test_verdict_of_ranks_is_not_certain_after_a_wrong_early_decision() -> None:
@@ -228,22 +234,22 @@ def test_verdict_of_ranks_is_not_certain_after_a_wrong_early_decision() -> None:
     rule = Ranks(2, 4, 4, 0.05)
     rule.state.total_loss[:] = [1.0, 2.0]
     rule.state.rows_seen[0] = 4.0
-    assert is_exact(rule)
+    assert rule.is_exact
     rule.state.before[1, 0] = 1.0
-    assert not is_exact(rule)
+    assert not rule.is_exact
 
 
 def test_is_wrong_of_ranks() -> None:
     rule = Ranks(3, 9, 9, 0.05)
-    assert not is_wrong(rule, np.array([3.0, 2.0, 1.0]))
+    assert not rule.is_wrong(np.array([3.0, 2.0, 1.0]))
     rule.state.before[0, 1] = 1.0
     wrong = [
-        is_wrong(rule, np.array(totals))
+        rule.is_wrong(np.array(totals))
         for totals in ([3.0, 2.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 1.0])
     ]
     assert wrong == [True, False, False]
     rule.state.before[2, 1] = 1.0
-    assert is_wrong(rule, np.array([1.0, 1.0, 1.0])), (
+    assert rule.is_wrong(np.array([1.0, 1.0, 1.0])), (
         "the order of tied candidates is the order of the file"
     )
 
@@ -251,13 +257,15 @@ def test_is_wrong_of_ranks() -> None:
 def test_is_wrong_of_place() -> None:
     rule = Place(3, 9, 9, 0.05, candidate=1)
     rule.state.rank_range[:] = [2.0, 2.0]
-    assert not is_wrong(rule, np.array([1.0, 2.0, 3.0]))
-    assert not is_wrong(rule, np.array([1.0, 1.0, 1.0]))
-    assert is_wrong(rule, np.array([1.0, 3.0, 2.0]))
+    assert not rule.is_wrong(np.array([1.0, 2.0, 3.0]))
+    assert not rule.is_wrong(np.array([1.0, 1.0, 1.0]))
+    assert rule.is_wrong(np.array([1.0, 3.0, 2.0]))
 
 
 def test_contradiction_of_place_is_reported() -> None:
     race = Race("abc", 9, seed=1, question="ranks", candidate="b")
     race.rule.state.rank_range[:] = [3.0, 2.0]
-    assert race.verdict.startswith("contradiction: the rank of b was proved above 2 and below 3")
+    assert race.verdict.startswith(
+        "stopped by a contradiction: the rank of b was proved above 2 and below 3"
+    )
     assert race.proved is None

@@ -122,7 +122,7 @@ def test_race_page_updates_live(tmp_path: Path, browser: Any) -> None:
         while not (found := client.next()).done:
             for call in found.calls:
                 client.record(call.ticket, loss=loss_of(call), cost=0.25)
-        page.wait_for_selector("h2 >> text=Decided")
+        page.wait_for_selector("h2 >> text=The best")
         assert page.evaluate("document.body.dataset.mark") == "kept"
         assert "low ★" in page.inner_text("table")
 

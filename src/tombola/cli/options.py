@@ -265,13 +265,6 @@ Question = Annotated[
 RankOf = Annotated[
     str, typer.Option(help="With --question ranks: ask only for the rank of this candidate.")
 ]
-_BlocksFlag = Annotated[
-    bool,
-    typer.Option(
-        "--blocks",
-        help="With --question ranks: separate whole blocks; faster if they are far apart.",
-    ),
-]
 _Losses = Annotated[bool, typer.Option("--losses", help="Answers are losses: lower is better.")]
 _Scores = Annotated[bool, typer.Option("--scores", help="Answers are scores: higher is better.")]
 # Option --range: the unit of the answers of a race. Not called Range, because `range` is a builtin
@@ -301,7 +294,6 @@ def _make_settings(
     on_failure: _OnFailure = "worst",
     question: Question = "best",
     rank_of: RankOf = "",
-    blocks: _BlocksFlag = False,
     losses: _Losses = False,
     scores: _Scores = False,
     limits: Limits = "",
@@ -330,7 +322,6 @@ def _make_settings(
             "on_failure": on_failure,
             "question": question,
             "candidate": rank_of or None,
-            "blocks": blocks,
             "kind": kind,
             "range": parse_range(limits) if limits else (0.0, 1.0),
         }

@@ -556,7 +556,6 @@ def run(
     from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
     from tombola.racing.subprocess_evaluator import CallCounts
-    from tombola.racing.verdict import verdict_of
     from tombola.tables.cells import read_row_list
     from tombola.worklists.race_file import RaceFile, is_race_file
 
@@ -655,7 +654,7 @@ def run(
     else:
         show(f"{file}: {_direction(now.settings)}", soft=True)
         # The first line states the direction.
-        show(f"{verdict_of(now)}; seed {now.settings.seed}")
+        show(f"{now.statement}; seed {now.settings.seed}")
         if out is not None:
             show(f"written: {out}", soft=True)
         if hint := evaluator.hint(now):
@@ -1093,7 +1092,7 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
 
 def _show_standings(facts: dict[str, Any], settings: "RaceSettings") -> None:
     """Print a table of the candidates: drops with their evidence, or rank sets."""
-    from tombola.racing.verdict import rank_text
+    from tombola.statements import rank_text
 
     mean = f"mean {settings.units.quantity}"
     rows: list[tuple[str, ...]] = []

@@ -20,11 +20,10 @@ from tombola.pool import Pool
 from tombola.racing._race import COST_ROUNDING
 from tombola.racing.options import RaceSettings
 from tombola.racing.rules.base import Elimination
-from tombola.racing.rules.ranks import Place
 from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Part, Strata, build_parts
-from tombola.racing.verdict import answer_of, is_proved, is_wrong, rank_text
 from tombola.rng import RngStreams, repetition_seeds
+from tombola.statements import rank_text
 
 # Quantiles at the ends of `Plan.calls_range`: 90 % of the simulated races are in between.
 _RANGE_QUANTILES = (0.05, 0.95)
@@ -350,8 +349,9 @@ def _affordable(costs: Floats, settings: RaceSettings) -> int:
 
 
 def _answer(settings: RaceSettings, rule: Elimination, totals: Floats) -> _Answer:
-    answer = tuple(settings.candidates[a] for a in answer_of(rule))
-    if isinstance(rule, Place):
+    answer = tuple(settings.candidates[a] for a in rule.answer)
+    if settings.candidate is not None:
         # The candidate is known beforehand; its rank is the answer.
-        answer = (f"{answer[0]}: rank {rank_text(rule.rank_set())}",)
-    return _Answer(answer, is_proved(rule) is not None, is_wrong(rule, totals))
+        (ranks,) = rule.ranks.values()
+        answer = (f"{answer[0]}: rank {rank_text(ranks)}",)
+    return _Answer(answer, rule.proved is not None, rule.is_wrong(totals))

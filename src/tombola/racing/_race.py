@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import short_repr
+from tombola._formatting import plural, short_repr
 from tombola._types import Floats
 from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
@@ -31,8 +31,9 @@ from tombola.racing.events import Call, Dropped, Event
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
 from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Part, Strata, build_parts
-from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, verdict_of
+from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, statement_of
 from tombola.rng import RngStreams
+from tombola.statements import Statement
 from tombola.tables.to_pool import direction_text
 from tombola.units import Units
 
@@ -326,9 +327,17 @@ class Race(ProcessBound, Answers):
         return len(self._answers) + len(self._pending)
 
     @property
-    def calls_saved(self) -> int:
+    def calls_left(self) -> int:
         """The number of cells (row, candidate) without a call or an answer on file."""
         return self._n_cells - self.calls_on_file - self.calls_made
+
+    @property
+    def calls_saved(self) -> int | None:
+        """The number of cells that need no call, because the race is decided; else None.
+
+        A race that a limit or a failure has stopped has saved nothing: its question is open.
+        """
+        return self.calls_left if self._decided and self.failed_call is None else None
 
     @property
     def calls_answered(self) -> int:
@@ -380,7 +389,19 @@ class Race(ProcessBound, Answers):
         return self._result(self._parts[0])
 
     def _result(self, part: Part) -> Result:
-        return Result(part.rule, self.settings, over=part.rule.done or self.done)
+        return Result(part.rule, self.settings, self.stop_reason)
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the race has stopped without an answer, as a clause; "" if it has not."""
+        if self.failed_call is not None:
+            return f"because {self.failed_call.candidate} failed on row {self.failed_call.row}"
+        if self._decided or not self.done:
+            return ""
+        limits = self.settings
+        if limits.max_calls is not None and self.calls_made >= limits.max_calls:
+            return f"at the limit of {plural(limits.max_calls, 'call')}"
+        return f"at the limit of cost {limits.max_cost:g}"
 
     @property
     def proved(self) -> bool | None:
@@ -391,25 +412,40 @@ class Race(ProcessBound, Answers):
         """
         if self.failed_call is not None:
             return None
-        found = {result.proved for result in (self.whole, *self.by_group.values())}
-        return False if False in found else None if None in found else True
+        answers = {part.rule.proved for part in self._parts}
+        if False in answers:
+            return False
+        return None if None in answers else True
+
+    @property
+    def statement(self) -> Statement:
+        """What the race has established: conclusions, level, groups, rows and calls.
+
+        >>> race = Race(["a", "b"], rows=2, seed=1)
+        >>> while not race.done:
+        ...     for call in race.calls():
+        ...         _ = race.record(call, loss=float(call.candidate == "b"))
+        >>> race.statement.verdict, race.statement.short
+        ('exact', 'a')
+        """
+        return statement_of(self)
 
     @property
     def verdict(self) -> str:
         """Answer as a sentence: confidence, number of calls, direction of the answers."""
-        return f"{verdict_of(self)}; {direction_text(self.settings.kind, self.settings.unit)}"
+        return f"{self.statement}; {direction_text(self.settings.kind, self.settings.unit)}"
 
     @property
     def rows_remaining(self) -> int | None:
         """Estimated number of rows still needed, on average; None before the first one."""
-        found = self._forecast()
-        return None if found is None else found.mean
+        forecast = self._forecast()
+        return None if forecast is None else forecast.mean
 
     @property
     def rows_remaining_range(self) -> tuple[int, int] | None:
         """Ends of a 90 % range of the rows still needed; None before the first one."""
-        found = self._forecast()
-        return None if found is None else (found.low, found.high)
+        forecast = self._forecast()
+        return None if forecast is None else (forecast.low, forecast.high)
 
     def _forecast(self) -> Forecast | None:
         if self.strata is None:

@@ -30,7 +30,7 @@ from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_optio
 from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Strata
 from tombola.racing.subprocess_evaluator import OutOfRangeError
-from tombola.racing.verdict import calls_text
+from tombola.racing.verdict import counts_of
 from tombola.tables.names import direction_of
 from tombola.units import UNIT_LOSSES, Kind, Units
 
@@ -390,7 +390,7 @@ def progress_line(race: Race) -> str:
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the "
         f"race{leading}, "
-        f"{calls_text(race)}{estimate}"
+        f"{counts_of(race).calls_text}{estimate}"
     )
 
 

@@ -14,7 +14,7 @@ from tombola.errors import ParameterError
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.gate import Gate
-from tombola.racing.rules.ranks import Blocks, Place, Ranks
+from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
 from tombola.units import Kind, Units
@@ -42,7 +42,6 @@ class RaceOptions(TypedDict, total=False):
     on_failure: Literal["worst", "stop"]
     question: Literal["best", "ranks"]
     candidate: str | None
-    blocks: bool
     kind: Kind
     range: tuple[float, float]
     unit: str
@@ -74,8 +73,6 @@ class RaceSettings:
     question        "best", or "ranks": the order of all candidates, or of the first `top` if top >
                     1
     candidate       with question="ranks": ask only for the rank of this candidate; None: of all
-    blocks          with question="ranks": prove only the order between groups of candidates with
-                    similar losses, which takes fewer calls if the groups are far apart
     kind            "losses" (lower is better) or "scores" (higher is better): the values that
                     `race` gets from `evaluate` and from answers on file, and the numbers in texts.
                     Left out, `race` takes it from the name of `evaluate`
@@ -97,7 +94,6 @@ class RaceSettings:
     on_failure: Literal["worst", "stop"] = "worst"
     question: Literal["best", "ranks"] = "best"
     candidate: str | None = None
-    blocks: bool = False
     kind: Kind = "losses"
     range: tuple[float, float] = (0.0, 1.0)
     unit: str = ""
@@ -162,16 +158,12 @@ class RaceSettings:
             "kind": ("losses", "scores"),
             "on_failure": ("worst", "stop"),
             "question": ("best", "ranks"),
-            "blocks": (False, True),
             "population": (None, math.inf),
             "baseline": (None, *self.candidates),
             "candidate": (None, *self.candidates),
         }
         for name, allowed in choices.items():
-            # 1 == True, but it is no choice of `blocks`.
-            if (value := getattr(self, name)) not in allowed or (
-                name == "blocks" and not isinstance(value, bool)
-            ):
+            if (value := getattr(self, name)) not in allowed:
                 _reject(
                     name,
                     f"one of {', '.join(map(repr, allowed))}",
@@ -210,12 +202,6 @@ class RaceSettings:
                 self.candidate is not None and not (ranks and self.top == 1),
                 "used with question='ranks' and without top",
                 "question='ranks' beside it",
-            ),
-            (
-                "blocks",
-                self.blocks and not (ranks and self.candidate is None),
-                "used with question='ranks' and without candidate",
-                "blocks=False",
             ),
             (
                 "max_call_cost",
@@ -257,7 +243,7 @@ class RaceSettings:
         if self.candidate is not None:
             return Place(*common, candidate=self.candidates.index(self.candidate))
         if self.question == "ranks":
-            return (Blocks if self.blocks else Ranks)(*common, top=self.top if self.top > 1 else 0)
+            return Ranks(*common, top=self.top if self.top > 1 else 0)
         if self.baseline is not None:
             return Gate(*common, baseline=self.candidates.index(self.baseline), margin=within)
         if self.top > 1:

@@ -7,11 +7,11 @@ import numpy as np
 
 from tombola._formatting import format_number, format_percent
 from tombola._types import Floats
-from tombola.racing.verdict import is_exact, rank_text
 from tombola.report.chart import Band, Chart, Line
 from tombola.report.components import Answer, DotList, DotRow
 from tombola.report.lanes import Lane
 from tombola.report.page import draw_for_page, render
+from tombola.statements import rank_text
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -67,30 +67,32 @@ def _title(report: "RaceReport") -> str:
 def _answer(report: "RaceReport") -> Answer:
     race = report.race
     tag, tone = _verdict_tag(race)
-    total = race.calls_made + race.calls_saved
-    share = format_percent(race.calls_saved / max(total, 1))
-    # Calls that are not made yet are saved only once the question is answered.
-    rest = "calls saved" if race.proved is not None else "calls not made"
+    total = race.calls_made + race.calls_left
+    share = format_percent(race.calls_left / max(total, 1))
+    # Calls that are not made are saved only once the race is decided.
+    rest = "calls not made" if race.calls_saved is None else "calls saved"
     facts = (
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls made", f"{race.calls_made:,} of {total:,}"),
-        (rest, f"{race.calls_saved:,} ({share})"),
+        (rest, f"{race.calls_left:,} ({share})"),
     )
     return Answer(tag, tone, report.heading, f"{race.verdict}.", facts)
 
 
 def _verdict_tag(race: "Race") -> tuple[str, str]:
     """Return the verdict in one word, and its tone."""
+    verdict = race.statement.overall
     is_gate = race.settings.baseline is not None
-    if race.proved is False:
-        return ("worse" if is_gate else "refuted"), "bad"
-    if race.proved:
-        exact = "exact" if is_exact(race.rule) else "proved"
-        return ("passed" if is_gate else exact), "good"
-    if not race.done:
-        return "running", "open"
-    all_rows = race.rows_counted == len(race.rows)
-    return ("undecided" if all_rows else "stopped"), "fair"
+    if verdict == "refuted":
+        return _failed_word(race), "bad"
+    if verdict in ("exact", "proved"):
+        return ("passed" if is_gate else verdict), "good"
+    return verdict, "open" if verdict == "running" else "fair"
+
+
+def _failed_word(race: "Race") -> str:
+    """Return what a candidate that fails the gate is: only a margin proves that it is worse."""
+    return "worse" if race.settings.within else "not better"
 
 
 def race_lanes(report: "RaceReport") -> list[Lane]:
@@ -117,7 +119,7 @@ def _lane_note(race: "Race", standing: "Standing", rows: int) -> tuple[str, str]
         if standing.active:
             return "open", ""
         passed = standing.name in race.answer
-        word = "passed" if passed else "worse"
+        word = "passed" if passed else _failed_word(race)
         return f"{word} after {rows:,}", "good" if passed else "bad"
     if standing.ranks is not None:
         first, last = standing.ranks

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tombola import __version__
-from tombola._formatting import HtmlTable, format_percent, html_block, join_names
+from tombola._formatting import HtmlTable, format_percent, html_block
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
 from tombola.racing.options import hash_of_rows
-from tombola.racing.verdict import is_exact, is_within_only
 from tombola.report.figures import draw_chart
 from tombola.report.lanes import draw_lanes
 from tombola.units import Units
@@ -86,17 +85,17 @@ class RaceReport:
 
     @property
     def cost_saved(self) -> float | None:
-        """Calls saved times the mean cost of a call; None without costs or answers."""
+        """Calls saved times the mean cost of a call; None without costs, or while undecided."""
         race = self.race
-        return (
-            race.cost / race.calls_answered * race.calls_saved
-            if race.cost and race.calls_answered
-            else None
-        )
+        if not race.calls_answered or not race.cost or race.calls_saved is None:
+            return None
+        return race.cost / race.calls_answered * race.calls_saved
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a dict of JSON data.
 
+        statement: what the race claims (`Statement.to_json`); verdict: its text, with the direction.
+        calls_left: cells without a call; calls_saved: the same once the race is decided, else None.
         proved: True, False (refuted) or None (open). quantity: "loss", "score" or the unit. answer:
             list of names.
         candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active;
@@ -111,6 +110,7 @@ class RaceReport:
         race = self.race
         return {
             "verdict": race.verdict,
+            "statement": race.statement.to_json(),
             "proved": race.proved,
             "answer": list(race.answer),
             "done": race.done,
@@ -119,6 +119,7 @@ class RaceReport:
             "rows": len(race.rows),
             "rows_counted": race.rows_counted,
             "calls": race.calls_made,
+            "calls_left": race.calls_left,
             "calls_saved": race.calls_saved,
             **({"calls_on_file": race.calls_on_file} if race.calls_on_file else {}),
             **({"groups": _groups_json(race)} if race.strata is not None else {}),
@@ -164,7 +165,7 @@ class RaceReport:
     @property
     def heading(self) -> str:
         """The final answer for the whole list, or the state of the race, in a few words."""
-        return _title(self.race)
+        return self.race.statement.heading
 
     @property
     def means_note(self) -> str:
@@ -188,7 +189,7 @@ def race_html(race: Race) -> str:
         tuple(str(line[key]) for key in ("name", "mean_loss", "rows", "state")) for line in lines
     ]
     table = HtmlTable(("candidate", f"mean {race.settings.units.quantity}", "rows", "state"), rows)
-    return html_block(_title(race), _cards(report), [table], [f"{race.verdict}."])
+    return html_block(report.heading, _cards(report), [table], [f"{race.verdict}."])
 
 
 def plot_race(
@@ -296,57 +297,28 @@ def _groups_json(race: Race) -> dict[str, Any]:
     }
 
 
-def _title(race: Race) -> str:
-    """Return the final answer for the whole list, or the state of the race, as a heading."""
-    settings, whole = race.settings, race.whole
-    if race.failed_call is not None or (race.proved is None and whole.proved is None):
-        return "Undecided" if race.done else "Race in progress"
-    if settings.baseline is not None:
-        # A gate that fails in one group is not passed.
-        claim = (
-            "The gate is not passed"
-            if False in (race.proved, whole.proved)
-            else "The gate is passed"
-        )
-    elif settings.candidate is not None:
-        claim = f"{settings.candidate} has rank {race.rank_sets[settings.candidate][0]}"
-    else:
-        best = f"Within {settings.within:g} of the best" if is_within_only(whole) else "The best"
-        claim = f"{'In order' if race.rank_sets else best}: {join_names(race.answer, limit=3)}"
-    # The answer for the list is final, also while those for groups are open.
-    return (
-        claim
-        if race.proved is not None
-        else f"{claim}; groups {'undecided' if race.done else 'in progress'}"
-    )
-
-
 def _cards(report: RaceReport) -> list[tuple[str, str]]:
-    race, units = report.race, report.race.settings.units
-    share = race.calls_saved / max(race.calls_made + race.calls_saved, 1)
+    race = report.race
+    units = race.settings.units
+    # Calls that are not made are saved only once the race is decided.
+    saved = "calls not made" if race.calls_saved is None else "calls saved"
+    share = format_percent(race.calls_left / max(race.calls_made + race.calls_left, 1))
     cards = [
         ("candidates", f"{len(race.candidates):,}"),
         ("answers", f"{units.quantity}, {'higher' if units.scores else 'lower'} is better"),
         ("rows counted", f"{race.rows_counted:,} of {len(race.rows):,}"),
         ("calls", f"{race.calls_made:,}"),
-        # Calls that are not made are saved only once the question is answered.
-        (
-            "calls saved" if race.proved is not None else "calls not made",
-            f"{race.calls_saved:,} ({format_percent(share)})",
-        ),
-        (
-            "error probability",
-            "0: certain" if is_exact(race.rule) else f"at most {race.settings.level:.2g}",
-        ),
+        (saved, f"{race.calls_left:,} ({share})"),
+        ("error probability", race.statement.error_text),
     ]
     if race.calls_on_file:
         cards.append(("answers on file", f"{race.calls_on_file:,}"))
     if race.cost:
         cards.append(("cost", f"{race.cost:,.6g}"))
-        if race.done:
-            cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
+    if report.cost_saved is not None:
+        cards.append(("cost saved, estimate", f"{report.cost_saved:,.6g}"))
     for word, now, before in limit_history(report):
-        raised = f", raised from {', '.join(f'{one:,.6g}' for one in before)}" if before else ""
+        raised = f", raised from {', '.join(f'{limit:,.6g}' for limit in before)}" if before else ""
         cards.append((f"cap on {word}", f"{now:,.6g}{raised}"))
     if race.failures:
         cards.append(("failed calls", f"{race.failures:,}"))

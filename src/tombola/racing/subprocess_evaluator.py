@@ -223,7 +223,7 @@ class SubprocessEvaluator:
         A loss is a share of the cap, and any remaining row may take all of it. So run times that
         are all a small part of the cap decide late, however much they differ.
         """
-        if self.cap is None or race.largest_loss > _LOW_LOSS or race.calls_saved > race.calls_made:
+        if self.cap is None or race.largest_loss > _LOW_LOSS or race.calls_left > race.calls_made:
             return ""
         longest = race.largest_loss * self.cap
         return (

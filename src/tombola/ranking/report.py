@@ -11,7 +11,7 @@ from tombola._formatting import HtmlTable, html_block, join_names, option_text, 
 from tombola._results import Block, Command, Result
 from tombola._types import Floats
 from tombola.errors import ParameterError
-from tombola.racing.verdict import rank_text
+from tombola.statements import rank_text
 from tombola.tables.to_pool import direction_text
 from tombola.units import Units
 

@@ -572,8 +572,8 @@ class RaceClient(_SyncConnection):
 
         Keys: verdict and progress (sentences), proved (None while undecided), answer (names of
             possible answers), done
-        (whether the race is over), active (candidates left), leader, calls and calls_saved (their
-        numbers).
+        (whether the race is over), active (candidates left), leader, calls, calls_left (not made) and
+        calls_saved (None unless the race is decided).
         """
         return self._run("verdict", _object)
 

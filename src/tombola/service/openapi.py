@@ -236,7 +236,8 @@ _VERDICT = _object(
     active=_list(_TEXT),
     leader=_nullable(_TEXT),
     calls=_COUNT,
-    calls_saved=_COUNT,
+    calls_left=_COUNT,
+    calls_saved=_nullable(_COUNT),
 )
 # A candidate of a race: mean over its rows in the unit of the race (null without any); whether it
 # is in the race.

@@ -352,12 +352,13 @@ async def _race_progress(request: CheckedRequest) -> Response:
 def _race_view(file: RaceFile) -> dict[str, Any]:
     """Return the variables of the race templates; means are positions in per cent."""
     now, units = race_status(file), file.settings.units
-    calls, saved = now["calls"], now["calls_saved"]
+    calls = now["calls"]
+    left = now["calls_left"]
     workers = Counter(lease.worker or "local" for lease in file.lease_of_ticket().values())
     return {
         "now": now,
         "limits": f"{units.low:g} to {units.high:g}",
-        "saved_share": f"{100 * saved / max(calls + saved, 1):.0f} %",
+        "left_share": f"{100 * left / max(calls + left, 1):.0f} %",
         "standings": [
             {
                 **one,

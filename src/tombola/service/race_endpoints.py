@@ -53,8 +53,8 @@ async def verdict(request: CheckedRequest) -> Any:
 
     Reply: verdict and progress (sentences), proved (null while undecided), answer (names of the
         candidates that are
-    possible answers), done, active (candidates left), leader, calls and calls_saved (their
-    numbers).
+    possible answers), done, active (candidates left), leader, calls, calls_left (not made)
+    and calls_saved (null unless the race is decided).
     """
     now = await status(request)
     names = (
@@ -66,6 +66,7 @@ async def verdict(request: CheckedRequest) -> Any:
         "active",
         "leader",
         "calls",
+        "calls_left",
         "calls_saved",
     )
     return {name: now[name] for name in names}
@@ -82,7 +83,7 @@ async def export_table(request: CheckedRequest) -> Any:
 async def events(request: CheckedRequest) -> Any:
     """Stream the counts of a race as server-sent events, one at each change.
 
-    Counts: rows, rows_counted (rows that the race has used), calls (made), answered, saved (pairs
+    Counts: rows, rows_counted (rows that the race has used), calls (made), answered, left (pairs
         of a row and a
     candidate neither evaluated nor known before), active (number of candidates left) and done (true
     or false).
@@ -110,7 +111,7 @@ def _race_counts(file: RaceFile) -> dict[str, Any]:
         "rows_counted": race.rows_counted,
         "calls": race.calls_made,
         "answered": race.calls_answered,
-        "saved": race.calls_saved,
+        "left": race.calls_left,
         "active": len(race.active),
         "done": race.done,
     }

@@ -18,7 +18,6 @@ from tombola.racing.rules.best import Best
 from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
-from tombola.racing.verdict import is_wrong
 
 
 def rules(N: int, k: int, level: float) -> Iterator[Elimination]:
@@ -37,7 +36,7 @@ def worst_answer(rule: Elimination, tables: Any) -> float:
         totals, wrong = table.sum(axis=0), 0
         for order in everything:
             rule.play(table, order)
-            wrong += is_wrong(rule, totals)
+            wrong += rule.is_wrong(totals)
         worst = max(worst, wrong)
     return worst / len(everything)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from naive import ranks as naive
 from tombola.racing.rules import ranks
-from tombola.racing.rules.ranks import Blocks, Place, Ranks, close_transitively
+from tombola.racing.rules.ranks import Place, Ranks, close_transitively
 
 pytestmark = pytest.mark.usefixtures("plainly")
 GRID = (0.0, 1 / 3, 2 / 3, 1.0)
@@ -78,12 +78,9 @@ POOLS = [
 
 @pytest.mark.parametrize("losses", POOLS, ids=range(len(POOLS)))
 @pytest.mark.parametrize("level", [0.05, 0.2, 0.5])
-@pytest.mark.parametrize("make", [Ranks, Blocks])
-def test_ranks_error_is_below_level_over_all_orders(
-    losses: np.ndarray, level: float, make: type[Ranks]
-) -> None:
+def test_ranks_error_is_below_level_over_all_orders(losses: np.ndarray, level: float) -> None:
     rows, k = losses.shape
-    assert max(error_rates(losses, lambda: make(k, rows, rows, level))) <= level + 1e-12
+    assert max(error_rates(losses, lambda: Ranks(k, rows, rows, level))) <= level + 1e-12
 
 
 def test_threshold_without_union_is_caught() -> None:
@@ -142,25 +139,3 @@ def test_incremental_closure_equals_warshall() -> None:
             ranks._add_order(rule.state, a, b)
             direct[a, b] = True
         assert (rule.before == close_transitively(direct)).all()
-
-
-def test_blocks_equal_their_definition() -> None:
-    """u before a where no chain of pairs that are not rejected leads from a to u, by the closure of a relation."""
-    generator = np.random.default_rng(4)
-    for _ in range(40):
-        k = 5
-        rule = Blocks(k, 5, 5, 0.05)
-        rejected = generator.random((k, k)) < np.triu(np.full((k, k), 0.8), 1).T
-        rule.state.rejected[:] = rejected
-        ranks._prove_blocks(rule.state)
-        reachable = close_transitively(~rejected | np.eye(k, dtype=bool))
-        assert (rule.before == ~reachable.T).all()
-
-
-def test_blocks_separate_earlier_where_candidates_are_far_apart() -> None:
-    generator = np.random.default_rng(2)
-    losses = (generator.random((600, 6)) < [0.05, 0.22, 0.4, 0.58, 0.76, 0.94]).astype(float)
-    order = generator.permutation(600).astype(np.uint32)
-    blocks, pairs = Blocks(6, 600, 600, 0.05), Ranks(6, 600, 600, 0.05)
-    assert blocks.play(losses, order) < pairs.play(losses, order)
-    assert blocks.rank_sets().tolist() == [[r, r] for r in range(1, 7)]

@@ -15,7 +15,6 @@ from race_cases import BITS, all_pools, loss_tables, play_table
 from tombola.racing.rules import top
 from tombola.racing.rules.bets import bet
 from tombola.racing.rules.top import Top
-from tombola.racing.verdict import is_wrong
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -54,7 +53,7 @@ def errors(table: Any, m: int, level: float, most: int = 5000) -> tuple[float, f
     wealth: dict[Any, float] = {}
     for order in permutations(range(N)):
         rule.play(table, np.array(order, np.uint32))
-        wrong, count = wrong + is_wrong(rule, totals), count + 1
+        wrong, count = wrong + rule.is_wrong(totals), count + 1
         for s in range(int(rule.state.n_sets[0])):
             inside = rule.state.members[s] > 0
             if totals[inside].max() <= totals[~inside].min() + 1e-9:

@@ -25,7 +25,6 @@ from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
 from tombola.racing.side_information import SideInformation
-from tombola.racing.verdict import is_wrong
 from tombola.report.chart import Chart
 
 # Levels (largest error probabilities) at which each race is played.
@@ -94,7 +93,7 @@ class _RaceClaim(Extension):
             with expected_rounds(0.0, 1):
                 for order in self.orders(rows):
                     rule.play(self.read(table), np.array(order, np.uint32))
-                    wrong.append(is_wrong(rule, totals))
+                    wrong.append(rule.is_wrong(totals))
                     wealth.append(rule.state.current_wealth.copy())
             yield {**unit, "level": level, **_mean_errors(totals, wrong, wealth)}
 
@@ -353,7 +352,7 @@ class KnownAnswers(Extension, name="known", expected="holds"):
                         informed.update(row, table[row].copy())
                 # Negative wealth counts as 0: a bettor who may stop at 0 would gain from it.
                 wealth.append(np.maximum(rule.state.wealth, 0.0).sum(axis=1))
-                wrong.append(is_wrong(rule, totals))
+                wrong.append(rule.is_wrong(totals))
             yield {**unit, "level": level, **_mean_errors(totals, wrong, wealth)}
 
     def verdict(self, rows: Rows) -> Verdict:

@@ -2,13 +2,16 @@
 
 A rule (`Best`, `Within`, `Top`, `Gate`, `Ranks`, `Place`) defines the initial state (the fields of
 `EliminationState` and its own ones) and the kernel `step(state, losses)`, which processes one row
-and drops candidates. Losses of dropped candidates are not read. The state after n rows is a
-function of the first n rows of the shuffled list only, so late and out-of-order answers cannot
-change it.
+and drops candidates. It also owns its answer: who it is, whether it is proved, certain or wrong,
+and the conclusions that `tombola.statements` writes as a sentence. Losses of dropped candidates are
+not read. The state after n rows is a function of the first n rows of the shuffled list only, so late
+and out-of-order answers cannot change it.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections import namedtuple
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +20,9 @@ import numpy as np
 from tombola._types import Floats, Order, Rows
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.engine.state_vector import flatten, unflattener
-from tombola.racing.rules.bets import MIXTURE_WEIGHTS, STRATEGY_WEIGHTS
+from tombola.racing.rules.bets import MIXTURE_WEIGHTS, ROUNDING_SLACK, STRATEGY_WEIGHTS
+from tombola.statements import Conclusion, Counts, Quantity, Reading, Standing, Statement, Verdict
+from tombola.units import Units
 
 if TYPE_CHECKING:  # bound by `compile_loop`
     view: Kernel
@@ -110,11 +115,17 @@ class Elimination(ABC):
     population: `rows`, if the question is about this list; infinite, if rows are i.i.d. draws.
     level: probability of a wrong answer, at most.
 
-    `update` adds the rows one by one, in random order. `play` runs a whole table. The answer is in
-    `active`, `done` and `state`. A subclass defines `init`, `step` and `open_questions`, and may
-    define `settle`. It sets `supports_predictions = True` if `step` bets by `bets.bet`, which uses
-    predictions.
+    `update` adds the rows one by one, in random order. `play` runs a whole table. A subclass defines
+    `init`, `step` and `open_questions`, and may define `settle`. It sets `supports_predictions =
+    True` if `step` bets by `bets.bet`, which uses predictions. `answer`, `proved`, `is_exact`,
+    `is_wrong`, `conclusions` and `questions` are those of rules that drop all but the best; other
+    rules override them.
     """
+
+    # Candidates asked for: a race for the best ends with one.
+    target = 1
+    # Mean loss above the best that the answer may have.
+    tolerance = 0.0
 
     # Whether `step` can bet on adjusted losses: those minus their predictions from history
     # (`use_predictions`).
@@ -122,18 +133,17 @@ class Elimination(ABC):
     has_predictions = False
 
     def __init__(self, candidates: int, rows: int, population: float, level: float) -> None:
-        self.candidates, self.rows, self.population, self.level = (
-            candidates,
-            rows,
-            population,
-            level,
-        )
+        self.candidates = candidates
+        self.rows = rows
+        self.population = population
+        self.level = level
         self._build()
 
     def _build(self) -> None:
-        candidates, state = self.candidates, self.init()
-        self._initial = flatten(state, candidates)
-        self.memory, self._row = self._initial.copy(), np.zeros(candidates)
+        state = self.init()
+        self._initial = flatten(state, self.candidates)
+        self.memory = self._initial.copy()
+        self._row = np.zeros(self.candidates)
         self._view = unflattener(state)
         self.state = self._view(self.memory)
         self.kernels = {"view": self._view, "step": type(self).step}
@@ -163,7 +173,8 @@ class Elimination(ABC):
         `threshold` its bet decides. `weights` are its initial wealths by strategy; None: those of
         `bet`. `own` are the fields of the rule itself; a kernel can change arrays, not numbers.
         """
-        k, zeros = self.candidates, np.zeros(self.candidates)
+        k = self.candidates
+        zeros = np.zeros(k)
         if weights is None:
             weights = MIXTURE_WEIGHTS if self.has_predictions else STRATEGY_WEIGHTS
         common = EliminationState(
@@ -253,6 +264,142 @@ class Elimination(ABC):
     def leader(self) -> int:
         """Number of the active candidate with the smallest total loss; lowest in a tie."""
         return min(self.active, key=lambda a: float(self.state.total_loss[a]))
+
+    @property
+    def answer(self) -> list[int]:
+        """Numbers of the candidates that answer the question; while it is open, all that may.
+
+        After the last row of a list, equal totals are all in the answer.
+        """
+        if self.rows_seen == self.population:
+            return self.smallest_totals(self.target)
+        return self.active
+
+    @property
+    def proved(self) -> bool | None:
+        """True if the question is answered, None if it is open, False if it is refuted.
+
+        Only a comparison with a baseline can be refuted: a candidate fails it.
+        """
+        return True if self.done and len(self.answer) <= self.target else None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the answer is certain, not only probable.
+
+        It is certain if every drop was: no outcome of the rows left could have changed it, or it
+        was at the last row, where the totals decide.
+        """
+        state = self.state
+        dropped = state.active == 0.0
+        certain = np.isinf(state.wealth_at_drop) | (state.drop_row == self.population)
+        is_known = self.rows_seen == self.population
+        is_alone = dropped.sum() >= self.candidates - self.target
+        return bool(self.done and (is_known or is_alone) and certain[dropped].all())
+
+    def is_wrong(self, totals: Floats) -> bool:
+        """Return whether the answer is false, given the total losses over the whole list.
+
+        For simulations. An open answer is wrong if it excludes the true one.
+
+        >>> from tombola.racing.rules.best import Best
+        >>> rule = Best(candidates=2, rows=1, population=1, level=0.05)
+        >>> rule.update(np.array([0.0, 1.0]))
+        >>> rule.is_wrong(np.array([0.0, 1.0])), rule.is_wrong(np.array([1.0, 0.0]))
+        (False, True)
+        """
+        answer = self.answer
+        last = min(self.target, len(answer)) - 1
+        allowed = (self.tolerance + ROUNDING_SLACK) * self.rows
+        return bool(np.sort(totals[answer])[last] > np.sort(totals)[last] + allowed)
+
+    @property
+    def ranks(self) -> dict[int, tuple[int, int]]:
+        """First and last possible rank, from 1, by candidate; empty if ranks are not asked."""
+        return {}
+
+    def conclusions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        """Return what is established: the answer, a tie, or who may still be the answer.
+
+        names: of the candidates. units: conversion of differences to the user's unit.
+        """
+        k = self.candidates
+        subject = tuple(names[a] for a in self.answer)
+        if self.proved:
+            # Strict only if certain: of two equal candidates either may be the one that stays.
+            strict = self.is_exact and len(self.smallest_totals(self.target)) <= self.target
+            return (Conclusion("best", subject, field=k, top=self.target, strict=strict),)
+        if self.rows_seen == self.population:
+            totals = self.state.total_loss
+            last = max(totals[a] for a in self.answer) - ROUNDING_SLACK * self.rows
+            tied = tuple(names[a] for a in self.answer if totals[a] >= last)
+            ahead = " and ".join(names[a] for a in self.answer if totals[a] < last)
+            return (Conclusion("tied", tied, than=ahead, field=k, top=self.target),)
+        if len(self.active) == k:
+            return ()
+        return (Conclusion("among", subject, field=k, top=self.target),)
+
+    def questions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        """Return what is open, as conclusions that would answer it; parameters as above."""
+        if self.proved is not None or self.conclusions(names, units):
+            return ()
+        subject = tuple(names[a] for a in self.answer)
+        return (Conclusion("best", subject, field=self.candidates, top=self.target),)
+
+    def standing(self, names: Sequence[str], units: Units) -> Standing | None:
+        """Return who leads, if several candidates are active and a row is counted."""
+        totals = {a: float(self.state.total_loss[a]) for a in self.active}
+        is_known = self.rows_seen == self.population
+        if len(totals) < 2 or not self.rows_seen or (is_known and not self.proved):
+            return None
+        first, second = sorted(totals.values())[:2]
+        slack = ROUNDING_SLACK * self.rows_seen
+        leaders = tuple(names[a] for a, total in totals.items() if total <= first + slack)
+        gap = units.gap((second - first) / self.rows_seen)
+        return Standing(leaders, gap, is_final=is_known)
+
+    def statement(
+        self,
+        names: Sequence[str],
+        units: Units,
+        level: float,
+        *,
+        reading: Reading = "recorded",
+        reason: str = "",
+    ) -> Statement:
+        """Return what the rule has established so far.
+
+        names: of the candidates. units: of the losses, for texts.
+        level: of the whole race, which groups may share.
+        reading: what the answers stand for; rows of an infinite population are always "beyond".
+        reason: why no more rows will come, though the question is open; "" if they may.
+        """
+        verdict: Verdict = "running"
+        if self.proved is False:
+            verdict = "refuted"
+        elif self.proved:
+            verdict = "exact" if self.is_exact else "proved"
+        elif self.done:
+            verdict = "undecided"
+        elif reason:
+            verdict = "stopped"
+        return Statement(
+            verdict,
+            "beyond" if math.isinf(self.population) else reading,
+            self.conclusions(names, units),
+            self.questions(names, units),
+            level=0.0 if self.is_exact else level,
+            quantity=Quantity(units.quantity, higher_is_better=units.scores),
+            counts=Counts(rows=self.rows, counted=self.rows_seen),
+            standing=self.standing(names, units),
+            reason=reason,
+        )
+
+    def smallest_totals(self, count: int) -> list[int]:
+        """Return the `count` active candidates with the smallest total loss, with ties."""
+        totals = {a: float(self.state.total_loss[a]) for a in self.active}
+        last = sorted(totals.values())[min(count, len(totals)) - 1]
+        return [a for a in totals if totals[a] <= last + ROUNDING_SLACK * self.rows]
 
     @abstractmethod
     def open_questions(self) -> list[OpenQuestion]:

@@ -15,10 +15,7 @@ from tombola.racing.rules.elimination import bet_and_drop, drop_hopeless, finish
 
 
 class Best(Elimination):
-    """Rule for the best candidate: drop candidates until one is left.
-
-    Parameters as in `Elimination`.
-    """
+    """Rule for the best candidate: drop candidates until one is left."""
 
     supports_predictions = True
 
@@ -26,7 +23,8 @@ class Best(Elimination):
         return self.initial_state(bettors=self.candidates, threshold=1.0 / self.level)
 
     def open_questions(self) -> list[OpenQuestion]:
-        best, threshold = self.leader, self.state.threshold
+        best = self.leader
+        threshold = self.state.threshold
         return [
             OpenQuestion(self.gap(best, b), self.variance(b), threshold)
             for b in self.active

@@ -7,6 +7,7 @@ and each may use the candidate's whole share of the level. After the last row th
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from tombola._types import Floats
 from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import ROUNDING_SLACK, bet, is_refuted
 from tombola.racing.rules.elimination import count_row, drop
+from tombola.statements import Conclusion, Relation
+from tombola.units import Units
 
 
 class Gate(Elimination):
@@ -39,11 +42,13 @@ class Gate(Elimination):
         baseline: int,
         margin: float,
     ) -> None:
-        self.baseline, self.margin = baseline, margin
+        self.baseline = baseline
+        self.margin = margin
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        k, threshold = self.candidates, (self.candidates - 1) / self.level
+        k = self.candidates
+        threshold = (k - 1) / self.level
         return self.initial_state(
             bettors=2 * k,
             threshold=threshold,
@@ -87,6 +92,60 @@ class Gate(Elimination):
         return float(self.state.total_advantage[candidate]) / max(rows, 1), rows
 
     @property
+    def answer(self) -> list[int]:
+        return [c for c, passed in self.decisions.items() if passed]
+
+    @property
+    def proved(self) -> bool | None:
+        decisions = self.decisions
+        if not all(decisions.values()):
+            return False
+        return True if len(decisions) == self.candidates - 1 else None
+
+    @property
+    def is_exact(self) -> bool:
+        decided = list(self.decisions)
+        wealth = self.state.wealth_at_drop[decided]
+        return len(decided) == self.candidates - 1 and bool(np.isinf(wealth).all())
+
+    def is_wrong(self, totals: Floats) -> bool:
+        leads = totals[self.baseline] - totals
+        return any(
+            passed != holds_on_list(float(leads[c]), self.margin, self.rows)
+            for c, passed in self.decisions.items()
+        )
+
+    def conclusions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        return tuple(
+            self._comparison(c, names, units, holds=holds) for c, holds in self.decisions.items()
+        )
+
+    def questions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        undecided = [c for c in self.active if c != self.baseline]
+        return tuple(self._comparison(c, names, units, holds=True) for c in undecided)
+
+    def _comparison(
+        self, candidate: int, names: Sequence[str], units: Units, *, holds: bool
+    ) -> Conclusion:
+        # Refuting "better" leaves "not better", not "worse": of two equal ones neither is worse.
+        relation: Relation = "better" if holds else "not better"
+        if self.margin:
+            relation = "not worse" if holds else "worse"
+        advantage, rows = self.advantage(candidate)
+        return Conclusion(
+            relation,
+            (names[candidate],),
+            than=names[self.baseline],
+            field=self.candidates,
+            amount=units.gap(self.margin),
+            advantage=units.gap(advantage) if rows else None,
+            rows=rows,
+        )
+
+    def standing(self, names: Sequence[str], units: Units) -> None:
+        """Return None: every conclusion has its difference."""
+
+    @property
     def decisions(self) -> dict[int, bool]:
         """The decided candidates: from their numbers to whether they pass the gate."""
         return {c: bool(sign > 0) for c, sign in enumerate(self.state.decision) if sign != 0}
@@ -95,7 +154,8 @@ class Gate(Elimination):
 def _decide(state: Any, c: int, base: int, d: float) -> None:
     """Bet on one row for and against c; d is loss of baseline minus loss of c."""
     k = state.total_loss.size
-    lead, seen = state.total_loss[base] - state.total_loss[c], state.rows_seen[0] + 1.0
+    lead = state.total_loss[base] - state.total_loss[c]
+    seen = state.rows_seen[0] + 1.0
     pro = bet(state, c, base, c, lead, d, -state.margin)
     contra = bet(state, k + c, c, base, -lead, -d, state.margin)
     state.total_advantage[c] = lead + d
@@ -104,12 +164,12 @@ def _decide(state: Any, c: int, base: int, d: float) -> None:
     if is_refuted(state, c, base, -lead - d, state.margin, seen):
         contra = math.inf
     state.current_wealth[c] = max(pro, contra)
-    if pro >= state.threshold or contra >= state.threshold:
-        state.decision[c] = 1.0 if pro >= contra else -1.0
-    elif seen >= state.population:
+    if seen >= state.population:
         # The whole list is known: compare the totals.
         state.decision[c] = 1.0 if holds_on_list(lead + d, state.margin, state.population) else -1.0
         state.current_wealth[c] = math.inf
+    elif pro >= state.threshold or contra >= state.threshold:
+        state.decision[c] = 1.0 if pro >= contra else -1.0
 
 
 def _drop_decided(state: Any, base: int) -> None:

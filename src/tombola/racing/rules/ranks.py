@@ -9,6 +9,8 @@ relevant.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,9 +18,11 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.rules.base import Elimination, OpenQuestion
-from tombola.racing.rules.bets import is_certainly_worse
+from tombola.racing.rules.bets import ROUNDING_SLACK, is_certainly_worse
 from tombola.racing.rules.elimination import count_row, drop
 from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_goal
+from tombola.statements import Conclusion, Reading, Statement
+from tombola.units import Units
 
 
 class Ranks(Elimination):
@@ -38,10 +42,8 @@ class Ranks(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        return self._initial_state(n_pairs(self.candidates) / self.level)
-
-    def _initial_state(self, threshold: float, **own: Floats) -> Any:
         k = self.candidates
+        threshold = n_pairs(k) / self.level
         return self.initial_state(
             bettors=k * k,
             threshold=threshold,
@@ -49,8 +51,58 @@ class Ranks(Elimination):
             goal_share=share_of_goal(threshold),
             top=float(self.top),
             before=np.zeros((k, k)),
-            **own,
         )
+
+    @property
+    def answer(self) -> list[int]:
+        """Numbers of the candidates that may be among the first `top`, best first."""
+        first, last = self.rank_sets().T
+        possible = [a for a in range(self.candidates) if first[a] <= self.top]
+        return sorted(possible, key=lambda a: (first[a], last[a]))
+
+    @property
+    def proved(self) -> bool | None:
+        sets = self.rank_sets()[self.answer]
+        return True if (sets[:, 0] == sets[:, 1]).all() else None
+
+    @property
+    def is_exact(self) -> bool:
+        # Pairs may have been decided earlier; then the totals must agree with them.
+        early = (self.state.active == 0.0) & (self.state.drop_row < self.population)
+        return (
+            self.rows_seen == self.population
+            and not early.any()
+            and not self.is_wrong(self.state.total_loss)
+        )
+
+    def is_wrong(self, totals: Floats) -> bool:
+        return bool((self.before & ~order_of(totals, self.rows)).any())
+
+    @property
+    def ranks(self) -> dict[int, tuple[int, int]]:
+        return {a: (int(low), int(high)) for a, (low, high) in enumerate(self.rank_sets())}
+
+    def conclusions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        k = self.candidates
+        if self.proved:
+            subject = tuple(names[a] for a in self.answer)
+            # A certain order without ties is strict; else ties are in the order of the file.
+            return (Conclusion("order", subject, field=k, top=self.top, strict=self.is_exact),)
+        ranks = self.ranks
+        if all(interval == (1, k) for interval in ranks.values()) and not self.is_exact:
+            return ()
+        return tuple(
+            Conclusion("rank", (names[a],), field=k, interval=ranks[a], strict=self.is_exact)
+            for a in self.answer
+        )
+
+    def questions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        if self.proved or self.conclusions(names, units):
+            return ()
+        return (Conclusion("order", tuple(names), field=self.candidates, top=self.top),)
+
+    def standing(self, names: Sequence[str], units: Units) -> None:
+        """Return None: candidates are dropped when their rank is proved, also the leader."""
 
     def rank_sets(self) -> "np.typing.NDArray[np.int64]":
         """Return first and last possible rank, from 1, of every candidate, shape (k, 2)."""
@@ -89,6 +141,8 @@ class Ranks(Elimination):
         _bet_on_pairs(state, losses)
         count_row(state, losses)
         _settle_certain(state)
+        if state.rows_seen[0] >= state.population:
+            _order_by_totals(state)
         _stop_settled(state)
 
 
@@ -125,6 +179,23 @@ def _settle_certain(state: Any) -> None:
                     lead = state.total_loss[a] - state.total_loss[b]
                     if is_certainly_worse(lead, state.population, state.rows_seen[0]):
                         _add_order(state, b, a)
+
+
+def _order_by_totals(state: Any) -> None:
+    """Replace the order by that of the totals after the last row, if all are known.
+
+    A pair that was decided before, by its wealth, may be wrong; totals of dropped candidates are
+    not known.
+    """
+    k = state.total_loss.size
+    slack = ROUNDING_SLACK * state.population
+    for a in range(k):
+        if state.active[a] == 0.0:
+            return
+    for a in range(k):
+        for b in range(k):
+            lead = state.total_loss[b] - state.total_loss[a]
+            state.before[a, b] = 1.0 if lead > slack else 0.0
 
 
 def _add_order(state: Any, first: int, second: int) -> None:
@@ -175,6 +246,17 @@ def rank_sets(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.in
     return np.stack([1 + before.sum(axis=0), k - before.sum(axis=1)], axis=1).astype(np.int64)
 
 
+def order_of(totals: Floats, rows: int) -> "np.typing.NDArray[np.bool_]":
+    """Return the order that rank sets cover, bool, shape (k, k): by total loss, ties as in the file.
+
+    >>> order_of(np.array([2.0, 1.0, 2.0]), 5).astype(int).tolist()
+    [[0, 0, 1], [1, 0, 1], [0, 0, 0]]
+    """
+    lead = totals[None, :] - totals[:, None]
+    is_tie = np.abs(lead) <= ROUNDING_SLACK * rows
+    return np.asarray(np.where(is_tie, np.triu(np.ones(lead.shape, bool), 1), lead > 0.0))
+
+
 def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDArray[np.bool_]":
     """Return the transitive closure of an order of k candidates, bool, shape (k, k).
 
@@ -187,76 +269,8 @@ def close_transitively(before: "np.typing.NDArray[np.bool_]") -> "np.typing.NDAr
     return closed
 
 
-class Blocks(Ranks):
-    """Rule for the order of blocks (Corollary 3 of docs/theory/ranks.md).
-
-    Parameters as in `Ranks`. A block is a set of candidates whose order among themselves stays
-    open. The rule proves the order between blocks. It needs less wealth per pair than `Ranks`, (k -
-    1) / level, because only the k - 1 pairs of neighbours in the true order must hold. "u before a"
-    is proved once no chain of pairs that are not rejected leads from a to u. Own fields of the
-    state, beside those of `Ranks`:
-
-    rejected          (k, k) 1 at [a, b] once "a is at least as good as b" is rejected
-    reached, stack    (k,) scratch space for the search of chains
-    """
-
-    def init(self) -> Any:
-        k = self.candidates
-        own = {"rejected": np.zeros((k, k)), "reached": np.zeros(k), "stack": np.zeros(k)}
-        return self._initial_state(max(1, k - 1) / self.level, **own)
-
-    @staticmethod
-    def step(state: Any, losses: Floats) -> None:
-        k, news = losses.size, 0
-        for a in range(k):
-            for b in range(k):
-                both = state.active[a] > 0.0 and state.active[b] > 0.0
-                if a != b and both and state.rejected[a, b] == 0.0:
-                    wealth = bet_on_pair(
-                        state,
-                        a * k + b,
-                        state.total_loss[a] - state.total_loss[b],
-                        losses[a] - losses[b],
-                    )
-                    if wealth >= state.threshold:
-                        state.rejected[a, b] = 1.0
-                        news += 1
-        count_row(state, losses)
-        for a in range(k):
-            for b in range(k):
-                both = state.active[a] > 0.0 and state.active[b] > 0.0
-                if a != b and both and state.rejected[a, b] == 0.0:
-                    lead = state.total_loss[a] - state.total_loss[b]
-                    if is_certainly_worse(lead, state.population, state.rows_seen[0]):
-                        state.rejected[a, b] = 1.0
-                        news += 1
-        if news > 0:
-            _prove_blocks(state)
-        _stop_settled(state)
-
-
-def _prove_blocks(state: Any) -> None:
-    """Record "u before a" for all u that no chain of pairs not rejected reaches."""
-    k, reached, stack = state.total_loss.size, state.reached, state.stack
-    for a in range(k):
-        for b in range(k):
-            reached[b] = 0.0
-        reached[a], stack[0], height = 1.0, float(a), 1
-        while height > 0:
-            height -= 1
-            v = int(stack[height])
-            for b in range(k):
-                if reached[b] == 0.0 and state.rejected[v, b] == 0.0:
-                    reached[b], stack[height] = 1.0, float(b)
-                    height += 1
-        for u in range(k):
-            # A contradiction has probability at most `level`; the first of the two claims stays.
-            if reached[u] == 0.0 and state.before[a, u] == 0.0:
-                state.before[u, a] = 1.0
-
-
 class Place(Elimination):
-    """Rule for the rank of one candidate (Corollary 4 of docs/theory/ranks.md).
+    """Rule for the rank of one candidate (Corollary 3 of docs/theory/ranks.md).
 
     `candidate` is its number a; other parameters as in `Elimination`. Let E_ab be the wealth of
     bets against "a is at least as good as b". "The rank of a is larger than r" is proved once the
@@ -276,7 +290,8 @@ class Place(Elimination):
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        k, threshold = self.candidates, 2.0 / self.level
+        k = self.candidates
+        threshold = 2.0 / self.level
         return self.initial_state(
             bettors=2 * k,
             threshold=threshold,
@@ -299,12 +314,68 @@ class Place(Elimination):
         first, last = self.rank_set()
         return first > last
 
+    @property
+    def answer(self) -> list[int]:
+        return [self.candidate]
+
+    @property
+    def proved(self) -> bool | None:
+        first, last = self.rank_set()
+        return True if first == last else None
+
+    @property
+    def is_exact(self) -> bool:
+        return self.rows_seen == self.population
+
+    def is_wrong(self, totals: Floats) -> bool:
+        first, last = self.rank_set()
+        rank = 1 + int(order_of(totals, self.rows)[:, self.candidate].sum())
+        return not first <= rank <= last
+
+    @property
+    def ranks(self) -> dict[int, tuple[int, int]]:
+        return {self.candidate: self.rank_set()}
+
+    def conclusions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        k = self.candidates
+        ranks = self.rank_set()
+        if self.is_contradictory or (ranks == (1, k) and not self.is_exact):
+            return ()
+        subject = (names[self.candidate],)
+        return (Conclusion("rank", subject, field=k, interval=ranks, strict=self.is_exact),)
+
+    def questions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        if self.proved or self.conclusions(names, units):
+            return ()
+        return (Conclusion("rank", (names[self.candidate],), field=self.candidates),)
+
+    def standing(self, names: Sequence[str], units: Units) -> None:
+        """Return None: the question is about one candidate."""
+
+    def statement(
+        self,
+        names: Sequence[str],
+        units: Units,
+        level: float,
+        *,
+        reading: Reading = "recorded",
+        reason: str = "",
+    ) -> Statement:
+        if self.is_contradictory:
+            first, last = self.rank_set()
+            reason = (
+                f"by a contradiction: the rank of {names[self.candidate]} was proved above "
+                f"{first - 1} and below {last + 1}, which happens with probability {level:g} or "
+                "less; start again with another seed"
+            )
+            statement = super().statement(names, units, level, reading=reading, reason=reason)
+            return replace(statement, verdict="stopped")
+        return super().statement(names, units, level, reading=reading, reason=reason)
+
     def open_questions(self) -> list[OpenQuestion]:
-        a, threshold, evidence = (
-            self.candidate,
-            self.state.threshold,
-            self.state.e_values.max(axis=0),
-        )
+        a = self.candidate
+        threshold = self.state.threshold
+        evidence = self.state.e_values.max(axis=0)
         undecided = [b for b in self.active if b != a and evidence[b] < threshold]
         return [OpenQuestion(abs(self.gap(a, b)), self.variance(b), threshold) for b in undecided]
 
@@ -324,7 +395,22 @@ class Place(Elimination):
                     state.e_values[0, b] = math.inf
                 if is_certainly_worse(-lead, state.population, state.rows_seen[0]):
                     state.e_values[1, b] = math.inf
-        _narrow_place(state, a)
+        if state.rows_seen[0] >= state.population:
+            _place_by_totals(state, a)
+        else:
+            _narrow_place(state, a)
+
+
+def _place_by_totals(state: Any, a: int) -> None:
+    """Set the rank set of a from the totals after the last row: all places of a tie."""
+    slack = ROUNDING_SLACK * state.population
+    state.rank_range[0] = 1.0
+    state.rank_range[1] = 0.0
+    for b in range(state.total_loss.size):
+        lead = state.total_loss[a] - state.total_loss[b]
+        state.rank_range[0] += 1.0 if lead > slack else 0.0
+        state.rank_range[1] += 1.0 if lead >= -slack else 0.0
+    state.done[0] = 1.0
 
 
 def _narrow_place(state: Any, a: int) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.rules.base import Elimination, OpenQuestion
-from tombola.racing.rules.bets import bet, is_refuted, total_wealth
+from tombola.racing.rules.bets import ROUNDING_SLACK, bet, is_refuted, total_wealth
 from tombola.racing.rules.elimination import best_two, count_row, drop, finish, n_active
 
 # Largest number of sets that are listed: a row takes about 50 ns per set, and most sets are
@@ -49,10 +49,12 @@ class Top(Elimination):
         self, candidates: int, rows: int, population: float, level: float, top: int
     ) -> None:
         self.top = top
+        self.target = top
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        k, sets = self.candidates, math.comb(self.candidates, self.top)
+        k = self.candidates
+        sets = math.comb(k, self.top)
         uses_pairs = sets > _MAX_SETS
         sets = min(sets, _MAX_SETS)
         state = self.initial_state(
@@ -75,13 +77,14 @@ class Top(Elimination):
         If the sets are too many to list, there is one comparison per active candidate behind the
         first `top`, with the last of these.
         """
-        state, k, loss = self.state, self.candidates, self.state.total_loss
+        state = self.state
+        k = self.candidates
+        loss = state.total_loss
         if state.n_sets[0] == 0.0:
-            ranked, pairs = (
-                sorted(self.active, key=lambda a: float(loss[a])),
-                len(state.wealth) - k * k,
-            )
-            last, threshold = ranked[self.top - 1], state.pair_threshold * (k - self.top)
+            ranked = sorted(self.active, key=lambda a: float(loss[a]))
+            pairs = len(state.wealth) - k * k
+            last = ranked[self.top - 1]
+            threshold = state.pair_threshold * (k - self.top)
             return [
                 OpenQuestion(self.gap(last, b), self.variance(pairs + last * k + b), threshold)
                 for b in ranked[self.top :]
@@ -108,7 +111,10 @@ class Top(Elimination):
             _bet_against_set(state, losses, s)
         leader, _ = best_two(state)
         count_row(state, losses)
-        _reject_and_drop(state, leader)
+        if state.rows_seen[0] >= state.population:
+            _drop_by_totals(state)
+        else:
+            _reject_and_drop(state, leader)
 
     @staticmethod
     def settle(state: Any) -> None:
@@ -121,9 +127,36 @@ class Top(Elimination):
         _reject_and_drop(state, 0)
 
 
+def _drop_by_totals(state: Any) -> None:
+    """Drop the candidates behind `top` others after the last row of a list.
+
+    A set that was rejected before, by its wealth, may be the best one after all: the totals of the
+    active candidates are known, and decide.
+    """
+    k = state.total_loss.size
+    slack = ROUNDING_SLACK * state.population
+    for b in range(k):
+        state.current_wealth[b] = 0.0
+        ahead = 0
+        best = -1
+        for a in range(k):
+            if state.active[a] > 0.0 and state.total_loss[a] < state.total_loss[b] - slack:
+                ahead += 1
+                best = a if best < 0 or state.total_loss[a] < state.total_loss[best] else best
+        if state.active[b] > 0.0 and ahead >= state.top:
+            # Marked, and dropped below: a drop here would change the count of those ahead.
+            state.current_wealth[b] = math.inf
+            state.dropped_against[b] = best
+    for b in range(k):
+        if state.active[b] > 0.0 and state.current_wealth[b] == math.inf:
+            drop(state, b, int(state.dropped_against[b]), math.inf)
+    finish(state, state.top)
+
+
 def _reject_and_drop(state: Any, leader: int) -> None:
     """Reject sets after a row is counted, and drop the candidates in no set left."""
-    uses_pairs, k = state.wealth.shape[0] > state.members.shape[0], state.total_loss.size
+    uses_pairs = state.wealth.shape[0] > state.members.shape[0]
+    k = state.total_loss.size
     for b in range(k):
         if state.active[b] > 0.0:
             state.current_wealth[b] = math.inf if state.n_sets[0] > 0.0 else 0.0

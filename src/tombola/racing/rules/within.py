@@ -9,14 +9,23 @@ with a when every other active candidate has wealth 1 / (rest of the level) in i
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.rules.base import Elimination, OpenQuestion
-from tombola.racing.rules.bets import STRATEGY_WEIGHTS, bet, is_refuted, total_wealth
+from tombola.racing.rules.bets import (
+    ROUNDING_SLACK,
+    STRATEGY_WEIGHTS,
+    bet,
+    is_refuted,
+    total_wealth,
+)
 from tombola.racing.rules.elimination import best_two, bet_and_drop, drop_hopeless, finish
+from tombola.statements import Conclusion
+from tombola.units import Units
 
 # Share of the level that is spent on dropping candidates, by tolerance in units of 1 / sqrt(rows),
 # about the noise of the means. A tolerance below 1 is rarely shown before the others are dropped,
@@ -52,10 +61,12 @@ class Within(Elimination):
         self, candidates: int, rows: int, population: float, level: float, within: float
     ) -> None:
         self.within = within
+        self.tolerance = within
         super().__init__(candidates, rows, population, level)
 
     def init(self) -> Any:
-        k, drops = self.candidates, _drop_share(self.within, self.rows)
+        k = self.candidates
+        drops = _drop_share(self.within, self.rows)
         share = 1.0 / max(k - 1, 1)
         state = self.initial_state(
             bettors=k + k * k,
@@ -70,7 +81,8 @@ class Within(Elimination):
         return state
 
     def open_questions(self) -> list[OpenQuestion]:
-        best, k = self.leader, self.candidates
+        best = self.leader
+        k = self.candidates
         others = [b for b in self.active if b != best]
         threshold = self.state.settling_wealth * len(others)
         return [
@@ -101,6 +113,25 @@ class Within(Elimination):
                     state.settled[a, b] = 1.0
         finish(state, 1.0)
         _choose(state)
+
+    @property
+    def answer(self) -> list[int]:
+        if self.chosen is not None:
+            return [self.chosen]
+        # Candidates that tie are all within the tolerance; one of them is enough.
+        return super().answer[:1] if self.rows_seen == self.population else self.active
+
+    def is_wrong(self, totals: Floats) -> bool:
+        # If all others were dropped, the answer is the best, without a tolerance.
+        allowed = (self.within * (len(self.active) > 1) + ROUNDING_SLACK) * self.rows
+        return bool(min(totals[a] for a in self.answer) > np.min(totals) + allowed)
+
+    def conclusions(self, names: Sequence[str], units: Units) -> tuple[Conclusion, ...]:
+        if not self.proved or len(self.active) == 1:
+            return super().conclusions(names, units)
+        subject = (names[self.answer[0]],)
+        margin = units.gap(self.within)
+        return (Conclusion("within", subject, field=self.candidates, amount=margin),)
 
     @property
     def chosen(self) -> int | None:
@@ -158,12 +189,16 @@ def _redistribute(state: Any, a: int, b: int) -> None:
 
 
 def _choose(state: Any) -> None:
-    """End the race if a candidate is settled; of several, take the smallest loss."""
+    """End the race if a candidate is settled; of several, take the smallest loss.
+
+    After the last row of a list the totals of the active candidates are known, and decide.
+    """
     chosen = -1
+    is_known = state.rows_seen[0] >= state.population
     for a in range(state.total_loss.size):
         settled = state.active[a] > 0.0
         for b in range(state.total_loss.size):
-            if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0:
+            if b != a and state.active[b] > 0.0 and state.settled[a, b] == 0.0 and not is_known:
                 settled = False
         if settled and (chosen < 0 or state.total_loss[a] < state.total_loss[chosen]):
             chosen = a
