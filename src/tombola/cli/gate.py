@@ -1,12 +1,15 @@
 """`tombola gate`: whether a new version is not worse than the old one."""
 
 import json
+import shlex
 import sys
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from tombola.cli.options import By, Json, check_level
+from tombola.cli.options import By, Json, Page, check_level, check_page
 from tombola.cli.printing import show
 from tombola.cli.table_options import parse_kind, parse_names
 from tombola.errors import ParameterError
@@ -93,15 +96,30 @@ def gate(
     version_column: Annotated[
         str, typer.Option("--action-column", help="The column that names the version of a line.")
     ] = "",
+    out: Page = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(help="Markdown file to append the result to, for a comment or a summary."),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="JUnit XML file to write; it is replaced.")
+    ] = None,
+    title: Annotated[
+        str, typer.Option(help="Name of this gate in the page, the summary and the XML.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Decide whether a new version is not worse than an old one, from finished scores.
 
     Exit status: 0 passed, 1 worse, 3 undecided, 2 could not be measured.
     """
+    from tombola._files import write_atomic
     from tombola.gating import gate as compare_versions
+    from tombola.gating.page import gate_page
+    from tombola.gating.summary import to_junit, to_markdown
 
     check_level(level)
+    check_page(out, *versions)
     if len(versions) > 1 and baseline:
         raise ParameterError(
             f"--baseline: expected one file with all versions, got {len(versions)}; leave it out, "
@@ -130,11 +148,22 @@ def gate(
         runs=runs,
         action=version_column,
     )
+    command = shlex.join(["tombola", *sys.argv[1:]])
+    if out is not None:
+        page = gate_page(result, title or "Gate", command, datetime.now())
+        write_atomic(out, page, *versions)
+    if junit is not None:
+        write_atomic(junit, to_junit(result, title, undecided=undecided), *versions)
+    if summary is not None:
+        with summary.open("a", encoding="utf-8") as file:
+            file.write(to_markdown(result, title, command))
     if as_json:
         sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n")
     else:
         for line in result.lines():
             show(line, soft=True)
+        if out is not None:
+            show(f"Page: {out}", soft=True)
     status = result.exit_code
     if status == 3 and undecided is not None:
         status = 0 if undecided == "pass" else 1

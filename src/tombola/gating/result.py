@@ -320,8 +320,8 @@ class GateResult:
             text += [_line(f"  {comparison.group}", self._row_text(comparison, with_tag=True))]
         if self.groups and not self.groups_decide:
             text.append(_line("", "groups are reported, and share a level of their own"))
-        if self._shares_level:
-            text.append(_line("", f"claims of worse share {100 * self.level:g} %"))
+        if self.shared_level_text:
+            text.append(_line("", self.shared_level_text))
         text += [_line("note", note) for note in (*self.missing_notes(), *self.notes)]
         text.append(_line("", self.false_alarm))
         return text
@@ -350,10 +350,15 @@ class GateResult:
         return "; ".join(texts)
 
     @property
-    def _shares_level(self) -> bool:
-        return self.reading != "recorded" and any(
-            comparison.worse_level < self.level for comparison in self.comparisons
-        )
+    def shared_level_text(self) -> str:
+        """Which claims share the level; "" if there is only one comparison."""
+        if self.reading == "recorded":
+            return ""
+        percent = f"{100 * self.level:g} %"
+        if any(comparison.pass_level < self.level for comparison in self.comparisons):
+            return f"all versions share {percent}"
+        shares = any(comparison.worse_level < self.level for comparison in self.comparisons)
+        return f"claims of worse share {percent}" if shares else ""
 
     def _number_lines(self, comparison: Comparison) -> list[str]:
         several = len(self.comparisons) > 1

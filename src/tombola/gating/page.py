@@ -1,0 +1,93 @@
+"""Page of a gate: a decision per version with its band against the allowed loss."""
+
+from datetime import datetime
+from typing import Any
+
+from tombola import __version__
+from tombola.gating.result import SCOPES, Comparison, GateResult, rows_text
+from tombola.report.components import Answer
+from tombola.report.page import render
+
+_TONES = {"proved": "good", "refuted": "bad", "undecided": "fair"}
+
+
+def gate_page(
+    result: GateResult, title: str, command: str = "", made: datetime | None = None
+) -> str:
+    """Return a self-contained HTML page.
+
+    command: the command line that made it. made: its date; None leaves it out.
+    """
+    facts = [
+        ("verdict about", SCOPES[result.reading]),
+        ("looks", "one" if result.looks == "1" else "any number"),
+        ("probability of a wrong verdict", f"at most {result.level:g}"),
+    ]
+    if result.reading == "recorded":
+        facts = [("verdict about", SCOPES["recorded"]), ("certainty", "exact")]
+    if made is not None:
+        facts.append(("date", made.strftime("%Y-%m-%d %H:%M")))
+    facts.append(("tombola", __version__))
+    shown = (*result.comparisons, *result.groups)
+    reach = max(max(abs(c.low), abs(c.high), c.within or 0.0) / c.units.gap(1.0) for c in shown)
+    reach = min(1.0, 1.15 * max(reach, 1e-9))
+    return render(
+        "gate.html",
+        title=title,
+        lead=result.header + ".",
+        answer=Answer.from_statement(result.statement, command=command)._replace(
+            tag=result.tag, heading=result.claim_line()
+        ),
+        facts=facts,
+        bands=[_band(result, comparison, reach) for comparison in shown],
+        old=result.old,
+        old_means=[
+            (metric, next(c.number(c.old_mean) for c in shown if c.metric == metric))
+            for metric in dict.fromkeys(c.metric for c in shown)
+        ],
+        notes=[*result.missing_notes(), *result.notes, result.false_alarm],
+        tables=[_rows(result, comparison) for comparison in result.comparisons],
+    )
+
+
+def _band(result: GateResult, comparison: Comparison, reach: float) -> dict[str, Any]:
+    """Return one row of the picture; places are percentages of the width, better is right."""
+    scale = comparison.units.gap(1.0) * reach
+
+    def place(gain: float) -> float:
+        return round(50.0 + 50.0 * max(-1.0, min(1.0, gain / scale)), 2)
+
+    several = len({c.version for c in result.comparisons}) > 1
+    low = place(comparison.low)
+    return {
+        "version": comparison.version,
+        "name": comparison.metric if several or result.several else "",
+        "group": comparison.group,
+        "tag": comparison.tag,
+        "tone": _TONES[comparison.verdict],
+        "old": comparison.number(comparison.old_mean),
+        "new": comparison.number(comparison.new_mean),
+        "change": comparison.number(comparison.change, signed=True),
+        "interval": comparison.interval_text(),
+        "allowed": comparison.margin_text(),
+        "rows": rows_text(comparison),
+        "next": comparison.next_text(result.unit),
+        "low": low,
+        "width": max(round(place(comparison.high) - low, 2), 0.4),
+        "mean": place(comparison.gain),
+        "limit": place(-(comparison.within or 0.0)),
+    }
+
+
+def _rows(result: GateResult, comparison: Comparison) -> dict[str, Any]:
+    several = len(result.comparisons) > 1
+    return {
+        "heading": f"{comparison.version}, {comparison.metric}" if several else comparison.version,
+        "n_worse": comparison.n_worse,
+        "n_better": comparison.n_better,
+        "rows": [
+            (row.row, f"{row.old:.4g}", f"{row.new:.4g}", tone)
+            for rows, tone in ((comparison.worst_rows, "bad"), (comparison.best_rows, "good"))
+            for row in rows
+        ],
+    }
