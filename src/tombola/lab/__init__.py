@@ -1,5 +1,6 @@
 """For theorists: exact regret, minimax values, hardest pools."""
 
+from tombola.lab.batch import BatchToOnline, Ridge
 from tombola.lab.exact import (
     Regrets,
     expected_loss,
@@ -11,8 +12,10 @@ from tombola.lab.exact import (
 from tombola.lab.games import Minimax, adversarial_minimax, iid_minimax, minimax
 
 __all__ = [
+    "BatchToOnline",
     "Minimax",
     "Regrets",
+    "Ridge",
     "adversarial_minimax",
     "expected_loss",
     "iid_minimax",

@@ -14,7 +14,9 @@ from tombola.paper.claims import (
 )
 from tombola.paper.extensions import (
     bandit_repair,
+    batch_to_online,
     context,
+    convex,
     empirical_lp,
     lower_bounds,
     racing,
@@ -49,6 +51,8 @@ EXTENSIONS: tuple[type[Extension], ...] = tuple(
         context,
         racing,
         random_answers,
+        batch_to_online,
+        convex,
     )
     if issubclass(kind, Extension)
 )
