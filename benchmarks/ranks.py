@@ -219,9 +219,7 @@ def power(losses: Any, shuffles: int) -> str:
     # Tests of losses 0 and 1 use no random order: all seeds agree.
     one_look = [
         share(
-            rank(losses, kind="losses", reading="beyond this list", level=LEVEL, seed=seed)
-            .reading()
-            .before
+            rank(losses, kind="losses", reading="beyond", level=LEVEL, seed=seed).reading().before
         )
         for seed in range(1 if exact else RANK_SEEDS)
     ]

@@ -36,7 +36,7 @@ PAGES = {
     "compare": "compare losses.csv --by subject --learners Thrifty,UCB2 --repetitions 20 --fresh "
     "--out compare.html",
     "race": "race report answers.race --out race.html",
-    "rank": "rank losses.csv --this-list --ignore subject --out rank.html",
+    "rank": "rank losses.csv --reading recorded --ignore subject --out rank.html",
     "certify": "certify plain.csv --losses --seed 1 --out certify.html",
     "session": "session report calls.run --out session.html",
 }

@@ -40,7 +40,7 @@ def test_scores_rank_the_best_first(table: Path) -> None:
     output = run(table, "--scores", "--ignore", "talk", "--pair", "small,large")
     assert output.startswith("Read as scores: higher is better.\n")
     assert output.index("small") < output.index("middle") < output.index("large")
-    assert "small is before large (beyond this list)." in output
+    assert "small is before large (for rows like these)." in output
 
 
 def test_json_and_page_with_clusters(table: Path, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_partly_filled_table_is_ranked(table: Path) -> None:
     ]
     table.write_text("\n".join(blank) + "\n")
     output = run(table, "--scores", "--ignore", "talk")
-    assert "On this list: from 60 rows in random order" in output
+    assert "On the answers recorded here: from 60 rows in random order" in output
     assert "Beyond" not in output
 
 
@@ -107,7 +107,7 @@ def test_logs_of_inspect_ai_rank_their_models(tmp_path: Path, run_python: Run) -
             for one in candidates
         }
         assert ranks == {"mockllm/strong": (1, 1, 0.0), "mockllm/weak": (2, 2, 0.75)}
-    assert set(found) == {"this list", "beyond this list"}
+    assert set(found) == {"recorded", "beyond"}
     with pytest.raises(
         ParameterError, match="expected logs of 2 candidates or more, got one of mockllm/"
     ):
@@ -121,7 +121,7 @@ def test_long_tables_of_several_candidates_are_read_as_logs(tmp_path: Path) -> N
         lines = ["candidate,row,score", *(f"{name},r{i},{score}" for i in range(20))]
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     output = run(tmp_path / "b.csv", tmp_path / "a.csv", "--pair", "a,b")
-    assert "a is before b (beyond this list)." in output
+    assert "a is before b (for rows like these)." in output
 
 
 def test_in_order_holds_at_every_look_and_counts_the_rows_before_a_gap(table: Path) -> None:
@@ -135,7 +135,7 @@ def test_in_order_holds_at_every_look_and_counts_the_rows_before_a_gap(table: Pa
     [reading] = facts["readings"]
     assert (reading["rows"], reading["every_look"]) == (40, True)
     assert "however often you look" in run(
-        table, "--scores", "--ignore", "talk", "--in-order", "--beyond-this-list"
+        table, "--scores", "--ignore", "talk", "--in-order", "--reading", "beyond"
     )
     table.write_text(
         "\n".join([lines[0], ",".join([*lines[1].split(",")[:2], "", "", ""]), *lines[2:]]) + "\n"
@@ -165,15 +165,15 @@ def test_metrics_share_the_level_and_print_the_pareto_front(
     options = ["--lower", "price", "--metric-range", "price=0,10", "--pair", "small,middle"]
     output = " ".join(run(*words, *options, "--out", tmp_path / "page.html").split())
     assert output.startswith(
-        "2 metrics share the level 0.05. On this list: 2 of 3 candidates may be on the Pareto front"
+        "2 metrics share the level 0.05. On the answers recorded here: 2 of 3 candidates may be on the Pareto front"
     )
-    assert "accuracy: small is before middle (this list)." in output
-    assert "price: middle is before small (beyond this list)." in output
+    assert "accuracy: small is before middle (on the answers recorded here)." in output
+    assert "price: middle is before small (for rows like these)." in output
     assert "Pareto front" in (tmp_path / "page.html").read_text(encoding="utf-8")
     facts = json.loads(run(*words, *options[:4], "--json"))
     assert facts["pareto_front"] == {
-        "this list": ["small", "middle"],
-        "beyond this list": ["small", "middle"],
+        "recorded": ["small", "middle"],
+        "beyond": ["small", "middle"],
     }
     assert {one["level"] for one in facts["metrics"]["price"]["readings"]} == {0.025}
     assert facts["metrics"]["price"]["readings"][0]["candidates"][0]["candidate"] == "middle"
@@ -229,7 +229,7 @@ def test_results_of_promptfoo_are_ranked(tmp_path: Path) -> None:
         for i in range(30)
     ]
     (tmp_path / "results.json").write_text(json.dumps({"results": {"results": entries}}))
-    assert "p:strong is before p:weak (beyond this list)." in run(
+    assert "p:strong is before p:weak (for rows like these)." in run(
         tmp_path / "results.json", "--pair", "p:weak,p:strong"
     )
 

@@ -30,23 +30,23 @@ def test_full_table_has_both_readings_and_exact_ranks() -> None:
     """Scores reverse the order of losses; a pool has losses."""
     losses = right_or_wrong(200, [0.1, 0.3, 0.6], seed=1)
     found = rank(losses, kind="losses", names=["a", "b", "c"])
-    assert [one.name for one in found.readings] == ["this list", "beyond this list"]
+    assert [one.name for one in found.readings] == ["recorded", "beyond"]
     assert [found.rank_set(name) for name in "abc"] == [(1, 1), (2, 2), (3, 3)]
     assert json.loads(json.dumps(found.to_json()))["readings"][0]["exact"]
     assert rank(Pool(losses)).kind == "losses"
-    scores = rank(losses, kind="scores", reading="this list")
+    scores = rank(losses, kind="scores", reading="recorded")
     assert scores.order() == found.order()[::-1]
     assert scores.value(float(scores.means[2])) == pytest.approx(losses[:, 2].mean())
 
 
 def test_ties_share_their_rank_set() -> None:
     losses = np.array([[0, 1, 0], [0, 0, 1]] * 10, float)
-    found = rank(losses, kind="losses", reading="this list")
+    found = rank(losses, kind="losses", reading="recorded")
     assert [found.rank_set(name) for name in found.names] == [(1, 1), (2, 3), (2, 3)]
-    assert found.compare("1", "2") == "1 and 2 are tied (this list)."
+    assert found.compare("1", "2") == "1 and 2 are tied (on the answers recorded here)."
     near, far = (
-        found.rows_to_separate("0", "1", "this list"),
-        found.rows_to_separate("1", "2", "this list"),
+        found.rows_to_separate("0", "1", "recorded"),
+        found.rows_to_separate("1", "2", "recorded"),
     )
     assert near < far == math.inf
 
@@ -64,7 +64,7 @@ def test_binomial_pvalues_equal_definition() -> None:
 
 def test_identical_candidates_are_never_separated() -> None:
     losses = np.repeat(right_or_wrong(300, [0.5], seed=4), 3, axis=1)
-    assert not rank(losses, kind="losses", reading="beyond this list").reading().before.any()
+    assert not rank(losses, kind="losses", reading="beyond").reading().before.any()
 
 
 def test_betting_pvalues_are_valid_over_samples_and_orders() -> None:
@@ -124,7 +124,7 @@ def test_clusters_cover_and_rows_of_clusters_as_independent_do_not() -> None:
                 losses,
                 kind="losses",
                 clusters=names if clustered else None,
-                reading="beyond this list",
+                reading="beyond",
             )
             wrong[clustered] += bool(found.reading().before.any())
     assert (
@@ -138,14 +138,14 @@ def test_intervals_of_a_sorted_file_contain_the_means() -> None:
     losses = np.random.default_rng(0).random((400, 4)) ** [1, 2, 3, 4]
     found = rank(losses[np.argsort(losses.sum(axis=1))], kind="losses")
     for a, mean in enumerate(losses.mean(axis=0)):
-        low, high = found.interval(a, "beyond this list")
+        low, high = found.interval(a, "beyond")
         assert low < mean < high
         assert 0.05 < high - low < 0.2
 
 
 def test_cluster_intervals_are_in_units_of_rows() -> None:
     losses = right_or_wrong(120, [0.3, 0.6], seed=7)
-    found = rank(losses, kind="losses", clusters=np.repeat(np.arange(40), 3), reading="this list")
+    found = rank(losses, kind="losses", clusters=np.repeat(np.arange(40), 3), reading="recorded")
     low, high = found.interval(0)
     assert low == pytest.approx(losses[:, 0].mean()) == high
 
@@ -167,7 +167,7 @@ def test_clusters_of_unequal_size_keep_the_level_at_all_looks() -> None:
             table = np.array(list(itertools.chain(*order)))
             table[sum(map(len, order[:filled])) :] = np.nan
             one = rank(
-                table, kind="losses", clusters=names, in_order=True, level=0.5, reading="this list"
+                table, kind="losses", clusters=names, in_order=True, level=0.5, reading="recorded"
             ).reading()
             looks.append(one.before)
         assert [bool(before.any()) for before in looks] == sorted(
@@ -181,8 +181,8 @@ def test_ties_of_exact_ranks_dominate() -> None:
     """c is worse in one metric and equal in the other; equal candidates do not exclude each other."""
     error, price = [[0.0, 1.0, 1.0, 0.0]] * 40, [[1.0, 0.0, 1.0, 1.0]] * 40
     found = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c", "d"])
-    assert found.front("this list") == ["a", "d", "b"], "the best in the first metric first"
-    assert sorted(found.front("beyond this list")) == list("abcd"), "a sample proves no tie"
+    assert found.front("recorded") == ["a", "d", "b"], "the best in the first metric first"
+    assert sorted(found.front("beyond")) == list("abcd"), "a sample proves no tie"
 
 
 def test_metrics_share_the_level_and_give_a_front() -> None:
@@ -192,7 +192,7 @@ def test_metrics_share_the_level_and_give_a_front() -> None:
     assert found.metrics["error"].readings[0].level == pytest.approx(0.025)
     assert found.front() == ["a", "b"]
     assert found.front_sentences()[0].startswith(
-        "On this list: 2 of 3 candidates may be on the Pareto front: a, b"
+        "On the answers recorded here: 2 of 3 candidates may be on the Pareto front: a, b"
     )
     assert "<strong>price</strong>" in found._repr_html_()
     kinds: Any = {"error": "losses", "price": "scores"}
@@ -217,7 +217,7 @@ METRICS = {"error": [[0.0, 1.0]], "price": [[0.0, 1.0]]}
         (PERCENT, {"names": ["a_seconds", "b_seconds", "c_seconds"]}, r"write range=\(0, 100\)"),
         (
             [[0.0, 1.0]] * 60,
-            {"clusters": [0, 1] * 30, "reading": "beyond this list"},
+            {"clusters": [0, 1] * 30, "reading": "beyond"},
             "enough rows or clusters",
         ),
         # The first row of a large cluster comes early in a shuffle of rows: clusters are not in
@@ -251,9 +251,9 @@ def test_tables_and_options_that_do_not_fit_are_refused(
 def test_plot_draws_one_bar_per_candidate() -> None:
     losses = right_or_wrong(120, [0.1, 0.3, 0.35, 0.8], seed=12)
     found = rank(losses, kind="losses", names=["a", "b", "c", "d"])
-    figure = found.plot("beyond this list")
+    figure = found.plot("beyond")
     ends = [path.vertices[:, 0].tolist() for path in figure.axes[0].collections[0].get_paths()]
-    assert ends == found.reading("beyond this list").ranks[found.order()].tolist()
+    assert ends == found.reading("beyond").ranks[found.order()].tolist()
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["a", "b", "c", "d"]
 
 
@@ -261,7 +261,7 @@ def test_plot_draws_one_bar_per_candidate() -> None:
 def test_looks_at_a_growing_table_only_add_claims_in_order() -> None:
     """With `in_order` a later look keeps every claim of an earlier one: one e-process, not a new one per look."""
     losses = right_or_wrong(200, [0.2, 0.3, 0.45], seed=13)
-    for reading in ("this list", "beyond this list"):
+    for reading in ("recorded", "beyond"):
         earlier = np.zeros((3, 3), bool)
         for n in (25, 60, 90, 140, 199):
             table = losses.copy()
@@ -284,17 +284,17 @@ def test_page_escapes_names() -> None:
 
 def test_incomplete_rows_are_counted_or_the_worst() -> None:
     table = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, 0.0]] * 20)
-    kept = rank(table, kind="scores", names=["a", "b"], reading="this list")
+    kept = rank(table, kind="scores", names=["a", "b"], reading="recorded")
     assert (kept.n_incomplete, kept.to_json()["rows_not_used"]) == (20, 20)
     assert "20 rows of 60 with a missing answer not used" in str(kept)
-    filled = rank(table, kind="scores", reading="this list", missing="worst")
+    filled = rank(table, kind="scores", reading="recorded", missing="worst")
     assert (filled.n_incomplete, filled.readings[0].exact) == (0, True)
     assert filled.to_json()["answers_counted_as_worst"] == 20
     assert filled.value(float(filled.means[0])) == pytest.approx(2 / 3)
     dropped = rank(
         table,
         kind="scores",
-        reading="this list",
+        reading="recorded",
         missing="drop",
         clusters=[n // 3 for n in range(60)],
     )
@@ -318,17 +318,17 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
         ),
         (
             60,
-            {"missing": "worst", "reading": "beyond this list"},
+            {"missing": "worst", "reading": "beyond"},
             "20 missing answers counted as the worst value)",
         ),
         (
             60,
             {"missing": "drop"},
-            "On this list, without the 20 rows left out: the ranks are exact",
+            "On the answers recorded here, without the 20 rows left out: the ranks are exact",
         ),
         (
             60,
-            {"missing": "drop", "reading": "beyond this list"},
+            {"missing": "drop", "reading": "beyond"},
             "rows like these (without the 20 rows left out): ",
         ),
         (
@@ -345,7 +345,7 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
 )
 def test_sentences_about_incomplete_rows(rows: int, options: Any, sentence: str) -> None:
     table = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, 0.0]] * 20)[:rows]
-    assert sentence in str(rank(table, kind="scores", **{"reading": "this list", **options}))
+    assert sentence in str(rank(table, kind="scores", **{"reading": "recorded", **options}))
 
 
 def run(*words: object) -> str:
@@ -366,9 +366,9 @@ def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(
     path.write_text(
         "id,a,b,c\n" + "".join(f"q{n},{n % 2},{n % 3 % 2},{cell(n)}\n" for n in range(30))
     )
-    text = " ".join(run(path, "--scores", "--this-list", "--out", page).split())
+    text = " ".join(run(path, "--scores", "--reading", "recorded", "--out", page).split())
     sentence = (
-        "On this list, without c: the ranks are among the other 2 candidates only, which "
+        "On the answers recorded here, without c: the ranks are among the other 2 candidates only, which "
         "have answered every row"
     )
     for found in (text, page.read_text(encoding="utf-8")):
@@ -397,17 +397,17 @@ def test_means_are_in_the_unit_of_the_columns(tmp_path: Path) -> None:
     table = np.array([[10.0, 20.0], [30.0, 60.0]] * 20)
     seconds = ["minisat seconds", "glucose seconds"]
     assert "mean seconds" in str(
-        rank(table, kind="losses", names=seconds, range=(0, 60), reading="this list")
+        rank(table, kind="losses", names=seconds, range=(0, 60), reading="recorded")
     )
     assert "mean points" in str(
-        rank(table, kind="scores", range=(0, 60), unit="points", reading="this list")
+        rank(table, kind="scores", range=(0, 60), unit="points", reading="recorded")
     )
     assert "mean loss" in str(
-        rank(table / 60, kind="losses", names=["a_error", "b_error"], reading="this list")
+        rank(table / 60, kind="losses", names=["a_error", "b_error"], reading="recorded")
     )
     path = tmp_path / "t.csv"
     path.write_text("id,a_accuracy,b_accuracy\n" + "".join(f"q{n},1,{n % 2}\n" for n in range(20)))
-    assert "mean accuracy" in run(path, "--this-list")
+    assert "mean accuracy" in run(path, "--reading", "recorded")
 
 
 def test_kind_against_the_names_of_the_columns_is_warned() -> None:
@@ -436,7 +436,7 @@ def test_timeouts_in_a_frame_are_refused() -> None:
         rank(frame, kind="losses", range=(0, 60))
     with pytest.raises(TableError, match="with timeouts write missing='worst' and the time limit"):
         rank(read_table(frame))
-    found = rank(read_table(frame, missing="worst", range=(0, 60)), reading="this list")
+    found = rank(read_table(frame, missing="worst", range=(0, 60)), reading="recorded")
     assert found.value(found.means[1]) == pytest.approx((2 + 60 + 3) / 3)
 
 

@@ -67,7 +67,7 @@ def test_metrics_have_the_candidates_of_the_first(path: Path, tmp_path: Path) ->
         kind={"right": "scores", "price": "losses"},
         range={"price": (0, 10)},
         clusters="talk",
-        reading="this list",
+        reading="recorded",
     )
     assert ranking.front() == ["large", "middle", "small"]
     with pytest.raises(ParameterError, match="direction of each metric, got none of 'price'"):

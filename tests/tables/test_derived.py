@@ -36,7 +36,7 @@ def test_groups_and_features_lose_the_summary_row(totals: Path) -> None:
 
 
 def test_rank_prints_what_was_left_out(totals: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--scores", "--ignore", "size", "--this-list"]
+    options = ["--scores", "--ignore", "size", "--reading", "recorded"]
     app(["rank", str(totals), *options], standalone_mode=False)
     shown = capsys.readouterr()
     assert "Note: left out line 5, without an id: the sum of the rows above." in shown.out

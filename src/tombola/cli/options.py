@@ -9,7 +9,7 @@ from functools import wraps
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -31,6 +31,16 @@ LiveSeed = Annotated[
     int | None,
     typer.Option(
         help="Seed of all random numbers. Default: drawn, printed and stored in the file.", min=0
+    ),
+]
+# Option --reading: what a result is about. One option of all commands that claim something.
+ReadingOption = Annotated[
+    Literal["recorded", "expected", "beyond"] | None,
+    typer.Option(
+        "--reading",
+        help="What the result is about. recorded: these answers; expected: repeated answers to "
+        "these rows; beyond: rows like these.",
+        show_default=False,
     ),
 ]
 # Option --workers: the number of threads; results do not depend on it.

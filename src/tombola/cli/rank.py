@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tombola._formatting import plural
-from tombola.cli.options import Json, Page, check_level, check_page
+from tombola.cli.options import Json, Page, ReadingOption, check_level, check_page
 from tombola.cli.printing import print_error, show, show_answer
 from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, with_table_options
 from tombola.errors import ParameterError
@@ -15,14 +15,6 @@ from tombola.errors import ParameterError
 if TYPE_CHECKING:
     from tombola.pool import Pool
     from tombola.ranking.metrics import Candidates
-
-# (--this-list, --beyond-this-list) -> argument `reading` of `rank`; None: both readings.
-_READINGS: dict[tuple[bool, bool], Literal["this list", "beyond this list"] | None] = {
-    (True, False): "this list",
-    (False, True): "beyond this list",
-    (False, False): None,
-    (True, True): None,
-}
 
 
 @with_table_options
@@ -36,15 +28,7 @@ def rank(
     ],
     table_options: TableOptions,
     level: Annotated[float, typer.Option(help="Probability that any rank set is wrong.")] = 0.05,
-    this_list: Annotated[
-        bool, typer.Option("--this-list", help="Rank on these rows; exact where the table is full.")
-    ] = False,
-    beyond_this_list: Annotated[
-        bool,
-        typer.Option(
-            "--beyond-this-list", help="Rank for rows like these, of which these are a sample."
-        ),
-    ] = False,
+    reading: ReadingOption = None,
     clusters: Annotated[
         str,
         typer.Option(
@@ -79,6 +63,13 @@ def rank(
             help="keep: rows not answered yet; drop: rank the other rows; worst: count as worst."
         ),
     ] = "keep",
+    run_effects: Annotated[
+        bool,
+        typer.Option(
+            "--run-effects",
+            help="The answers of one run have a common cause, such as one seed: one observation.",
+        ),
+    ] = False,
     pair: Annotated[
         str, typer.Option(help="Two candidates to compare, with a comma between.")
     ] = "",
@@ -87,10 +78,11 @@ def rank(
 ) -> None:
     """Print the ranks that each candidate may have, at one level for all.
 
-    "On this list" is about exactly these rows. "Beyond this list" takes the rows as a sample of
-    rows like these. Missing cells are allowed if the rows answered so far are a random part of the
-    list. Several metrics share the level; the Pareto front has the candidates that may be best in
-    some trade-off.
+    The reading "recorded" is about exactly these answers, "expected" about repeated answers to these
+    rows; "beyond" takes the rows as a sample of rows like these. A table with several runs of each
+    row (a column run, epoch, trial, seed or attempt) is read as expected and beyond. Missing cells
+    are allowed if the rows answered so far are a random part of the list. Several metrics share the
+    level; the Pareto front has the candidates that may be best in some trade-off.
     """
     from tombola.parallel.progress import with_status_label
     from tombola.ranking import rank as run
@@ -140,10 +132,11 @@ def rank(
     ranking = with_status_label(
         lambda: run(
             table,
-            reading=_READINGS[this_list, beyond_this_list],
+            reading=reading,
             level=level,
             in_order=in_order,
             missing=missing,
+            run_effects=run_effects,
         ),
         "rank",
     )

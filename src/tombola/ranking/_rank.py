@@ -17,17 +17,16 @@ from tombola.errors import ParameterError, TombolaWarning
 from tombola.evidence import Betting
 from tombola.pool import Pool
 from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
+from tombola.ranking.expected import order_in_expectation, pair_goal, passes_of
 from tombola.ranking.metrics import Candidates, read_candidates, read_metrics
 from tombola.ranking.paired_tests import pair_pvalues
-from tombola.ranking.report import MetricsRanking, Ranking, Reading
+from tombola.ranking.report import MetricsRanking, Ranking, Reading, ReadingName
 from tombola.tables.names import contrary_names, direction_of
 from tombola.tables.options import ReadOptions
 from tombola.tables.to_pool import Table, suggested_range
 from tombola.tables.unit_checks import columns_in_other_unit, unit_question
 from tombola.units import Kind
 
-# What the ranks are about: these rows, or rows of which these are a sample.
-_ReadingName = Literal["this list", "beyond this list"]
 # Smallest and largest possible value of a table, in its unit; they become losses 0 and 1, or 1 and
 # 0 for scores.
 Limits = tuple[float, float]
@@ -43,12 +42,13 @@ def rank(
     *,
     kind: Kind | Mapping[str, Kind] | None = None,
     names: Sequence[str] | None = None,
-    reading: _ReadingName | None = None,
+    reading: ReadingName | None = None,
     level: float = 0.05,
     range: Limits | Mapping[str, Limits] | None = None,
     clusters: Any = None,
     in_order: bool = False,
     missing: Literal["keep", "drop", "worst"] = "keep",
+    run_effects: bool = False,
     unit: str | None = None,
     seed: int = 0,
 ) -> Any:
@@ -61,9 +61,11 @@ def rank(
         always losses, and the names in a file may state it. TombolaWarning if the names of the
         columns state the other direction. With several metrics, `kind` and `range` may be mappings.
     names: the candidates; None: the column names, or numbers.
-    reading: "this list" for the order on these rows, exact where the table is full; "beyond this
-        list" for rows as a sample of rows like these. None: both for a full table, and "this list"
-        for a partly filled one.
+    reading: "recorded" for the order of the answers recorded here, exact where the table is full;
+        "expected" for the order of the expected answers to these rows, if answers are random;
+        "beyond" for rows as a sample of rows like these, the runs of a row as one unit. None:
+        "recorded" and "beyond" for a full table, "recorded" for a partly filled one, "expected" and
+        "beyond" for a table with several runs of each row.
     level: the probability that any rank set of a reading is wrong.
     range: the smallest and the largest possible value; None: 0 and 1.
     clusters: one value per row, or the name of a column of a file or data frame; rows of one
@@ -74,6 +76,8 @@ def rank(
         look.
     missing: rows with a missing answer: "keep" takes them as not answered yet; "drop" ranks on the
         other rows only; "worst" counts a missing answer, such as a timeout, as the worst one.
+    run_effects: the answers of one run have a common cause, such as one seed or one trained model.
+        Then a whole run is one observation of the reading "expected".
     unit: the word for the values in texts, such as seconds; None: that of the column names, else
         loss or score.
     seed: fixes the order in which rows are bet on, if they are not in order.
@@ -81,10 +85,10 @@ def rank(
     Returns a `Ranking`, or a `MetricsRanking` for several metrics. ParameterError if table or
     options do not fit.
 
-    >>> print(rank([[0, 1], [0, 1], [0, 0]] * 30, kind="losses", names=["a", "b"], reading="this list"))
+    >>> print(rank([[0, 1], [0, 1], [0, 0]] * 30, kind="losses", names=["a", "b"], reading="recorded"))
     Read as losses: lower is better.
     <BLANKLINE>
-    On this list: the ranks are exact, because every candidate has answered every row.
+    On the answers recorded here: the ranks are exact, because every candidate has answered every row.
         ranks  candidate   mean loss             interval
             1  a                   0               0 to 0
             2  b              0.6667     0.6667 to 0.6667
@@ -92,7 +96,7 @@ def rank(
     level = _validate.real("rank", "level", level, above=0, below=1)
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order}
-        options |= {"missing": missing, "unit": unit, "seed": seed}
+        options |= {"missing": missing, "run_effects": run_effects, "unit": unit, "seed": seed}
         return _rank_metrics(table, kind, range, level, options)
     if isinstance(kind, Mapping) or isinstance(range, Mapping):
         raise ParameterError(
@@ -101,6 +105,7 @@ def rank(
         )
     table, clusters = _read_file(table, kind, range, clusters, missing)
     losses, labels, kind, limits = _read(table, names, kind, range)
+    runs = _runs(table, labels, kind, limits)
     _, word = direction_of(labels)
     contrary = contrary_names(labels, kind)
     # A pool has losses, whatever its names were made from.
@@ -121,24 +126,51 @@ def rank(
             f"{option_text('missing', 'keep')}."
         )
     n_worst = int(np.isnan(losses).sum()) if missing == "worst" else 0
-    losses = np.nan_to_num(losses, nan=1.0) if n_worst else losses
+    if n_worst:
+        # A cell without any run has one, the worst.
+        runs = runs if runs is None else np.where(np.isnan(losses), 1.0, runs)
+        losses = np.nan_to_num(losses, nan=1.0)
     complete = np.asarray(~np.isnan(losses).any(axis=1))
     n_dropped = int((~complete).sum()) if missing == "drop" else 0
     if n_dropped:
         if clusters is not None and len(clusters) == len(complete):
             clusters = list(itertools.compress(clusters, complete))
+        runs = runs if runs is None else runs[:, complete]
         losses, complete = losses[complete], complete[complete]
-    units, scale = _units(losses, clusters, in_order=in_order)
-    readings = tuple(
-        replace(_in_row_units(one, scale), n_worst=n_worst, n_dropped=n_dropped)
-        for one in _readings(units, reading, level, seed, in_order=in_order)
+    if reading not in (None, "recorded", "expected", "beyond"):
+        raise ParameterError(
+            f"rank: expected {option_text('reading', 'recorded')}, expected or beyond, got "
+            f"{reading!r}; write one of them."
+        )
+    in_expectation = reading == "expected" or (
+        reading is None and runs is not None and complete.all() and not in_order
     )
+    units, scale = _units(losses, clusters, in_order=in_order)
+    found: list[Reading] = []
+    if in_expectation:
+        _check_expected(complete, in_order=in_order)
+        found.append(_expected(losses[None] if runs is None else runs, level, run_effects))
+    if reading != "expected":
+        wanted = "beyond" if in_expectation else reading
+        if not in_expectation or _enough_rows(len(units), len(labels), level, asked=False):
+            of_units = _readings(units, wanted, level, seed, in_order=in_order)
+            found += [_in_row_units(one, scale) for one in of_units]
+    readings = tuple(replace(one, n_worst=n_worst, n_dropped=n_dropped) for one in found)
     # Losses in [0, 1] are called that, as by `compare`, whatever they count.
     unit = "" if kind == "losses" and limits == (0.0, 1.0) else unit
     n_clusters, n_incomplete = 0 if clusters is None else len(units), int((~complete).sum())
     means = losses[complete].mean(axis=0)
     ranking = Ranking(
-        labels, kind, len(losses), means, readings, n_clusters, limits, n_incomplete, unit
+        labels,
+        kind,
+        len(losses),
+        means,
+        readings,
+        n_clusters,
+        limits,
+        n_incomplete,
+        unit,
+        runs=runs,
     )
     if isinstance(table, Candidates):
         return replace(
@@ -339,15 +371,53 @@ def _in_row_units(one: Reading, scale: float) -> Reading:
     return replace(one, low=low, high=high, variance=one.variance * scale**2)
 
 
+def _runs(table: Any, labels: tuple[str, ...], kind: Kind, limits: Limits) -> Floats | None:
+    """Return the losses in [0, 1] of all runs, (runs, rows, k); None if cells have one answer."""
+    runs = table.runs if isinstance(table, Table | Candidates) else None
+    if runs is None or isinstance(table, Table):
+        return runs
+    flat = _losses(runs.reshape(-1, runs.shape[2]), labels, kind, *limits)
+    return flat.reshape(runs.shape)
+
+
+def _check_expected(complete: Any, *, in_order: bool) -> None:
+    """Raise if the reading "expected" is asked for an unfinished table."""
+    if in_order or not complete.all():
+        got = "rows in order" if in_order else "rows with a missing answer"
+        fix = "leave in_order out" if in_order else option_text("missing", "drop")
+        raise ParameterError(
+            "rank: expected an answer of every candidate to every row for "
+            f"{option_text('reading', 'expected')}, got {got}; write {fix}, or "
+            f"{option_text('reading', 'beyond')}."
+        )
+
+
+def _expected(runs: Floats, level: float, run_effects: bool) -> Reading:  # noqa: FBT001
+    """Prove an order of the expected answers to these rows, from whole passes."""
+    passes = passes_of(runs)
+    rows, k = passes.shape[1:]
+    before, low, high = order_in_expectation(passes, level, run_effects=run_effects)
+    means = np.nanmean(runs, axis=0)
+    return Reading(
+        "expected",
+        ESTIMATED,
+        level,
+        rows,
+        before,
+        rank_sets(before & ~before.T),
+        low,
+        high,
+        _variance(means),
+        pair_goal(k, level),
+        contradiction=bool((before & before.T).any()),
+    )
+
+
 def _readings(
-    units: Floats, wanted: _ReadingName | None, level: float, seed: int, *, in_order: bool
+    units: Floats, wanted: ReadingName | None, level: float, seed: int, *, in_order: bool
 ) -> tuple[Reading, ...]:
     missing = np.isnan(units).any(axis=1)
     full = not missing.any()
-    if wanted not in (None, "this list", "beyond this list"):
-        raise ParameterError(
-            f"rank: expected reading='this list' or 'beyond this list', got {wanted!r}; write one."
-        )
     # A row that is waited for may depend on its answer, so in order only the rows before it count.
     answered = units[: int(np.argmax(missing))] if in_order and not full else units[~missing]
     n, population = answered.shape[0], units.shape[0]
@@ -358,11 +428,11 @@ def _readings(
         )
     order = np.arange(n) if in_order else np.random.default_rng(seed).permutation(n)
     found: list[Reading] = []
-    if wanted in (None, "this list") and full:
+    if wanted in (None, "recorded") and full:
         found.append(_exact(units, level))
-    elif wanted in (None, "this list"):
+    elif wanted in (None, "recorded"):
         found.append(_running(answered[order], population, level, population, every_look=in_order))
-    if wanted == "beyond this list" or (wanted is None and full):
+    if wanted == "beyond" or (wanted is None and full):
         if in_order:
             found.append(_running(answered, math.inf, level, population, every_look=True))
         elif _enough_rows(n, units.shape[1], level, asked=wanted is not None):
@@ -384,7 +454,7 @@ def _exact(rows: Floats, level: float) -> Reading:
     before = totals[:, None] < totals[None, :] - _ROUNDING * n
     means = totals / n
     return Reading(
-        "this list",
+        "recorded",
         EXACT,
         level,
         n,
@@ -407,7 +477,7 @@ def _running(
     low, high = _intervals(rows, population, level, every_look=every_look)
     before = rule.before
     return Reading(
-        "beyond this list" if population == math.inf else "this list",
+        "beyond" if population == math.inf else "recorded",
         ESTIMATED,
         level,
         n,
@@ -430,8 +500,8 @@ def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
         raise ParameterError(
             f"rank: expected enough rows or clusters to separate {k} candidates at level "
             f"{level:g}, got {n}, with "
-            "which no result could prove anything beyond this list; collect more, or rank on "
-            "this list only."
+            "which no result could prove anything for rows like these; collect more, or write "
+            f"{option_text('reading', 'recorded')}."
         )
     return enough
 
@@ -447,7 +517,7 @@ def _beyond(rows: Floats, level: float, seed: int) -> Reading:
     ranks = rank_sets(before & ~before.T)
     goal = n_pairs(k) / level
     return Reading(
-        "beyond this list",
+        "beyond",
         ESTIMATED,
         level,
         n,

@@ -32,6 +32,8 @@ class Candidates(NamedTuple):
     remarks: sentences on how the table was read, the direction first.
     notes: columns that are not ranked, and why.
     next_steps: pairs of a purpose and a command line that continues the table as a race.
+    runs: all answers, shape (runs, rows, candidates), NaN where a cell has fewer; None if every
+        cell has one. Then `values` are means over the runs.
     """
 
     values: Floats
@@ -44,6 +46,7 @@ class Candidates(NamedTuple):
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     next_steps: tuple[tuple[str, str], ...] = ()
+    runs: Floats | None = None
 
 
 def read_candidates(
@@ -63,7 +66,7 @@ def read_candidates(
     >>> table.names, table.remarks
     (('0', '1'), ('Read as losses: lower is better.',))
     """
-    options = options or ReadOptions()
+    options = (options or ReadOptions())._replace(runs=True)
     parsed = parse_table(source, options)
     kind = parsed.require_direction()
     limits = options.range
@@ -81,7 +84,7 @@ def read_candidates(
         actions = option_text("actions")
         notes = (f"not ranked: {', '.join(ignored)}; name the candidates with {actions}",)
     steps: tuple[tuple[str, str], ...] = ()
-    if missing == "keep":
+    if missing == "keep" and parsed.runs is None:
         name = source_name(source)
         path = f"{name}::{options.sheet}" if options.sheet else name
         steps = tuple(
@@ -104,6 +107,7 @@ def read_candidates(
         ),
         notes,
         steps,
+        parsed.runs,
     )
 
 
@@ -131,6 +135,9 @@ def read_metrics(
             )
         order = [table.names.index(candidate) for candidate in first.names]
         metrics[name] = table._replace(
-            names=first.names, values=table.values[:, order], left_out=first.left_out
+            names=first.names,
+            values=table.values[:, order],
+            left_out=first.left_out,
+            runs=None if table.runs is None else table.runs[:, :, order],
         )
     return metrics

@@ -54,10 +54,9 @@ def _answer(ranking: Ranking | MetricsRanking, first: Ranking) -> Answer:
     tag = "exact" if reading.exact else "proved"
     if isinstance(ranking, MetricsRanking):
         front = ranking.front(reading.name)
-        where = "on this list" if reading.name == "this list" else reading.name
         heading = (
             f"{len(front)} of {plural(len(first.names), 'candidate')} may be on the Pareto front "
-            f"{where}"
+            f"{_lower(reading.title)}"
         )
         facts = [("metrics", f"{len(ranking.metrics)}"), ("rows", f"{first.population:,}")]
         return Answer(tag, "good", heading, " ".join(ranking.front_sentences()), tuple(facts))
@@ -91,7 +90,6 @@ def _section(ranking: Ranking, reading: Reading, metric: str) -> dict[str, Any]:
     starts = {group[0] for above, group in pairwise(groups) if len(above) > 1 or len(group) > 1}
     share = "all" if reading.separated >= 1.0 else f"{_share_text(reading)} of the"
     pairs = f"{share} pairs are separated."
-    where = "on this list" if reading.name == "this list" else reading.name
     bars = []
     means = []
     for a in ranking.order():
@@ -102,7 +100,7 @@ def _section(ranking: Ranking, reading: Reading, metric: str) -> dict[str, Any]:
         means.append((name, bars[-1].text, mean, format_range(*ranking.interval(a, reading.name))))
     k = len(ranking.names)
     return {
-        "title": f"{metric}, {where}" if metric else where.capitalize(),
+        "title": f"{metric}, {_lower(reading.title)}" if metric else reading.title,
         "sentence": reading.sentence(),
         "exact": reading.exact and len(ranking.readings) > 1,
         "summary": f"{plural(len(groups), 'group')}; {pairs}"
@@ -112,6 +110,11 @@ def _section(ranking: Ranking, reading: Reading, metric: str) -> dict[str, Any]:
         "means": means,
         "pairs": _pair_runs(reading, ranking.order()),
     }
+
+
+def _lower(title: str) -> str:
+    """Return the title of a reading as it stands within a sentence."""
+    return title[0].lower() + title[1:]
 
 
 def _scatter(ranking: MetricsRanking) -> Drawing | None:

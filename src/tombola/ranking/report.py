@@ -3,14 +3,18 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tombola._formatting import HtmlTable, html_block, join_names, option_text, plural, truncate
-from tombola._results import Block, Command, Result
+from tombola._results import Block, Cells, Command, Result
 from tombola._types import Floats
 from tombola.errors import ParameterError
+from tombola.evidence.run_noise import RunNoise, more_evidence, run_noise
+from tombola.racing.rules.ranks import rank_sets
 from tombola.statements import rank_text
 from tombola.tables.to_pool import direction_text
 from tombola.units import Units
@@ -22,15 +26,20 @@ if TYPE_CHECKING:
 # Matrix of proved pairs, shape (k, k): True at [a, b] where candidate a is proved to come before
 # candidate b.
 ProvedOrder = np.typing.NDArray[np.bool_]
+# What the ranks are about.
+ReadingName = Literal["recorded", "expected", "beyond"]
 # candidates printed by `__str__`, best first, to fit on a screen; the page and the JSON have all
 _MAX_SHOWN = 20
+# Means that differ by at most this are equal: sums are rounded.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """The proved order of the candidates under one reading of the table.
 
-    A reading is the population of the ranks: these rows, or all rows of which these are a sample.
+    A reading is what the ranks are about: the answers recorded here, the expected answers to these
+    rows, or rows of which these are a sample.
     With probability at least 1 - level all rank sets hold simultaneously. Candidates are numbered
     in the order of `Ranking.names`.
 
@@ -50,7 +59,7 @@ class Reading:
     left_out: candidates of the table that are not ranked, such as one in another unit.
     """
 
-    name: Literal["this list", "beyond this list"]
+    name: ReadingName
     exact: bool
     level: float
     rows: int
@@ -65,6 +74,15 @@ class Reading:
     n_worst: int = 0
     n_dropped: int = 0
     left_out: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What the ranks are about, as the beginning of a sentence."""
+        return {
+            "recorded": "On the answers recorded here",
+            "expected": f"In expectation over repeated answers, on these {plural(self.rows, 'row')}",
+            "beyond": "For rows like these",
+        }[self.name]
 
     @property
     def separated(self) -> float:
@@ -86,12 +104,9 @@ class Reading:
         without = f"without {' and '.join(filter(None, missing))}" if any(missing) else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}"
         held += ", however often you look" if self.every_look else ""
-        if self.name == "beyond this list":
+        if self.name != "recorded":
             conditions = ", ".join(filter(None, [filled, without]))
-            return (
-                "Beyond this list, for rows like "
-                f"these{f' ({conditions})' if conditions else ''}: {held}."
-            )
+            return f"{self.title}{f' ({conditions})' if conditions else ''}: {held}."
         claim = f"from {plural(self.rows, 'row')} in random order; {held}"
         if self.exact:
             answered = "answered the others" if self.n_dropped else "answered every row"
@@ -101,7 +116,7 @@ class Reading:
                     f"the ranks are among the other {plural(len(self.ranks), 'candidate')} only, "
                 )
                 claim += filled or f"which have {answered}"
-        return f"{', '.join(filter(None, ['On this list', without]))}: {claim}."
+        return f"{', '.join(filter(None, [self.title, without]))}: {claim}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +125,8 @@ class Ranking(Result):
 
     population: number of rows of the table, without those left out.
     means: (k,), mean loss in [0, 1] of every candidate over the complete rows; `value` converts it.
-    readings: one reading, or for a full table "this list" and "beyond this list". Methods take the
-        name of one; None is the first.
+    readings: one reading, or for a full table "recorded" and "beyond"; with runs "expected" and
+        "beyond". Methods take the name of one; None is the first.
     clusters: number of clusters; 0 without clusters.
     scale: smallest and largest possible value of the table.
     n_incomplete: number of rows with a missing answer that are not used, but part of the list.
@@ -119,12 +134,13 @@ class Ranking(Result):
     remarks: sentences on how a file was read, the direction first.
     next_steps: pairs of a purpose and a command line that continues the table as a race.
     source: the name of the table, for the title of its page.
+    runs: losses of all runs, shape (runs, rows, k); None if cells have one answer.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
-    >>> [result.rank_set(name, "this list") for name in "abc"]
+    >>> [result.rank_set(name, "recorded") for name in "abc"]
     [(1, 1), (2, 3), (2, 3)]
-    >>> result.groups("beyond this list")
+    >>> result.groups("beyond")
     [['a'], ['b', 'c']]
     """
 
@@ -140,6 +156,7 @@ class Ranking(Result):
     remarks: tuple[str, ...] = ()
     next_steps: tuple[tuple[str, str], ...] = ()
     source: str = ""
+    runs: Floats | None = None
 
     def without(self, candidates: Sequence[str]) -> "Ranking":
         """Return the ranking with a remark that these candidates are not ranked."""
@@ -156,6 +173,51 @@ class Ranking(Result):
     def n_dropped(self) -> int:
         """The number of rows that were left out because an answer is missing."""
         return self.readings[0].n_dropped if self.readings else 0
+
+    @cached_property
+    def noise(self) -> RunNoise | None:
+        """How much answers change from run to run; None without runs."""
+        level = self.readings[0].level if self.readings else 0.05
+        return None if self.runs is None else run_noise(self.runs, level)
+
+    @property
+    def recorded_ranks(self) -> "np.typing.NDArray[np.int64]":
+        """First and last rank, shape (k, 2), by the means of the answers recorded here."""
+        return rank_sets(self.means[:, None] < self.means[None, :] - _ROUNDING)
+
+    def advice(self) -> list[str]:
+        """Return what more runs or rows would decide, a sentence per reading; [] without runs."""
+        sentences = []
+        for reading in self.readings if self.runs is not None else ():
+            order = self.order()
+            open_pairs = [
+                (a, b)
+                for a, b in pairwise(order)
+                if not (reading.before[a, b] or reading.before[b, a])
+            ]
+            if open_pairs:
+                sentences.append(self._advice(*open_pairs[0], reading))
+        return sentences
+
+    def _advice(self, a: int, b: int, reading: Reading) -> str:
+        """Return what would tell two candidates apart under a reading, about."""
+        assert self.runs is not None
+        beyond = reading.name == "beyond"
+        needed = more_evidence(self.runs, a, b, reading.goal, beyond=beyond)
+        options = []
+        if needed.runs:
+            calls = plural(needed.runs_calls, "call")
+            options.append(f"{plural(needed.runs, 'more run')} of every row ({calls})")
+        if needed.rows and beyond:
+            calls = plural(needed.rows_calls, "call")
+            options.append(f"{plural(needed.rows, 'more row')} with one run each ({calls})")
+        claim = f"{reading.title}, {self.names[a]} and {self.names[b]} are not told apart"
+        if not options:
+            return f"{claim}."
+        text = f"{claim}; about {' or '.join(options)} would do it"
+        if beyond and not needed.runs:
+            return f"{text}. More runs of the same rows are not enough."
+        return f"{text}: more {needed.cheaper} are cheaper." if len(options) > 1 else f"{text}."
 
     @property
     def missing_text(self) -> str:
@@ -214,11 +276,14 @@ class Ranking(Result):
         Without a proof, it states the rows that would prove their order.
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
+        scope = f"{one.title[0].lower()}{one.title[1:]}"
         for better, worse in ((a, b), (b, a)):
             if one.before[better, worse]:
-                return f"{self.names[better]} is before {self.names[worse]} ({one.name})."
+                return f"{self.names[better]} is before {self.names[worse]} ({scope})."
         if self.means[a] == self.means[b] and one.exact:
-            return f"{first} and {second} are tied ({one.name})."
+            return f"{first} and {second} are tied ({scope})."
+        if self.runs is not None:
+            return self._advice(a, b, one)
         needed = self.rows_to_separate(first, second, reading)
         if math.isinf(needed):
             return (
@@ -242,7 +307,7 @@ class Ranking(Result):
         if gap == 0.0:
             return math.inf
         n = 2.0 * float(one.variance[a, b]) * math.log(one.goal) / gap**2
-        return n / (1.0 + n / self.population) if one.name == "this list" else n
+        return n / (1.0 + n / self.population) if one.name == "recorded" else n
 
     def value(self, loss: float) -> float:
         """Return a mean loss in [0, 1] as a mean in the unit of the table."""
@@ -279,7 +344,7 @@ class Ranking(Result):
             np.arange(1.0, len(order) + 1.0),
             ranks[:, 0],
             ranks[:, 1],
-            x_label="rank " + ("on this list" if one.name == "this list" else one.name),
+            x_label=f"rank {one.title[0].lower()}{one.title[1:]}",
             axes=ax,
             size=size,
         )
@@ -307,6 +372,8 @@ class Ranking(Result):
             "clusters": self.clusters or None,
             "candidates_left_out": list(self.readings[0].left_out) if self.readings else [],
             "readings": [self._reading_json(one) for one in self.readings],
+            "runs": None if self.noise is None else self.noise.to_json(),
+            "advice": self.advice(),
         }
 
     def _reading_json(self, one: Reading) -> dict[str, Any]:
@@ -345,11 +412,16 @@ class Ranking(Result):
         width = min(32, max(len("candidate"), *(len(name) for _, name, _, _ in shown)))
         header = f"mean {self.units.quantity}"
         digits = max(10, len(header))
-        found = [f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}"]
-        for ranks, name, mean, interval in shown:
-            found.append(
-                f"{ranks:>9}  {truncate(name, width):<{width}}  {mean:>{digits}}  {interval:>19}"
-            )
+        recorded = [rank_text(self.recorded_ranks[a]) for a in self.order()]
+        # With runs the rank by the recorded answers is one draw: a column, not a reading.
+        last = f"  {'recorded':>8}" if self.runs is not None else ""
+        found = [
+            f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}{last}"
+        ]
+        for (ranks, name, mean, interval), place in zip(shown, recorded, strict=False):
+            last = f"  {place:>8}" if self.runs is not None else ""
+            name = truncate(name, width)
+            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>{digits}}  {interval:>19}{last}")
         if len(shown) < len(self.names):
             found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
         return found
@@ -382,6 +454,9 @@ class Ranking(Result):
         blocks += filter(None, [self.missing_text])
         for reading in self.readings:
             blocks += ["", reading.sentence(), *self.lines(reading, _MAX_SHOWN)]
+        if self.noise is not None:
+            blocks += ["", *noise_blocks(self.noise, self.names, self.order()[:_MAX_SHOWN])]
+        blocks += self.advice()
         for purpose, command in self.next_steps:
             blocks += [f"next, {purpose}:", Command(command)]
         return blocks
@@ -416,6 +491,35 @@ class Ranking(Result):
         return self.names.index(candidate)
 
 
+def noise_blocks(noise: RunNoise, names: Sequence[str], order: Sequence[int]) -> list[Block]:
+    """Return what runs say about candidates: a sentence, and a table in this order."""
+    least, most = noise.runs
+    number = f"{most}" if least == most else f"{least} to {most}"
+    sentence = (
+        f"{number} runs of each row: the answer of some candidate changed on "
+        f"{noise.changed_rows:,} of {plural(noise.rows, 'row')}."
+    )
+    headings = ["candidate", "rows changed", "noise"]
+    if noise.all_succeed:
+        headings += [f"all {least} right", f"one of {least} right"]
+    rows = []
+    for a in order:
+        cells = [names[a], f"{noise.changed[a]:.0%}", f"{noise.noise_share[a]:.0%}"]
+        for shares in (noise.all_succeed, noise.any_succeeds):
+            if shares:
+                share = shares[a]
+                cells.append(f"{share.value:.2f} ({share.low:.2f} to {share.high:.2f})")
+        rows.append(cells)
+    blocks: list[Block] = [sentence, Cells(headings, rows, right=range(1, len(headings)))]
+    explained = "Noise: the share of the variance of one answer that a repetition changes"
+    if noise.all_succeed:
+        explained += (
+            f"; all {least} right is pass^{least}, one of {least} right is pass@{least}, each with "
+            f"its own interval at level {noise.level:g}"
+        )
+    return [*blocks, f"{explained}."]
+
+
 @dataclass(frozen=True, eq=False)
 class MetricsRanking(Result):
     """Result of `rank` for several metrics: one ranking each, at a shared level.
@@ -425,7 +529,7 @@ class MetricsRanking(Result):
 
     >>> from tombola import rank
     >>> error, price = [[0, 1, 1]] * 40, [[1, 0, 1]] * 40
-    >>> both = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c"], reading="this list")
+    >>> both = rank({"error": error, "price": price}, kind="losses", names=["a", "b", "c"], reading="recorded")
     >>> both.front(), both.metrics["error"].rank_set("a")
     (['a', 'b'], (1, 1))
     """
@@ -442,7 +546,7 @@ class MetricsRanking(Result):
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """The readings that every metric has: "this list", "beyond this list", or both."""
+        """The readings that every metric has, such as "recorded" and "beyond"."""
         common = [{one.name for one in ranking.readings} for ranking in self.metrics.values()]
         first = next(iter(self.metrics.values()))
         return tuple(
@@ -469,11 +573,12 @@ class MetricsRanking(Result):
 
     def front_sentences(self) -> list[str]:
         """Return a sentence per reading: the candidates that may be on the Pareto front."""
-        count = len(next(iter(self.metrics.values())).names)
+        first = next(iter(self.metrics.values()))
+        count = len(first.names)
         found = []
         for reading in self.readings:
             front = self.front(reading)
-            where = "On this list" if reading == "this list" else reading.capitalize()
+            where = first.reading(reading).title
             names = join_names(front, limit=None)
             found.append(
                 f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto "

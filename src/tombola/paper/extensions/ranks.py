@@ -10,7 +10,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from tombola.paper.source_faults import SourceFault
 from tombola.racing.rules.pair_bets import pair_weights
 from tombola.racing.rules.ranks import Ranks, n_pairs
 from tombola.ranking import rank
-from tombola.ranking.report import ProvedOrder
+from tombola.ranking.report import ProvedOrder, ReadingName
 from tombola.report.chart import Chart
 
 # Levels (largest probabilities of a wrong claim) at which the rule is tested.
@@ -203,7 +203,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
     rule: Callable[..., Ranks] = component(Ranks)
     # From the rows of a cluster, which are sampled together, to the rows that are bet on.
     cluster: Callable[[Floats], Floats] = component(lambda rows: rows.mean(axis=0, keepdims=True))
-    reading: Literal["this list", "beyond this list"] = "beyond this list"
+    reading: ReadingName = "beyond"
 
     def units(self, *, full: bool) -> list[Unit]:
         # Largest number of rows, in a small and a full run: the number of sequences is types **
@@ -315,7 +315,7 @@ class RankSets(Extension, name="ranks", expected="holds"):
             "no union over pairs": {"rule": _NoUnion},
             "pairs reused after a look": {"rule": _ReusedPairs},
             "rows of a cluster as independent": {"cluster": lambda rows: rows},
-            "this list for rows like these": {"reading": "this list"},
+            "recorded answers for rows like these": {"reading": "recorded"},
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
