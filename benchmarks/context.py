@@ -8,7 +8,6 @@
                                                              (PYTHONPATH=tests)
     python benchmarks/context.py budget POOLS --orders 5     share from the best fixed mix to the
                                                              best choice per row
-    python benchmarks/context.py bandit POOLS --orders 8     bandit feedback
     python benchmarks/context.py speed POOLS                 time per row and per live decision,
                                                              memory at 40,000 rows
 
@@ -30,8 +29,8 @@ import numpy as np
 from measure import standard_error
 from tombola import Budget, Pool, Session, play
 from tombola.budget.optimum import best_per_row, optimum
-from tombola.learners import EmpiricalLP, Thrifty
-from tombola.policies import LinearIndex, Routed, RoutedLP
+from tombola.learners import EmpiricalLP
+from tombola.policies import Routed, RoutedLP
 
 TABLES = (
     "aslib_asp_potassco",
@@ -60,7 +59,7 @@ BUDGETED = (
     "swebench_bash",
 )
 # Largest numbers of rows.
-MAX_ROWS, BUDGET_ROWS, BANDIT_ROWS = 40_000, 5_000, 3_000
+MAX_ROWS, BUDGET_ROWS = 40_000, 5_000
 BUDGET_SHARES = (0.1, 0.3, 0.6)
 
 
@@ -90,17 +89,24 @@ def full(pools: Path, orders: int, names: tuple[str, ...], delays: tuple[int, ..
         pool = read_pool(pools, name, MAX_ROWS)
         for delay in delays:
             began = time.process_time()
-            traces = [Routed().play(pool, delay=delay, seed=seed) for seed in range(orders)]
+            traces = [play(Routed(), pool, delay=delay, seed=seed) for seed in range(orders)]
             ms = 1e3 * (time.process_time() - began) / orders / pool.rows
             shares = np.array(
                 [
-                    [share(pool, x) for x in (one.expected_loss, one.router_loss, one.safe_loss)]
-                    for one in traces
+                    [
+                        share(pool, loss)
+                        for loss in (
+                            trace.expected_loss,
+                            trace.router.router_loss,
+                            trace.router.safe_loss,
+                        )
+                    ]
+                    for trace in traces
                 ]
             )
             guarded, router, safe = shares.mean(axis=0)
             error = standard_error(shares[:, 0])
-            worse = max(one.expected_loss - one.safe_loss for one in traces)
+            worse = max(trace.expected_loss - trace.router.safe_loss for trace in traces)
             print(
                 f"{name:22} {delay:5} {guarded:8.2f} {error:5.2f} {router:8.2f} {safe:8.2f} "
                 f"{worse:10.2f} {ms:8.2f}",
@@ -118,11 +124,12 @@ def hostile(pools: Path, orders: int, names: tuple[str, ...]) -> None:
     )
     for name in names:
         pool = read_pool(pools, name, MAX_ROWS)
+        numbered = Pool(pool.losses, features=np.arange(pool.rows))
         worst = []
         for kind in KINDS:
             routed = Routed(models=(HostileModel(kind, np.asarray(pool.losses)),))
-            traces = (routed.play(pool, np.arange(pool.rows), seed=seed) for seed in range(orders))
-            worst.append(max(one.expected_loss - one.safe_loss for one in traces))
+            traces = (play(routed, numbered, seed=seed) for seed in range(orders))
+            worst.append(max(trace.expected_loss - trace.router.safe_loss for trace in traces))
         print(f"{name:22} {' '.join(f'{rows:14.9f}' for rows in worst)}", flush=True)
 
 
@@ -158,8 +165,8 @@ def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
                 costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)
                 amount = part * float(costs[:, pool.best].sum())
                 limits = Budget(amount, null="add")
-                routed = RoutedLP().play(pool, budget=limits, seed=seed)
-                overspent += routed.spent > amount * (1 + 1e-9)
+                routed = play(RoutedLP(), pool, budget=limits, seed=seed)
+                overspent += routed.costs.sum() > amount * (1 + 1e-9)
                 plain = play(EmpiricalLP(), pool, budget=limits, seed=seed)
                 # The null action has loss 1 and cost 0.
                 losses = np.column_stack([pool.losses, np.ones(pool.rows)])
@@ -183,29 +190,13 @@ def budget(pools: Path, orders: int, names: tuple[str, ...]) -> None:
             )
 
 
-def bandit(pools: Path, orders: int, names: tuple[str, ...]) -> None:
-    """Print the share of LinearIndex and of Thrifty, which ignores features."""
-    print(f"{'table':22} {'LinearIndex':>11} {'+-':>5} {'Thrifty':>8}   {orders} orders")
-    means = []
-    for name in names:
-        pool = read_pool(pools, name, BANDIT_ROWS)
-        index = [share(pool, LinearIndex().play(pool, seed=seed).loss) for seed in range(orders)]
-        plain = [
-            share(pool, play(Thrifty(price=1.0), pool, seed=seed).loss) for seed in range(orders)
-        ]
-        means.append((np.mean(index), np.mean(plain)))
-        error = standard_error(index)
-        print(f"{name:22} {means[-1][0]:11.1f} {error:5.1f} {means[-1][1]:8.1f}", flush=True)
-    print(f"{'mean':22} {np.mean(means, axis=0)[0]:11.1f} {'':5} {np.mean(means, axis=0)[1]:8.1f}")
-
-
 def speed(pools: Path) -> None:
     """Print the time per row and per live decision, and the memory of a play."""
     for name in ("aslib_sat12_indu", "aslib_graphs_2015"):
         pool = read_pool(pools, name, MAX_ROWS)
-        Routed().play(read_pool(pools, name, 200), seed=0)  # compile
+        play(Routed(), read_pool(pools, name, 200), seed=0)  # compile
         began = time.process_time()
-        Routed().play(pool, seed=0)
+        play(Routed(), pool, seed=0)
         print(
             f"{name}: {1e3 * (time.process_time() - began) / pool.rows:.2f} ms a row, "
             f"{pool.rows} rows"
@@ -229,7 +220,7 @@ def speed(pools: Path) -> None:
     pool = read_pool(pools, "frugalml_command", MAX_ROWS)
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
-    Routed().play(pool, seed=0)
+    play(Routed(), pool, seed=0)
     after_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"frugalml_command, {pool.rows} rows: "
@@ -243,7 +234,6 @@ PARTS: dict[str, tuple[Callable[[Path, int, tuple[str, ...]], None], tuple[str, 
     "delay": (partial(full, delays=(50, 200)), DELAYED),
     "hostile": (hostile, TABLES),
     "budget": (budget, BUDGETED),
-    "bandit": (bandit, TABLES),
 }
 
 

@@ -29,7 +29,7 @@ from measure import standard_error
 from tombola import Budget, Pool, play
 from tombola.budget.optimum import optimum
 from tombola.learners import EmpiricalLP, FollowTheLeader, Thrifty
-from tombola.policies import LinearIndex, Routed, RoutedLP, Trees
+from tombola.policies import Routed, RoutedLP, Trees
 from tombola.policies.models import actions_of, fit_models
 
 TABLES = (
@@ -197,11 +197,10 @@ def own_losses(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]:
     """Return the total losses of tombola's policies on the rows in this order."""
     losses = np.asarray(pool.losses)[order]
     ordered = Pool(losses, features=np.asarray(pool.features)[order])
-    routed = Routed().play(ordered, order="given", seed=seed)
+    routed = play(Routed(), ordered, order="given", seed=seed)
     return {
         "Routed, averaged": routed.expected_loss,
         "Routed, realised": routed.loss,
-        "LinearIndex, bandit": LinearIndex().play(ordered, order="given", seed=seed).loss,
         "Thrifty, bandit": float(play(Thrifty(price=1.0), ordered, order="given", seed=seed).loss),
         "FollowTheLeader, full rows": float(
             play(FollowTheLeader(), ordered, order="given", seed=seed).loss
@@ -217,7 +216,7 @@ def losses_at_cost(pool: Pool, order: np.ndarray, seed: int) -> dict[str, float]
     )
     budget = Budget(BUDGET_SHARE * float(costs[:, pool.best].sum()), null="add")
     return {
-        "RoutedLP": RoutedLP().play(ordered, budget=budget, order="given", seed=seed).loss
+        "RoutedLP": play(RoutedLP(), ordered, budget=budget, order="given", seed=seed).loss
         / pool.rows,
         "best fixed mix": 1 - optimum(ordered, budget).value,
         "EmpiricalLP": float(

@@ -30,12 +30,14 @@ for action, name in enumerate(pool.actions):
 
 for dollars in (5.0, 10.0, 20.0):
     budget = Budget(dollars, null="add")  # null: leave a prompt unanswered
-    routed = [RoutedLP(models=(Ridge(),)).play(pool, budget=budget, seed=seed) for seed in range(5)]
+    routed = [
+        play(RoutedLP(models=(Ridge(),)), pool, budget=budget, seed=seed) for seed in range(5)
+    ]
     mixed = [play(EmpiricalLP(), pool, budget=budget, seed=seed) for seed in range(5)]
     right = T - np.mean([trace.loss for trace in routed])
     print(
         f"${dollars:5.2f}: RoutedLP {right:5.0f} right, EmpiricalLP "
         f"{np.mean([t.reward for t in mixed]):5.0f}, "
         f"best fixed mix, known in advance, {T * optimum(pool, budget).value:5.0f}; "
-        f"spent at most ${max(trace.spent for trace in routed):.2f}"
+        f"spent at most ${max(trace.costs.sum() for trace in routed):.2f}"
     )

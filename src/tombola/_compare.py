@@ -235,7 +235,7 @@ def _repetition(
             learner = _learner(recipe, rows.size)
             # The action that a parameter names is a column of the table, under any labels.
             columns = np.arange(labels.size) if getattr(learner, "names_actions", False) else labels
-            sums, _ = run_learner(
+            played = run_learner(
                 learner,
                 pool,
                 rows,
@@ -246,6 +246,7 @@ def _repetition(
                 marks=marks,
                 per_round=False,
             )
+            sums = played.accumulators
             # Back from the learner's labels to the columns of the table; an added null action comes
             # last.
             added = np.arange(columns.size, sums.plays.size)

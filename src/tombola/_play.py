@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,9 @@ from tombola.budget.optimum import optimum
 from tombola.classification.learner import LabelLearner
 from tombola.classification.predictors import best_losses, predict_all
 from tombola.delay import DelayLike, RowDelays, round_delays
-from tombola.engine.arrivals import from_delays, max_in_flight
+from tombola.engine.arrivals import from_delays
 from tombola.engine.compiler import Workload
 from tombola.engine.loop import SWITCHES, Accumulators, RowStream, new_accumulators
-from tombola.engine.runner import Runner
 from tombola.errors import LearnerError, ParameterError
 from tombola.feedback import feedback_type, make_feedback_model
 from tombola.order import OrderLike, as_order_model
@@ -29,6 +28,15 @@ from tombola.trace import Trace, best_action_losses
 
 if TYPE_CHECKING:
     from tombola.classification.pool import LabelledPool
+    from tombola.policies.record import RouterRecord
+
+
+class Played(NamedTuple):
+    """Result of `run_learner`: the totals of a play, its balance, and the record of a router."""
+
+    accumulators: Accumulators
+    balance: Balance = NO_BALANCE
+    router: "RouterRecord | None" = None
 
 
 def play(
@@ -48,7 +56,8 @@ def play(
 
     The trace has the action, loss and cost of each round, and the regret.
 
-    learner: a learner; on a labelled pool, a learner of labels.
+    learner: a learner; on a labelled pool, a learner of labels; a router (`tombola.policies`) needs
+        a pool with features.
     pool: a pool, an array of losses with one column per action, or a data frame, which needs
         `kind`.
     order: "random", "iid", "given", or an array with the row of each round, every row once, from 0.
@@ -80,7 +89,7 @@ def play(
     streams, model = RngStreams(seed), as_order_model(order)
     with workload_of([pool], budget).active():
         rows = model.arrange(pool.rows, streams.order())
-        accumulators, balance = run_learner(
+        accumulators, balance, router = run_learner(
             learner,
             pool,
             rows,
@@ -105,6 +114,7 @@ def play(
         switching_price=price,
         costs=accumulators.costs,
         balance=balance,
+        router=router,
         mixed=mixed,
         full_feedback=feedback_type(learner).full_feedback,
         labels=np.zeros(0, np.int64) if isinstance(pool, Pool) else pool.labels[rows],
@@ -147,8 +157,8 @@ def run_learner(
     *,
     marks: Integers,
     per_round: bool,
-) -> tuple[Accumulators, Balance]:
-    """Play a learner over rows; return the accumulators and the balance.
+) -> Played:
+    """Play a learner over rows; return the accumulators, the balance and a router's record.
 
     The accumulators have the totals of loss, comparator loss, switches, costs and plays, at the end
     and at the marks. The balance has the amounts, spending and reservations of the budget. Raises
@@ -164,9 +174,11 @@ def run_learner(
     """
     arrivals = from_delays(round_delays(delay, rows))
     if not isinstance(pool, Pool):
-        return predict_all(
-            learner, pool, rows, arrivals, streams.learner(learner), marks, per_round=per_round
-        ), NO_BALANCE
+        return Played(
+            predict_all(
+                learner, pool, rows, arrivals, streams.learner(learner), marks, per_round=per_round
+            )
+        )
     if isinstance(learner, LabelLearner):
         raise LearnerError(
             f"play: {type(learner).__name__} predicts labels, got a pool of losses; give it a "
@@ -177,7 +189,16 @@ def run_learner(
     if budget_run is not None:
         budget_run = budget_run._replace(limits=budget_run.limits.relabelled(columns))
         costs = np.asarray(pool.costs).reshape(pool.rows, -1)
-    feedback_model = make_feedback_model(learner, rows.size, actions=pool.k, budget_run=budget_run)
+    features = None
+    if feedback_type(learner).uses_features:
+        features = _features_of(pool, learner)
+    feedback_model = make_feedback_model(
+        learner,
+        rows.size,
+        actions=pool.k,
+        budget_run=budget_run,
+        features=None if features is None else features.shape[1],
+    )
     best = int(np.flatnonzero(columns == pool.best)[0])
     columns = np.append(columns, -1) if feedback_model.actions > pool.k else columns
     resources = 0 if budget_run is None else budget_run.limits.amounts.size
@@ -189,12 +210,22 @@ def run_learner(
         per_round=per_round,
         expects=learner.mixes,
     )
-    runner = Runner(learner, feedback_model, streams.learner(learner), max_in_flight(arrivals))
-    losses: Any = np.asarray(
-        pool.losses
-    )  # a memory map as a plain array, the type that Numba supports
-    runner.play(RowStream(losses, costs, columns, rows, best), arrivals, accumulators)
-    return accumulators, feedback_model.balance(runner.workspace)
+    # A memory map as a plain array, the type that Numba supports.
+    losses: Any = np.asarray(pool.losses)
+    table = RowStream(losses, costs, columns, rows, best)
+    balance, router = feedback_model.play(
+        learner, streams.learner(learner), table, arrivals, accumulators, features
+    )
+    return Played(accumulators, balance, router)
+
+
+def _features_of(pool: Pool, learner: AnyLearner) -> Floats:
+    if pool.features is None:
+        raise ParameterError(
+            f"{type(learner).__name__}: expected a pool with features, got none; write "
+            "Pool(losses, features=...)."
+        )
+    return np.asarray(pool.features, np.float64)
 
 
 def resolve_budget(

@@ -11,7 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import FrozenInstanceError, fields, is_dataclass
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -131,7 +131,13 @@ def check_plain_python(learner: Any) -> None:
 def check_session(learner: Any) -> None:
     """Raise LearnerError unless a session plays as `play` does, also with delays."""
     uneven = np.random.default_rng(5).integers(0, 9, _ROUNDS)
+    original = learner
     for delay in (0, 3, uneven):
+        learner = original
+        if delay is not uneven and delay and hasattr(learner, "delays"):
+            # A router is told in a session what `play` knows: a constant delay is independent of
+            # the rows.
+            learner = replace(learner, delays="independent")
         trace = _play(learner, _pool(learner, 3), delay=delay, seed=11)
         tickets = _stream(learner, _pool(learner, 3), trace, delay)
         for t, ticket in enumerate(tickets):
@@ -258,7 +264,7 @@ def check_degenerate_pools(learner: Any) -> None:
 
 def check_mixes(learner: Any) -> None:
     """Raise LearnerError for a mix with negative entries, or a sum other than 1."""
-    if isinstance(learner, LabelLearner):
+    if isinstance(learner, LabelLearner) or feedback_type(learner).uses_features:
         return
     _, mixes = _play_rounds(learner, rounds=_ROUNDS)
     for t, mix in enumerate(mixes):
@@ -272,9 +278,9 @@ def check_save_and_load(learner: Any) -> None:
     """Raise LearnerError unless a loaded session continues unchanged."""
     pool = _pool(learner, 8)
     session = _session(learner, pool, seed=5)
-    tickets = [session.act(_features_of(pool, t)) for t in range(2)]
+    tickets = [session.act(_features_of(learner, pool, t)) for t in range(2)]
     for t in range(2, 25):
-        tickets.append(session.act(_features_of(pool, t)))
+        tickets.append(session.act(_features_of(learner, pool, t)))
         _observe(session, pool, t - 2, tickets[t - 2])
     with tempfile.TemporaryDirectory() as folder:
         session.save(Path(folder) / "session.json")
@@ -283,7 +289,10 @@ def check_save_and_load(learner: Any) -> None:
         except SessionError:
             _fail(learner, "the same plays after loading", "others", _IN_STATE)
     for t in range(25, _ROUNDS):
-        one, two = session.act(_features_of(pool, t)), again.act(_features_of(pool, t))
+        one, two = (
+            session.act(_features_of(learner, pool, t)),
+            again.act(_features_of(learner, pool, t)),
+        )
         if one[:2] != two[:2] or not _same_float(one.probability, two.probability):
             _fail(learner, f"{one} after loading", f"{two}", _IN_STATE)
         for live in (session, again):
@@ -348,7 +357,13 @@ def _pool(learner: Any, seed: int) -> Any:
         return _labelled(learner, rng.integers(0, 2, _ROUNDS), rng)
     losses = rng.integers(0, 5, (_ROUNDS, _ACTIONS)) / 4
     losses[:, -1] *= 0.75
-    return Pool(losses, costs=(1.0 - losses) / 2)
+    return _with_features(losses, (1.0 - losses) / 2)
+
+
+def _with_features(losses: Any, costs: Any) -> Pool:
+    """Return a pool with two features, of which one tells the first loss; routers use them."""
+    noise = np.random.default_rng(0).random(len(losses))
+    return Pool(losses, costs=costs, features=np.stack([losses[:, 0], noise], axis=1))
 
 
 def _easy_pool(learner: Any) -> tuple[Any, float]:
@@ -361,7 +376,7 @@ def _easy_pool(learner: Any) -> tuple[Any, float]:
         return pool, float(pool.weights.mean()) / 2
     losses = np.ones((_EASY_ROUNDS, _ACTIONS))
     losses[:, -1] = 0.0  # the last action, so that a learner that stays with action 0 fails
-    return Pool(losses, costs=np.full(losses.shape, 0.5)), 1 - 1 / _ACTIONS
+    return _with_features(losses, np.full(losses.shape, 0.5)), 1 - 1 / _ACTIONS
 
 
 def _labelled(learner: LabelLearner, labels: Any, rng: np.random.Generator) -> LabelledPool:
@@ -395,7 +410,7 @@ def _with_flipped_tail(pool: Any, since: int) -> Any:
         )
     losses = np.array(pool.losses, dtype=np.float64)
     losses[since:] = 1.0 - losses[since:]
-    return Pool(losses, costs=pool.costs)
+    return Pool(losses, costs=pool.costs, features=pool.features)
 
 
 def _degenerate_pools(learner: Any) -> Iterator[Any]:
@@ -424,7 +439,7 @@ def _degenerate_pools(learner: Any) -> Iterator[Any]:
         np.ones((1, 3)),
     ]
     for losses in ugly:
-        yield Pool(losses, costs=losses / 2)
+        yield _with_features(losses, losses / 2)
 
 
 def _budget_options(learner: Any, pool: Any, rate: float = 0.25) -> dict[str, Any]:
@@ -441,13 +456,16 @@ def _costs(pool: Pool, row: int) -> Any:
 def _session(learner: Any, pool: Any, seed: int) -> Session:
     if isinstance(pool, LabelledPool):
         return Session(learner, horizon=pool.rows, features=pool.dimensions, seed=seed)
-    return Session(
-        learner, actions=pool.k, horizon=pool.rows, seed=seed, **_budget_options(learner, pool)
-    )
+    options = _budget_options(learner, pool)
+    if feedback_type(learner).uses_features:
+        options["features"] = pool.features.shape[1]
+    return Session(learner, actions=pool.k, horizon=pool.rows, seed=seed, **options)
 
 
-def _features_of(pool: Any, row: int) -> Any:
-    return pool.features[row] if isinstance(pool, LabelledPool) else None
+def _features_of(learner: Any, pool: Any, row: int) -> Any:
+    """Return the features that `Session.act` takes; None for learners without features."""
+    is_shown = isinstance(pool, LabelledPool) or feedback_type(learner).uses_features
+    return pool.features[row] if is_shown else None
 
 
 def _play(learner: Any, pool: Any, **how: Any) -> Trace:
@@ -481,7 +499,7 @@ def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Tic
     for t, arrived in enumerate(rounds_due(delays, pool.rows)):
         for s in arrived:
             _observe(session, pool, int(trace.order[s]), tickets[s])
-        tickets.append(session.act(_features_of(pool, int(trace.order[t]))))
+        tickets.append(session.act(_features_of(learner, pool, int(trace.order[t]))))
     return tickets
 
 

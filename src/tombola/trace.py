@@ -47,6 +47,8 @@ class Trace:
     switches, switching_price: number of switches and the price of one.
     costs: costs in their own units, shape (rounds, resources).
     balance: amounts, spent and reserved under a budget.
+    router: of a play of `policies.Routed`, its `policies.RouterRecord`: the choices of router and
+        safe learner, and the stakes; else None.
     mixed: whether whole mixes were played (fluid play), with expected losses and costs, instead of
         one action a round.
     full_feedback: whether the learner saw the losses of all actions.
@@ -68,6 +70,7 @@ class Trace:
     switching_price: float = 0.0
     costs: Floats
     balance: Balance = NO_BALANCE
+    router: Any = None
     mixed: bool = False
     full_feedback: bool = False
     labels: Integers = field(default_factory=lambda: np.zeros(0, np.int64))

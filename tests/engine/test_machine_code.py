@@ -17,7 +17,7 @@ import pytest
 
 from conftest import SOURCE
 from pools import pool_with_costs
-from tombola import Budget, Session, play
+from tombola import Budget, Pool, Session, play
 from tombola._types import Floats
 from tombola.classification import ERM, Halfplanes, LabelLearner, LabelledPool, Rectangles, Stumps
 from tombola.engine import compiler
@@ -39,7 +39,7 @@ from tombola.learners.budgeted.base import BudgetedBase
 from tombola.learners.reductions.optimistic import _compile_simulation
 from tombola.order import draw_order
 from tombola.paper.extensions.ranks import _worst_pair
-from tombola.policies import LinearIndex, Ridge, Routed, RoutedLP, Trees
+from tombola.policies import Ridge, Routed, RoutedLP, Trees
 from tombola.racing import RaceSettings
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.ranks import Ranks
@@ -50,6 +50,7 @@ FULL = pytest.mark.full
 ROWS = 60
 POOL = pool_with_costs(ROWS, 3, 1, seed=1)
 FEATURES = np.random.default_rng(2).normal(size=(ROWS, 2))
+ROUTED_POOL = Pool(POOL.losses, costs=POOL.costs, features=FEATURES)
 LOSSES: Floats = np.array(POOL.losses, np.float64)
 NAMES, FORWARD = ("a", "b", "c"), np.arange(ROWS, dtype=np.uint32)
 LABELLED = LabelledPool(
@@ -100,21 +101,18 @@ def live_labels() -> Any:
 def live_policy(policy: Any) -> Any:
     session = Session(policy, 3, ROWS, features=2, seed=3)
     for t in range(ROWS):
-        ticket = session.act(FEATURES[t])
-        session.observe(
-            ticket,
-            loss=LOSSES[t] if isinstance(policy, Routed) else float(LOSSES[t, ticket.action]),
-        )
+        session.observe(session.act(FEATURES[t]), loss=LOSSES[t])
     return [session.tickets]
 
 
 def routed() -> Any:
-    trace = ROUTED.play(POOL, FEATURES, seed=3)
-    return [trace.actions, *trace.stakes]
+    trace = play(ROUTED, ROUTED_POOL, seed=3)
+    assert trace.router is not None
+    return [trace.actions, *trace.router.stakes]
 
 
 def routed_lp() -> Any:
-    return [RoutedLP(models=(Ridge(),)).play(POOL, FEATURES, Budget(20.0), seed=3).actions]
+    return [play(RoutedLP(models=(Ridge(),)), ROUTED_POOL, budget=Budget(20.0), seed=3).actions]
 
 
 def statistic(make: Callable[[], Any]) -> Any:
@@ -198,7 +196,6 @@ CASES: dict[str, Callable[[], Any]] = {
     **{f"play {learner!r}": partial(played, learner) for learner in [*PLAYED, *LABELS]},
     "session labels": live_labels,
     "session Routed": partial(live_policy, ROUTED),
-    "session LinearIndex": partial(live_policy, LinearIndex()),
     "play Routed": routed,
     "play RoutedLP": routed_lp,
     **{kind.__name__: partial(statistic, partial(kind, ROWS, actions=3)) for kind in STATISTICS},
@@ -243,7 +240,7 @@ EVERY_RUN = {
     "learner Thrifty",
     "play Exp3(rate=None)",
     "learner Simulation",
-    "session LinearIndex",
+    "play Routed",
     "Betting",
     "race best",
     "race gate",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tombola import Pool, Session
+from tombola import Pool, Session, play
 from tombola.policies import Ridge, Routed, certify_rows, certify_session, certify_trace
 from tombola.policies import certificate as module
 
@@ -64,7 +64,7 @@ def test_session_and_trace_have_the_same_certificate() -> None:
     side = np.random.default_rng(1).integers(0, 2, 900)
     losses = np.stack([side, 1 - side], axis=1).astype(float)
     routed = Routed(models=(Ridge(),))
-    trace = routed.play(Pool(losses), side, order="given", seed=1)
+    trace = play(routed, Pool(losses, features=side), order="given", seed=1)
     session = Session(routed, 2, 900, features=1, seed=1)
     assert certify_session(session) is None
     for t in range(400):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tombola import Pool
+from tombola import Pool, play
 from tombola.policies import Ridge, Routed
 from tombola.policies.explain import (
     block_means,
@@ -50,11 +50,12 @@ def test_tree_names_categories() -> None:
 
 
 def test_learning_curve_is_the_loss_of_the_blocks() -> None:
-    trace = Routed(models=(Ridge(),)).play(example(), seed=1)
-    curve = block_means(trace)
-    lengths = np.array([block.end - block.start for block in trace.blocks])
-    start = trace.blocks[0].start
-    assert (curve * lengths).sum() == pytest.approx(trace.router_losses[start:].sum())
+    record = play(Routed(models=(Ridge(),)), example(), seed=1).router
+    assert record is not None
+    curve = block_means(record)
+    lengths = np.array([block.end - block.start for block in record.blocks])
+    start = record.blocks[0].start
+    assert (curve * lengths).sum() == pytest.approx(record.router_losses[start:].sum())
 
 
 def test_rising_curve_promises_nothing() -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tombola.policies.guard import CAPITAL, Guard, settle, stake_of
+from tombola.policies.guard import CAPITAL, Guard, record_stake, stake_of, take_answer
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -37,8 +37,9 @@ def test_adaptive_router_cannot_exceed_risk(factor: float) -> None:
     state, lost = Guard(3.0).new_state(), 0.0
     for _ in range(500):
         stake = min(1.0, factor * stake_of(state, 0.0))
+        record_stake(state, stake)
         difference = -1.0 if stake > 0.3 else 1.0
-        settle(state, stake, difference)
+        take_answer(state, stake, difference, difference)
         lost = max(lost, 3.0 - float(state[CAPITAL]))
     assert (lost <= 3.0) is (factor == 1.0)
 

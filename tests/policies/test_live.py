@@ -10,16 +10,18 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from tombola import Pool, Session, SessionFile
+from tombola import Pool, Session, SessionFile, play
 from tombola.delay import RowDelays, rounds_due
 from tombola.engine.tickets import OUTCOME_START
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.learners import FollowTheLeader
 from tombola.paper.source_faults import SourceFault, injected
-from tombola.policies import LinearIndex, Ridge, Routed, Trees
+from tombola.policies import Ridge, Routed, Trees
+from tombola.policies import guard as guard_module
 from tombola.policies import live as live_module
-from tombola.policies.guard import CAPITAL, stake_of
-from tombola.policies.live import DECISION_WIDTH, LiveRouter, RoutedFeedback
+from tombola.policies.guard import ANSWERS, CAPITAL, stake_of
+from tombola.policies.live import LiveRouter
+from tombola.policies.routed_feedback import DECISION_WIDTH, RoutedFeedback
 from tombola.worklists.session_json import _digest
 
 MODELS = (Trees(3, trees=4), Ridge())
@@ -70,7 +72,10 @@ DELAYS = np.random.default_rng(3).integers(0, 25, ROWS)
 def test_session_equals_play(rows: Table, delay: Any, parameters: Any) -> None:
     """With a delay per row the stakes in flight are reserved, so `risk` holds on this order."""
     losses, features = rows
-    trace = routed(**parameters).play(Pool(losses), features, order="given", delay=delay, seed=4)
+    pool = Pool(losses, features=features)
+    trace = play(routed(**parameters), pool, order="given", delay=delay, seed=4)
+    record = trace.router
+    assert record is not None
     session = started(4, **parameters)
     for t, arrived in enumerate(
         rounds_due(delay if isinstance(delay, int) else delay.values, ROWS)
@@ -80,13 +85,13 @@ def test_session_equals_play(rows: Table, delay: Any, parameters: Any) -> None:
         session.act(features[t])
     decisions = np.array([decision[:4] for decision in decisions_of(session)])
     assert [ticket.action for ticket in session.tickets] == trace.actions.tolist()
-    assert decisions[:, 0].tolist() == trace.stakes.probabilities.tolist()
-    assert decisions[:, 3].tolist() == trace.stakes.capital.tolist()
+    assert decisions[:, 0].tolist() == record.stakes.probabilities.tolist()
+    assert decisions[:, 3].tolist() == record.stakes.capital.tolist()
     if isinstance(delay, int):
-        assert trace.stakes.probabilities.max() > 0.9
+        assert record.stakes.probabilities.max() > 0.9
     else:
-        assert trace.expected_loss <= trace.safe_loss + 3.0 + 1e-9
-        assert trace.stakes.probabilities.max() > 0.5
+        assert trace.expected_loss <= record.safe_loss + 3.0 + 1e-9
+        assert record.stakes.probabilities.max() > 0.5
 
 
 def arrivals(seed: int) -> list[int]:
@@ -152,7 +157,7 @@ def test_reopened_session_continues_as_if_never_closed(
     ("old", "new"),
     [
         ("self._advance()", "pass"),
-        ("int(decision[ROUTER]), choices", "_NO_ROUTER, choices"),
+        ("int(decision[ROUTER]), choices", "NO_ROUTER, choices"),
         ("choices = decision[_LOGGED:]", "choices = []"),
     ],
     ids=["block", "router", "rows in flight"],
@@ -204,7 +209,7 @@ def test_forged_decision_is_refused(
         Session.load(path)
 
 
-@pytest.mark.parametrize("learner", [routed(), routed(delays="independent"), LinearIndex()])
+@pytest.mark.parametrize("learner", [routed(), routed(delays="independent")])
 def test_session_file_is_the_same_after_each_opening(
     rows: Table, tmp_path: Path, learner: Any
 ) -> None:
@@ -218,10 +223,7 @@ def test_session_file_is_the_same_after_each_opening(
             issued += file.next(3)
             for task in issued[3 * step : 3 * step + 2] if step % 3 else issued[-1:]:
                 row = losses[ids.index(task.id)]
-                file.record(
-                    task.round,
-                    loss=row[names.index(task.action)] if learner == LinearIndex() else row,
-                )
+                file.record(task.round, loss=row)
             if reopen and step % 9 == 0:
                 file.close()
                 file = SessionFile.open(path)
@@ -339,11 +341,14 @@ def enumerate_orders(
     """Return the excess over the safe learner and risk - capital, means over all orders of six rows; risk 1."""
     # The largest stake that C3' allows; the guard of the package stakes less.
     monkeypatch.setattr(
-        live_module, "stake_of", lambda state, reserved: max(0.0, min(1.0, state[CAPITAL]))
+        guard_module, "stake_of", lambda state, reserved: max(0.0, min(1.0, state[CAPITAL]))
     )
     monkeypatch.setattr(live_module, "choose", lambda fitted, losses: (fitted[0], 0.0))
     if fault:
-        monkeypatch.setattr(LiveRouter, "_waits", lambda self, n: n == 0 and fault == "every round")
+        is_late = fault == "every round"
+        monkeypatch.setattr(
+            guard_module, "may_stake", lambda state: state[ANSWERS] > 0 or not is_late
+        )
     excess, settled = [], []
     # All rows are alike where a fault is shown, so that a few orders stand for all.
     for order in itertools.islice(
@@ -411,7 +416,7 @@ def test_reserve_holds_for_every_delay(
     """L6: answers in random order, some never; on every path at most `risk` rows worse. The fault reserves nothing."""
     generator = np.random.default_rng(5)
     if fault:
-        monkeypatch.setattr(live_module, "stake_of", lambda state, reserved: stake_of(state, 0.0))
+        monkeypatch.setattr(guard_module, "stake_of", lambda state, reserved: stake_of(state, 0.0))
     monkeypatch.setattr(live_module, "choose", lambda fitted, losses: (fitted[0], 0.0))
     largest = 0.0
     for seed in range(6):

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from hostile_models import KINDS, HostileModel
-from tombola import Pool
+from tombola import Pool, compare, play
+from tombola.checks import check_learner
+from tombola.delay import RowDelays
 from tombola.errors import ParameterError
+from tombola.learners import UCB1
 from tombola.paper.source_faults import SourceFault, injected
 from tombola.policies import Ridge, Routed, Trees
-from tombola.policies import routed as module
+from tombola.policies import routed_feedback as module
 from tombola.policies.models import FittedTrees, choose, fit_models
 from tombola.policies.trees import flatten_trees
 
@@ -33,10 +36,9 @@ def test_hostile_models_cost_at_most_risk(kind: str, fault: bool) -> None:
     endless = SourceFault("policies.guard:stake_of", "state[CAPITAL] - reserved", "3.0")
     with injected(endless) if fault else nullcontext():
         for seed in range(5):
-            trace = Routed(models=(HostileModel(kind, losses),)).play(
-                Pool(losses), np.arange(120.0), seed=seed
-            )
-            excess.append(trace.expected_loss - trace.safe_loss)
+            hostile = Routed(models=(HostileModel(kind, losses),))
+            trace = play(hostile, Pool(losses, features=np.arange(120.0)), seed=seed)
+            excess.append(trace.expected_loss - trace.router.safe_loss)
     assert (max(excess) <= 3.0 + 1e-9) is not fault
 
 
@@ -47,7 +49,8 @@ def same_until(row: int) -> bool:
     changed[row:] = 1.0 - changed[row:]
     routed = Routed(models=(Ridge(),))
     before, after = (
-        routed.play(Pool(table), features, order="given", seed=1) for table in (losses, changed)
+        play(routed, Pool(table, features=features), order="given", seed=1).router
+        for table in (losses, changed)
     )
     same = (before.router_actions == after.router_actions) & (
         before.stakes.probabilities == after.stakes.probabilities
@@ -63,20 +66,14 @@ def test_choice_of_a_round_ignores_losses_of_later_rows(row: int) -> None:
 
 def test_training_on_later_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fault of L1: models are fitted to the rows of their own block, too."""
-    fit, play, shown = vars(module)["fit_models"], Routed._route, list[Any]()
-
-    def fit_ahead(models: Any, features: np.ndarray, losses: np.ndarray, seed: int) -> Any:
-        end = int(1.5 * len(features))
-        return fit(models, shown[-1][1][:end], shown[-1][0][:end], seed)
-
-    def route(self: Routed, losses: np.ndarray, features: np.ndarray, *others: Any) -> Any:
-        shown.append((losses, features))
-        return play(self, losses, features, *others)
-
-    monkeypatch.setattr(module, "fit_models", fit_ahead)
-    monkeypatch.setattr(Routed, "_route", route)
+    ahead = SourceFault(
+        "policies.routed_feedback:_ListRouter._train",
+        "workspace.answered[:start]",
+        "np.arange(min(120, int(1.5 * start)))",
+    )
     monkeypatch.setattr(module, "choose", lambda fitted, losses: (fitted[0], 0.0))
-    assert not all(same_until(row) for row in range(56, 81, 6))
+    with injected(ahead):
+        assert not all(same_until(row) for row in range(56, 81, 6))
 
 
 @pytest.mark.parametrize(("model", "fault"), [(SMALL, False), (Ridge(), False), (SMALL, True)])
@@ -127,7 +124,9 @@ def test_probabilities_permute_with_the_actions(
         actions_of: Any = vars(module)["actions_of"]
         monkeypatch.setattr(module, "actions_of", lambda x: actions_of(np.round(x)))
     plain, permuted = (
-        Routed(models=(Ridge(),)).play(Pool(table), features, order="given", seed=1)
+        play(
+            Routed(models=(Ridge(),)), Pool(table, features=features), order="given", seed=1
+        ).router
         for table in (losses, losses[:, order])
     )
     same = np.allclose(plain.stakes.probabilities, permuted.stakes.probabilities) and (
@@ -169,7 +168,7 @@ def test_regressors_of_scikit_learn_are_models(kind: str) -> None:
     router = Routed(models=[regressor])
     losses, features = example(60)
     features[::5, 1] = np.nan
-    first, again = (router.play(Pool(losses), features, seed=1) for _ in range(2))
+    first, again = (play(router, Pool(losses, features=features), seed=1) for _ in range(2))
     assert first.actions.tolist() == again.actions.tolist()
     (fitted,) = fit_models(router.models, features, losses, seed=0)
     assert isinstance(fitted, FittedTrees) == (kind == "forest")
@@ -193,8 +192,8 @@ def test_no_router_where_features_are_noise(fault: bool) -> None:
     in_bag = SourceFault("policies.models:_out_of_bag", "unseen[tree, drawn] = False", "pass")
     with injected(in_bag) if fault else nullcontext():
         for seed in range(12):
-            trace = Routed(models=(SMALL,)).play(Pool(losses), features, seed=seed)
-            excess.append(trace.expected_loss - trace.safe_loss)
+            trace = play(Routed(models=(SMALL,)), Pool(losses, features=features), seed=seed)
+            excess.append(trace.expected_loss - trace.router.safe_loss)
     is_zero = abs(np.mean(excess)) <= 3 * np.std(excess, ddof=1) / np.sqrt(12)
     assert is_zero is np.bool_(not fault)
 
@@ -209,8 +208,8 @@ def test_useful_features_are_used_also_with_delay() -> None:
     side = np.random.default_rng(1).integers(0, 2, 500)
     losses = np.stack([side, 1 - side], axis=1).astype(float)
     for delay in (0, 20):
-        trace = Routed(models=(Ridge(),)).play(Pool(losses), side[:, None], delay=delay, seed=2)
-        assert trace.share_of_gap > 0.7
+        trace = play(Routed(models=(Ridge(),)), Pool(losses, features=side), delay=delay, seed=2)
+        assert trace.router.share_of_gap > 0.7
 
 
 def test_short_lists_and_missing_features() -> None:
@@ -218,10 +217,43 @@ def test_short_lists_and_missing_features() -> None:
     assert Routed(growth=1.01).block_starts(17) == [16]
     losses, features = example(100)
     features[::3, 1] = features[:, 2] = np.nan
-    assert np.isfinite(
-        Routed(models=(SMALL, Ridge())).play(Pool(losses), features, seed=1).expected_loss
+    pool = Pool(losses, features=features)
+    assert np.isfinite(play(Routed(models=(SMALL, Ridge())), pool, seed=1).expected_loss)
+    short = Pool(losses[:10], features=features[:10])
+    trace = play(Routed(models=(SMALL,)), short, seed=1)
+    assert trace.expected_loss == trace.router.safe_loss
+    with pytest.raises(ParameterError, match="expected a pool with features, got none"):
+        play(Routed(), Pool(losses), seed=1)
+
+
+def test_router_is_a_learner() -> None:
+    assert len(check_learner(Routed(models=(Ridge(),)))) == 13
+    side = np.arange(200) % 2
+    pool = Pool(np.stack([side, 1 - side], axis=1), features=side)
+    runs = compare(pool, [Routed(models=(Ridge(),)), UCB1()], repetitions=3, seed=1)
+    assert runs.ranking() == ["Routed", "UCB1"]
+    trace = play(Routed(models=(Ridge(),)), pool, seed=1)
+    assert trace.expected_loss == pytest.approx(trace.router.expected_loss, abs=1e-12)
+    with pytest.raises(ParameterError, match="safe learner that sees whole rows"):
+        play(Routed(safe=UCB1()), pool, seed=1)
+
+
+@pytest.mark.parametrize("fault", [False, True])
+def test_delays_that_depend_on_row_and_outcome_cost_at_most_risk(fault: bool) -> None:
+    """Rows that the router answers badly come back last. On every order at most `risk` is lost.
+
+    The fault: stakes in flight are not reserved.
+    """
+    losses, excess = example()[0], []
+    # A row is late if its actions differ, and later if action 0 is wrong.
+    late = RowDelays((30 * (np.ptp(losses, axis=1) > 0) + 10 * losses[:, 0]).astype(int))
+    forgetful = SourceFault(
+        "policies.guard:place_stake", "state[PENDING] if state[_RESERVES] > 0.0 else 0.0", "0.0"
     )
-    trace = Routed(models=(SMALL,)).play(Pool(losses[:10]), features[:10], seed=1)
-    assert trace.expected_loss == trace.safe_loss
-    with pytest.raises(ParameterError, match="features of 100 rows"):
-        Routed().play(Pool(losses), features[:19], seed=1)
+    with injected(forgetful) if fault else nullcontext():
+        for seed in range(6):
+            hostile = Routed(models=(HostileModel("worst", losses),))
+            pool = Pool(losses, features=np.arange(120.0))
+            trace = play(hostile, pool, delay=late, seed=seed)
+            excess.append(trace.expected_loss - trace.router.safe_loss)
+    assert (max(excess) <= 3.0 + 1e-9) is not fault

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola import Budget, Pool, play
+from tombola import Budget, Pool, Session, compare, play
 from tombola.budget.optimum import best_per_row, optimum
 from tombola.errors import ParameterError
+from tombola.feedback import budgeted
 from tombola.learners import EmpiricalLP
 from tombola.paper.source_faults import SourceFault, injected
 from tombola.policies import Ridge, RoutedLP
@@ -45,7 +46,8 @@ def example(rows: int, seed: int) -> tuple[Pool, np.ndarray]:
         [(generator.random(rows) < 0.1), (generator.random(rows) < np.where(easy, 0.1, 0.8))], 1
     )
     costs = np.stack([generator.uniform(0.5, 2.0, rows), generator.uniform(0.0, 0.1, rows)], 1)
-    return Pool(losses.astype(float), costs=costs), easy[:, None].astype(float)
+    features = easy[:, None].astype(float)
+    return Pool(losses.astype(float), costs=costs, features=features), features
 
 
 def overspends(runs: int, first: int = 0) -> int:
@@ -53,12 +55,13 @@ def overspends(runs: int, first: int = 0) -> int:
     found = 0
     for seed in range(first, first + runs):
         generator = np.random.default_rng(seed)
-        pool, features = example(24, seed)
+        pool, _ = example(24, seed)
         amount = float(generator.choice([0.0, 0.1, 1.0, 3.7, 20.0]) * generator.random())
         # Training begins after FIRST_BLOCK rows, so that the last third is routed.
         router = RoutedLP(models=(Hostile("lies" if seed % 2 else "nan"),))
-        trace = router.play(pool, features, Budget(amount, null="add"), seed=seed)
-        found += trace.spent > amount or trace.balance.left[0] < 0.0
+        delay = int(generator.integers(0, 4))
+        trace = play(router, pool, delay=delay, budget=Budget(amount, null="add"), seed=seed)
+        found += trace.costs.sum() > amount or trace.balance.left[0] < 0.0
     return found
 
 
@@ -73,7 +76,7 @@ def test_hostile_models_never_overspend(runs: int, first: int) -> None:
 
 def test_budget_asked_with_predicted_costs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """B1: the fault lets the tracker reserve the predicted cost, which the hostile model puts at 0."""
-    monkeypatch.setattr(module, "mask_unaffordable", lambda tracker, mix: None)
+    monkeypatch.setattr(budgeted, "mask_unaffordable", lambda tracker, mix: None)
 
     def reserve_nothing(
         tracker: Any, mix: Any, rng: Any, played: Any, reserved: Any
@@ -82,23 +85,23 @@ def test_budget_asked_with_predicted_costs_is_caught(monkeypatch: pytest.MonkeyP
         reserved[:] = 0.0
         return int(mix.argmax()), 1.0
 
-    monkeypatch.setattr(module, "draw_and_reserve", reserve_nothing)
+    monkeypatch.setattr(budgeted, "draw_and_reserve", reserve_nothing)
     assert overspends(60) > 0
 
 
 def test_budget_of_zero_plays_null() -> None:
-    pool, features = example(30, 1)
-    trace = RoutedLP(models=(Ridge(),)).play(pool, features, Budget(0.0, null="add"), seed=1)
-    assert trace.spent == 0.0
+    pool, _ = example(30, 1)
+    trace = play(RoutedLP(models=(Ridge(),)), pool, budget=Budget(0.0, null="add"), seed=1)
+    assert trace.costs.sum() == 0.0
     assert trace.loss == 30.0
 
 
 def test_features_beat_the_best_mix() -> None:
     routed, mixed = 0.0, 0.0
     for seed in range(3):
-        pool, features = example(900, seed)
+        pool, _ = example(900, seed)
         budget = Budget(900 * 0.6, null="add")
-        routed += RoutedLP(models=(Ridge(),)).play(pool, features, budget, seed=seed).loss
+        routed += play(RoutedLP(models=(Ridge(),)), pool, budget=budget, seed=seed).loss
         mixed += play(EmpiricalLP(), pool, budget=budget, seed=seed).loss
     assert routed < 0.85 * mixed
 
@@ -169,17 +172,18 @@ def test_columns_that_trust_the_model_are_caught(
 
 def test_target_is_reached_for_less_than_by_the_best_mix() -> None:
     for seed in range(3):
-        pool, features = example(1200, seed)
+        pool, _ = example(1200, seed)
         budget = Budget(target=0.15, null="add")
-        trace = RoutedLP(models=(Ridge(),)).play(pool, features, budget, seed=seed)
+        trace = play(RoutedLP(models=(Ridge(),)), pool, budget=budget, seed=seed)
+        spent = float(trace.costs.sum()) / 1200
         assert trace.loss / 1200 < 0.17
-        assert trace.spent / 1200 < 0.8 * float(optimum(pool, budget).cost[0])
-        assert trace.spent / 1200 > best_per_row(pool, budget)
+        assert spent < 0.8 * float(optimum(pool, budget).cost[0])
+        assert spent > best_per_row(pool, budget)
 
 
 def test_target_out_of_reach_spends_on_the_best() -> None:
-    pool, features = example(400, 1)
-    trace = RoutedLP(models=(Ridge(),)).play(pool, features, Budget(target=0.0, null="add"), seed=1)
+    pool, _ = example(400, 1)
+    trace = play(RoutedLP(models=(Ridge(),)), pool, budget=Budget(target=0.0, null="add"), seed=1)
     assert trace.loss / 400 < 0.14
 
 
@@ -196,6 +200,17 @@ def test_router_with_price_zero_within_rate_stands_alone() -> None:
 
 
 def test_several_resources_are_refused() -> None:
-    pool = Pool([[0.0, 1.0]] * 5, costs=np.ones((5, 2, 2)))
+    pool = Pool([[0.0, 1.0]] * 5, costs=np.ones((5, 2, 2)), features=np.zeros(5))
     with pytest.raises(ParameterError, match="one resource"):
-        RoutedLP().play(pool, np.zeros(5), Budget([1.0, 1.0], null="add"), seed=1)
+        play(RoutedLP(), pool, budget=Budget([1.0, 1.0], null="add"), seed=1)
+    with pytest.raises(ParameterError, match="needs a table with all losses and costs"):
+        Session(RoutedLP(), 2, 5, budget=Budget(1.0, worst=1.0, null="add"), features=1)
+
+
+def test_compare_plays_it_beside_other_learners() -> None:
+    pool, _ = example(400, 1)
+    budget = Budget(240.0, null="add")
+    learners = [RoutedLP(models=(Ridge(),)), EmpiricalLP()]
+    runs = compare(pool, learners, budget=budget, repetitions=3, delay=5, seed=1)
+    assert runs.ranking()[0] == "RoutedLP"
+    assert runs.spent("RoutedLP")[1].max() <= 240.0

@@ -15,6 +15,7 @@ import numpy as np
 
 from tombola import _statistics
 from tombola._formatting import format_estimate, format_number, plural
+from tombola._play import play
 from tombola._statistics import Estimate
 from tombola._types import Floats, Seed
 from tombola.advice.text import interval_data, mean_in_units, mix_text
@@ -30,7 +31,6 @@ from tombola.policies.explain import (
     gain_of_twice_the_rows,
     tree_in_words,
 )
-from tombola.policies.linear_index import LinearIndex
 from tombola.policies.routed import Routed
 from tombola.policies.routed_lp import RoutedLP
 from tombola.pool import Pool
@@ -206,8 +206,9 @@ class Routing:
             return (
                 f"{self.policy} with {plural(self.n_features, 'feature')} closes {share} "
                 f"{within}, over "
-                f"{plural(count, 'order')}; {limit}. It sees whole rows with their costs after "
-                "each round."
+                f"{plural(count, 'order')}; {limit}. It needs a table with all losses and costs: "
+                "play(RoutedLP(), pool, budget=...) in Python; a session has no routing within a "
+                "budget."
             )
         assert self.against_safe is not None
         averaged, realised = (
@@ -222,7 +223,8 @@ class Routing:
             f"{self.mean(realised).value:.4f}; against "
             f"the safe learner {format_number(abs(worse))} rows "
             f"{'worse' if worse > 0 else 'better'} on average "
-            f"{self._average}. It sees whole rows after each round."
+            f"{self._average}. It needs the outcomes of all actions of a row, from a table or "
+            "recorded in a session."
         )
 
     @property
@@ -289,11 +291,6 @@ class Routing:
 
 def skip_reason(table: "Table", request: "CompareRequest") -> str | None:
     """Return the reason why features are not used, as a sentence; None if they are."""
-    if request.has_budget and request.delay(table) != 0:
-        return (
-            "features are not used: routing under a budget needs the losses of a row before "
-            "the next one"
-        )
     if request.conditions.switching_price > 0:
         return "features are not used: routing ignores the switching price"
     if len(request.amounts) > 1:
@@ -333,29 +330,22 @@ def run_routing(table: "Table", request: "CompareRequest", *, workers: int = 1) 
 def _full_run(
     pool: Pool, request: "CompareRequest", seed: Seed, *, delay: int | RowDelays
 ) -> dict[str, Any]:
-    trace = Routed().play(pool, order=request.orders[0], delay=delay, seed=seed)
-    probabilities = trace.stakes.probabilities
-    won = np.cumsum(probabilities * (trace.safe_losses - trace.router_losses))
+    trace = play(Routed(), pool, request.orders[0], delay, seed=seed)
+    router = trace.router
+    assert router is not None
+    probabilities = router.stakes.probabilities
+    won = np.cumsum(probabilities * (router.safe_losses - router.router_losses))
     return {
         "averaged": trace.expected_loss,
         "realised": trace.loss,
-        "safe": trace.safe_loss,
-        "router": trace.router_loss,
-        "fixed": float(trace.losses[:, pool.best].sum()),
-        "oracle": float(trace.losses.min(axis=1).sum()),
+        "safe": router.safe_loss,
+        "router": router.router_loss,
+        "fixed": float(router.losses[:, pool.best].sum()),
+        "oracle": float(router.losses.min(axis=1).sum()),
         "won": won[_curve_rounds(pool.rows) - 1],
-        "curve": block_means(trace),
-        "capital": trace.stakes.capital[_curve_rounds(pool.rows) - 1],
-        # LinearIndex sees only the loss of the action it plays.
-        **(
-            {
-                "index": LinearIndex()
-                .play(pool, order=request.orders[0], delay=delay, seed=seed)
-                .loss
-            }
-            if request.conditions.feedback == "bandit"
-            else {}
-        ),
+        "curve": block_means(router),
+        "starts": np.array([block.start for block in router.blocks], np.float64),
+        "capital": router.stakes.capital[_curve_rounds(pool.rows) - 1],
     }
 
 
@@ -365,7 +355,6 @@ def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]
         "Routed, averaged": "averaged",
         "Routed, realised": "realised",
         "router without guard": "router",
-        **({"LinearIndex, bandit feedback": "index"} if "index" in runs else {}),
         f"safe: {type(router.safe).__name__}": "safe",
         f"always {name}": "fixed",
         "best action of every row": "oracle",
@@ -392,9 +381,10 @@ def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]
 
 
 def _explain(pool: Pool, router: Routed, runs: dict[str, Floats]) -> Explanation:
-    curve, twice = runs["curve"], 0.0
     # Rows with delays of their own have no common blocks, and no learning curve.
-    starts = np.array(router.block_starts(pool.rows) if curve.size else [], np.float64)
+    curve = runs["curve"]
+    starts = runs["starts"][0]
+    twice = 0.0
     if starts.size > 1:
         lengths = np.diff(np.append(starts, pool.rows))
         twice = gain_of_twice_the_rows(starts, curve.mean(axis=0), lengths, pool.rows)
@@ -416,16 +406,15 @@ def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[fl
     whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())
     found = []
     for part in _QUALITY_SHARES if whole > 0 else ():
-        trace = RoutedLP().play(
-            pool, budget=Budget(part * whole, null=null.null), order=request.orders[0], seed=seed
-        )
-        found.append((trace.spent, trace.loss / pool.rows))
+        budget = Budget(part * whole, null=null.null)
+        trace = play(RoutedLP(), pool, request.orders[0], budget=budget, seed=seed)
+        found.append((float(trace.costs.sum()), trace.loss / pool.rows))
     return found
 
 
 def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:
-    trace = RoutedLP().play(pool, budget=request.budget(pool), order=request.orders[0], seed=seed)
-    return {"loss": trace.loss, "spent": trace.spent}
+    trace = play(RoutedLP(), pool, request.orders[0], budget=request.budget(pool), seed=seed)
+    return {"loss": trace.loss, "spent": float(trace.costs.sum())}
 
 
 def _budgeted_routing(

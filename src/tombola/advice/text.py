@@ -32,6 +32,8 @@ _MIN_ROWS_PER_ACTION = 10
 _LP_TOLERANCE = 1e-9
 # Smaller shares of a mix are not printed: they would read 0 %.
 _MIN_SHARE = 0.005
+# More features than this are written as a pattern, if their names begin alike.
+_MAX_NAMED_FEATURES = 4
 # Name, in rankings and sentences, of the reference without learning: one action, chosen uniformly,
 # played on every row.
 RANDOM_ACTION = "random fixed action"
@@ -114,6 +116,10 @@ def _advice_text(report: "CompareReport") -> str:
             f"than a {RANDOM_ACTION}; "
             f"the best, {advice.learner}, has {difference}."
         )
+    start = "Advice for a new list like this one: "
+    learner = f"use {advice.learner}"
+    if report.routing is not None and report.routing.helps:
+        learner = f"{_routing_advice(report)}, {learner}"
     tied = f" (tied: {join_names(advice.tied, limit=None)})" if advice.tied else ""
     lead = ""
     if advice.lead is not None and report.request.target is not None:  # a lead of costs
@@ -121,7 +127,21 @@ def _advice_text(report: "CompareReport") -> str:
     elif advice.lead is not None:
         lead = f": {_difference(advice.lead, f'than {advice.next}', report.units, -1.0)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
-    return f"Advice for a new list like this one: use {advice.learner}{tied}{lead}{reason}."
+    return f"{start}{learner}{tied}{lead}{reason}."
+
+
+def _routing_advice(report: "CompareReport") -> str:
+    """Return the advice to route by features, which comes before that of a learner."""
+    if report.request.has_budget:
+        return (
+            "route by features with RoutedLP, which plays a table with all losses and costs in "
+            "Python; in a session"
+        )
+    seen = "where only the action played is seen" if report.feedback != "full" else "without them"
+    return (
+        "route by features with Routed, which needs the outcomes of all actions of each row; "
+        f"{seen}"
+    )
 
 
 def _gain_text(report: "CompareReport") -> str:
@@ -210,25 +230,47 @@ def _warnings(report: "CompareReport") -> list[str]:
 def _session_command(report: "CompareReport") -> str:
     """Return the command of a session with the advised learner; "" if impossible."""
     advice = report.advice
+    routes = report.routing is not None and report.routing.helps
     # A session can use the learners of the package only, and no budget without its options.
-    if advice.fixed_action or report.runs.amounts or ".py:" in advice.learner:
+    if report.request.has_budget or (
+        not routes and (advice.fixed_action or ".py:" in advice.learner)
+    ):
         return ""
     names = [f'"{name}"' if "," in name else name for name in report.pool.actions]
-    learner = _learner_text(report.request.learners_by_name[advice.learner])
+    learner = [] if routes else [_learner_text(report.request.learners_by_name[advice.learner])]
     limits = "{:g},{:g}".format(*report.table.range)
     outcomes = [f"--{report.table.kind}", *([] if limits == "0,1" else ["--range", limits])]
     words = [
         "--actions",
         ",".join(names),
         *outcomes,
-        "--learner",
-        learner,
+        *(_feature_options(report.pool) if routes else ["--learner", *learner]),
         "--seed",
         "1",
         "--file",
         "my.run",
     ]
     return f"tombola session start ids.csv {shlex.join(words)}"
+
+
+def _feature_options(pool: Pool) -> list[str]:
+    """Return the options that name the features of a list, for a session that routes.
+
+    >>> pool = Pool([[0.0, 1.0]], features=[[1.0, 2.0, 3.0]], feature_names=["size", "a=b", "q:0"])
+    >>> _feature_options(pool)
+    ['--features', 'size,a', '--text', 'q']
+    """
+    # A level of a category is a column name=level, a part of a text a column name:number.
+    texts = {name.partition(":")[0]: None for name in pool.feature_names if ":" in name}
+    columns = {name.partition("=")[0]: None for name in pool.feature_names if ":" not in name}
+    named = list(columns)
+    if len(named) > _MAX_NAMED_FEATURES:
+        first, last = min(named), max(named)  # all names begin as these two begin alike
+        alike = [a == b for a, b in zip(first, last, strict=False)]
+        prefix = first[: alike.index(False)] if False in alike else first
+        named = [f"{prefix}*"] if prefix else named
+    options = ["--features", ",".join(named)] if named else []
+    return [*options, "--text", ",".join(texts)] if texts else options
 
 
 def _learner_text(learner: Learner | BudgetedBase) -> str:

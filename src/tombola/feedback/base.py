@@ -15,8 +15,10 @@ import numpy as np
 
 from tombola._types import Floats, RngState
 from tombola.budget.budget import NO_BALANCE, Balance, BudgetRun
+from tombola.engine.arrivals import ArrivalSchedule, max_in_flight
 from tombola.engine.compiler import Kernel
-from tombola.engine.runner import INVALID_ACTION, reject_invalid_action
+from tombola.engine.loop import Accumulators, RowStream
+from tombola.engine.runner import INVALID_ACTION, Runner, reject_invalid_action
 from tombola.engine.state_vector import mix_slice
 from tombola.engine.tickets import OUTCOME_START, ROUNDS, Ticket, has_capacity, write_ticket
 from tombola.engine.vectors import dot
@@ -130,6 +132,7 @@ class FeedbackModel(ABC):
         None.
     n_decision: floats of the ticket table, before the features, that record the decision of a
         router.
+    uses_features: whether a row shows its features before the decision.
     supports_amend: whether a session can correct an outcome later; not under a budget, whose costs
         are spent.
     """
@@ -141,6 +144,7 @@ class FeedbackModel(ABC):
     default_actions: ClassVar[int | None] = None
     names: ClassVar[tuple[str, ...] | None] = None
     n_decision: ClassVar[int] = 0
+    uses_features: ClassVar[bool] = False
     supports_amend: ClassVar[bool] = True
 
     @property
@@ -231,6 +235,25 @@ class FeedbackModel(ABC):
         Under a budget, `plan` also gets the unspent budget and the affordable actions.
         """
         learner.plan(state=state, rng=rng)
+
+    def play(
+        self,
+        learner: Any,
+        rng: RngState,
+        table: RowStream,
+        arrivals: ArrivalSchedule,
+        accumulators: Accumulators,
+        features: Floats | None,
+    ) -> tuple[Balance, Any]:
+        """Play all rows of a table; return the balance, and the record of a router or None.
+
+        rng: random generator of the learner.
+        accumulators: those of the play, which are filled in.
+        features: of the rows of the pool, for models with `uses_features`; else None.
+        """
+        runner = Runner(learner, self, rng, max_in_flight(arrivals))
+        runner.play(table, arrivals, accumulators)
+        return self.balance(runner.workspace), None
 
     @abstractmethod
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:

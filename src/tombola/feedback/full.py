@@ -62,7 +62,7 @@ class FullFeedback(FeedbackModel):
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
-        return make_loop_kernels(kernels, _look_ahead, _make_reveal, _make_turn)
+        return make_loop_kernels(kernels, look_ahead, _make_reveal, _make_turn)
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
@@ -98,7 +98,8 @@ class FullFeedback(FeedbackModel):
         return {"loss": losses}
 
 
-def _look_ahead(table: RowStream, t: int) -> None:
+def look_ahead(table: RowStream, t: int) -> None:
+    """Prefetch the row that is played some rounds after t; a kernel."""
     prefetch_row(table.losses, table.order, t, table.labels.size)
 
 

@@ -12,21 +12,19 @@ if TYPE_CHECKING:
     from tombola.policies.certificate import certify_session as certify_session
     from tombola.policies.certificate import certify_trace as certify_trace
     from tombola.policies.guard import Guard as Guard
-    from tombola.policies.linear_index import IndexTrace as IndexTrace
-    from tombola.policies.linear_index import LinearIndex as LinearIndex
     from tombola.policies.models import Ridge as Ridge
     from tombola.policies.models import SklearnModel as SklearnModel
     from tombola.policies.models import Trees as Trees
+    from tombola.policies.record import RouterRecord as RouterRecord
     from tombola.policies.routed import Routed as Routed
-    from tombola.policies.routed import RoutedTrace as RoutedTrace
     from tombola.policies.routed_lp import RoutedLP as RoutedLP
 
 _NAMES = {
     "certificate": ("RouterCertificate", "certify_rows", "certify_session", "certify_trace"),
     "guard": ("Guard",),
-    "linear_index": ("IndexTrace", "LinearIndex"),
     "models": ("Ridge", "SklearnModel", "Trees"),
-    "routed": ("Routed", "RoutedTrace"),
+    "record": ("RouterRecord",),
+    "routed": ("Routed",),
     "routed_lp": ("RoutedLP",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -21,9 +21,9 @@ from tombola._types import Floats, Integers
 from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START
 from tombola.evidence import Betting
 from tombola.policies.models import losses_of
+from tombola.trace import Trace
 
 if TYPE_CHECKING:
-    from tombola.policies.routed import RoutedTrace
     from tombola.session import Session
 
 
@@ -98,21 +98,23 @@ def certify_rows(
     return RouterCertificate(block, rows, left, float(lows.min()), float(rest.min()), level)
 
 
-def certify_trace(trace: "RoutedTrace", rows: int, level: float = 0.05) -> RouterCertificate | None:
+def certify_trace(trace: Trace, rows: int, level: float = 0.05) -> RouterCertificate | None:
     """Return lower bounds of the router's gain after `rows` rows; None without a router.
 
-    The trace must be without delay. level: as in `certify_rows`.
+    The trace must be one of `Routed` without delay. level: as in `certify_rows`.
     """
-    blocks = [(number, one) for number, one in enumerate(trace.blocks, 1) if one.start < rows]
-    if not blocks or blocks[-1][1].model is None:
+    record = trace.router
+    if record is None:
         return None
-    number, block = blocks[-1]
-    seen = slice(block.start, rows)
+    blocks = [block for block in record.blocks if block.start < rows]
+    if not blocks or blocks[-1].model is None:
+        return None
+    start = blocks[-1].start
     return certify_rows(
-        trace.losses[seen],
-        trace.router_actions[seen],
-        population=len(trace.losses) - block.start,
-        block=number,
+        record.losses[start:rows],
+        record.router_actions[start:rows],
+        population=len(record.losses) - start,
+        block=len(blocks),
         level=level,
     )
 

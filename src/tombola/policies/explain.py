@@ -13,7 +13,7 @@ import numpy as np
 from tombola._formatting import format_number, plural
 from tombola._types import Floats
 from tombola.policies.models import Model, actions_of, choose, fill_missing, fit_models, losses_of
-from tombola.policies.routed import RoutedTrace
+from tombola.policies.record import RouterRecord
 from tombola.pool import Pool
 
 # Share of the rows on which importance is measured, and largest numbers of test and training rows,
@@ -36,12 +36,13 @@ class Importance(NamedTuple):
     gain: float
 
 
-def block_means(trace: RoutedTrace) -> Floats:
+def block_means(router: RouterRecord) -> Floats:
     """Return the mean loss of the unguarded router in each block: its learning curve.
 
-    The delay of the trace must be constant.
+    Empty if the delay of the play was not constant.
     """
-    return np.array([trace.router_losses[block.start : block.end].mean() for block in trace.blocks])
+    losses = router.router_losses
+    return np.array([losses[block.start : block.end].mean() for block in router.blocks])
 
 
 def gain_of_twice_the_rows(starts: Floats, curve: Floats, lengths: Floats, rows: int) -> float:

@@ -12,6 +12,11 @@ router.
 
 The promise is about this average. The realised loss has the noise of the draws. The guard's random
 stream must not be visible to the models: a router that sees the draw can lose without limit.
+
+`place_stake` and `take_answer` are the two steps of the guard, in a list and in a session alike.
+Late answers have two rules. If the guard reserves, the stake of every row in flight is set aside (C3 with
+reserve, for delays of any kind). Else row n + 1 is settled as if it were played with the
+policies after n answers (C3', for delays that do not depend on the rows).
 """
 
 from dataclasses import dataclass
@@ -31,8 +36,9 @@ _MIN_RATE, _MAX_RATE = 0.02, 0.5
 # Positions in the state of the guard: the capital, in rows that routing may still lose on average;
 # sums of the differences safe loss - router loss, and of their squares; the second account, in rows
 # that routing may still lose on every order, infinite without the limit `worst`; the sum of the
-# stakes of rows without feedback.
-CAPITAL, _GAIN, _SQUARES, ACCOUNT, PENDING = range(5)
+# stakes of rows without feedback; the number of answers; the number of answers when the last stake
+# was placed, -1 before, and that stake; whether stakes in flight are reserved.
+CAPITAL, _GAIN, _SQUARES, ACCOUNT, PENDING, ANSWERS, _STAKED_AT, _STAKED, _RESERVES = range(9)
 
 
 class Stakes(NamedTuple):
@@ -53,8 +59,8 @@ class Stakes(NamedTuple):
 class Guard:
     """Limit the cost of a router: `risk` rows on average, `worst` rows at most.
 
-    A router chooses actions by features. Its cost is the loss above that of a safe learner, which ignores features, in
-    rows: one row is a loss of 1.
+    A router chooses actions by features. Its cost is the loss above that of a safe learner, which
+    ignores features, in rows: one row is a loss of 1.
 
     risk: largest cost, averaged over the guard's draws.
     worst: largest cost on every order; None for no such limit.
@@ -73,9 +79,13 @@ class Guard:
         if self.worst is not None:
             _validate.real("Guard", "worst", self.worst, least=0)
 
-    def new_state(self) -> Floats:
-        """Return the five numbers of the guard before the first round; `settle` changes them."""
-        return np.array([self.risk, 0.0, 0.0, np.inf if self.worst is None else self.worst, 0.0])
+    def new_state(self, *, reserves: bool = True) -> Floats:
+        """Return the numbers of the guard before the first round; its kernels change them.
+
+        reserves: whether the stakes of rows in flight reduce the capital that is free.
+        """
+        account = np.inf if self.worst is None else self.worst
+        return np.array([self.risk, 0.0, 0.0, account, 0.0, 0.0, -1.0, 0.0, float(reserves)])
 
     def stakes(self, settled: Floats, played: Floats, delay: int = 0) -> Stakes:
         """Return the probability of playing the router in every round, with the accounts.
@@ -95,7 +105,7 @@ class Guard:
         """
         rounds = settled.size
         stakes = Stakes(np.zeros(rounds), np.zeros(rounds), np.zeros(rounds))
-        arguments = (stakes, self.new_state(), settled, played, int(delay))
+        arguments = (stakes, self.new_state(reserves=delay == 0), settled, played, int(delay))
         with expected_rounds(rounds, actions=0):
             compile_loop(_run_guard, arguments)(*arguments)
         return stakes
@@ -119,40 +129,61 @@ def stake_of(state: Floats, reserved: float) -> float:
     return float(max(0.0, stake))
 
 
-def settle(state: Floats, stake: float, difference: float) -> None:
-    """Add stake * (safe loss - router loss) of a row to the capital; a kernel.
+def may_stake(state: Floats) -> bool:
+    """Return whether a router may play in this round; a kernel.
 
-    The sums for later stakes are updated too. Parameters as `release`.
+    By Theorem C3' not before the first answer, and not twice after the same answer.
     """
+    answers = state[ANSWERS]
+    return bool(state[_RESERVES] > 0.0 or (answers > 0.0 and answers != state[_STAKED_AT]))
+
+
+def place_stake(state: Floats) -> float:
+    """Return the stake of this round, and set it aside until its row is answered; a kernel."""
+    if not may_stake(state):
+        return 0.0
+    stake = stake_of(state, state[PENDING] if state[_RESERVES] > 0.0 else 0.0)
+    record_stake(state, stake)
+    return stake
+
+
+def record_stake(state: Floats, stake: float) -> None:
+    """Set a stake aside that was computed before; a kernel."""
+    state[_STAKED_AT] = state[ANSWERS]
+    state[_STAKED] = stake
+    state[PENDING] += stake
+
+
+def take_answer(state: Floats, stake: float, played: float, settled: float) -> None:
+    """Free the stake of an answered row and settle a row; a kernel.
+
+    stake: probability of playing the router on that row.
+    played: safe loss - router loss of the actions as they were chosen, in [-1, 1].
+    settled: the same with the present policies, which are those after the answers so far.
+    """
+    state[PENDING] -= stake
+    state[ACCOUNT] += stake * played
+    if state[_RESERVES] > 0.0:
+        _settle(state, stake, played)
+    elif state[_STAKED_AT] == state[ANSWERS]:
+        # As if the row were played now: with the stake and the policies of the last round.
+        _settle(state, state[_STAKED], settled)
+    state[ANSWERS] += 1.0
+
+
+def _settle(state: Floats, stake: float, difference: float) -> None:
+    """Add stake * (safe loss - router loss) to the capital, and the sums of later stakes."""
     state[CAPITAL] += stake * difference
     state[_GAIN] += difference
     state[_SQUARES] += difference * difference
 
 
-def release(state: Floats, stake: float, difference: float) -> None:
-    """Free the stake of a played row, add stake * difference to the account; a kernel.
-
-    state: of the guard, as returned by `Guard.new_state`; changed in place.
-    stake: probability of playing the router on that row.
-    difference: safe loss - router loss, in [-1, 1].
-    """
-    state[PENDING] -= stake
-    state[ACCOUNT] += stake * difference
-
-
 def _run_guard(stakes: Any, state: Floats, settled: Floats, played: Floats, delay: int) -> None:
     """Fill in the stakes of all rounds; round t (from 0) uses t - delay answers."""
     for t in range(settled.size):
-        n = t - delay
-        if n > 0:
-            release(state, stakes.probabilities[n - 1], played[n - 1])
+        n = t - delay - 1
+        if n >= 0:
+            take_answer(state, stakes.probabilities[n], played[n], settled[n])
         stakes.capital[t] = state[CAPITAL]
-        # With delay, no router before the first answer: p_0 = 0 in Theorem C3'.
-        if n >= 1 or delay == 0:
-            stake = stake_of(state, 0.0)
-            stakes.probabilities[t] = stake
-            state[PENDING] += stake
-            # Row n is settled with the stake and the policies of n answers, as if it were played
-            # now.
-            settle(state, stake, settled[n])
+        stakes.probabilities[t] = place_stake(state)
         stakes.reserve[t] = state[ACCOUNT] - state[PENDING]

@@ -12,15 +12,11 @@ delays that do not depend on the rows: row n + 1 is settled as if it were played
 answers may come in batches.
 """
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola import _validate
-from tombola._formatting import plural
 from tombola._types import Floats, RngState
-from tombola.budget.budget import BudgetRun
 from tombola.engine.compiler import compile_step
 from tombola.engine.tickets import (
     ANSWER_INDEX,
@@ -31,25 +27,37 @@ from tombola.engine.tickets import (
     read_ticket,
     write_ticket,
 )
-from tombola.errors import FeedbackError, ParameterError
-from tombola.feedback import FullFeedback, make_feedback_model
-from tombola.feedback.base import TABLE_FULL, LiveKernels
+from tombola.feedback import make_feedback_model
+from tombola.feedback.base import TABLE_FULL
 from tombola.feedback.codec import EncodedOutcome, are_losses
-from tombola.policies.guard import CAPITAL, PENDING, Guard, release, settle, stake_of
+from tombola.policies.guard import (
+    CAPITAL,
+    PENDING,
+    Guard,
+    may_stake,
+    place_stake,
+    record_stake,
+    take_answer,
+)
 from tombola.policies.models import Fitted, actions_of, choose, fit_models
-from tombola.rng import RngStreams, new_rng, uniform
+from tombola.policies.routed_feedback import (
+    CAPITAL_BEFORE,
+    DECISION_WIDTH,
+    NO_ROUTER,
+    ROUTER,
+    SAFE,
+    SETTLED,
+    STAKE,
+    RoutedFeedback,
+    difference,
+    probability_of,
+    split_rng,
+)
+from tombola.rng import RngStreams, uniform
 
 if TYPE_CHECKING:
     from tombola.policies.routed import Routed
 
-# Columns of a decision in the ticket table: the stake, which is the probability of playing the
-# router; the action that the router chose, -1 without a router; that of the safe learner; the
-# capital of the guard before the round; the action of the present router, which settles the row.
-# The last one differs from `ROUTER` if models were trained while the row was in flight. The
-# features of the row follow.
-STAKE, ROUTER, SAFE, CAPITAL_BEFORE, _SETTLED, DECISION_WIDTH = range(6)
-# Choice of the router, in a decision, while no model beats the best fixed action.
-_NO_ROUTER = -1
 # Leading numbers of a decision in a log: stake, choices of router and safe learner, capital.
 # Further ones are the choices of new models for the rows in flight.
 _LOGGED = 4
@@ -64,133 +72,37 @@ class RouterState(NamedTuple):
     model: str | None  # its name, None without a router
 
 
-def split_rng(rng: RngState) -> tuple[np.random.SeedSequence, RngState]:
-    """Return a seed for the safe learner, and a random generator for the guard.
-
-    No model and no learner sees the guard's generator: otherwise a router could lose without limit.
-    """
-    safe, guard = np.random.SeedSequence([int(word) for word in rng]).spawn(2)
-    return safe, new_rng(guard)
-
-
-class FeaturePolicy:
-    """Mixin of learners that choose by features; their repr has only changed parameters.
-
-    >>> from tombola.policies import Routed
-    >>> Routed(risk=2.0)
-    Routed(risk=2.0)
-    """
-
-    # Training takes longer than loading the compiler, so that sessions never interpret the kernels.
-    plans: ClassVar[bool] = True
-    learns: ClassVar[bool] = True
-    mixes: ClassVar[bool] = False
-
-    def __repr__(self) -> str:
-        policy: Any = self
-        names, default = [one.name for one in fields(policy)], type(self)()
-        changed = [name for name in names if getattr(self, name) != getattr(default, name)]
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureRows:
-    """Mixin of feedback models that show the features of a row before the decision."""
-
-    features: int = 1
-
-    @classmethod
-    def for_learner(
-        cls,
-        learner: Any,
-        horizon: int,
-        *,
-        actions: int,
-        budget_run: BudgetRun | None,
-        features: int | None,
-    ) -> Self:
-        """Return the model for a learner and a number of features; none with a budget."""
-        if budget_run is not None:
-            raise ParameterError(
-                f"budget: expected none with {type(learner).__name__}, got one; leave it out, or "
-                "play RoutedLP."
-            )
-        make: Any = cls  # with the fields of the feedback model, which the mixin does not have
-        width = _validate.integer("Session", "features", features, least=1)
-        return make(actions, horizon, features=width)  # type: ignore[no-any-return]
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of a row."""
-        return self.features
-
-    def encode_features(self, given: Any) -> Floats:
-        """Return the features given to `Session.act`, NaN for a missing one."""
-        try:
-            row = np.atleast_1d(np.array(given, dtype=np.float64))
-        except (TypeError, ValueError):
-            row = np.zeros(0)
-        count = self.features
-        if row.shape != (count,) or np.isinf(row).any():
-            raise FeedbackError(
-                f"Session.act: features must be {plural(count, 'number')}, NaN for a missing "
-                "one, got "
-                f"{given!r}; write act(features), or give Session the number of features."
-            )
-        return row
-
-
-@dataclass(frozen=True, eq=False)
-class RoutedFeedback(FeatureRows, FullFeedback):
-    """Feedback model of `Routed`: features before the decision, all losses after it."""
-
-    n_decision: ClassVar[int] = DECISION_WIDTH
-
-    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
-        router = LiveRouter(learner, self, rng)
-        # There is no fast path: models take longer than the checks of an outcome.
-        return LiveKernels(
-            router.act, lambda *_: False, router.observe, router, router.repeat, router.decision
-        )
-
-
 class LiveRouter:
     """Play a `Routed` in a session; the methods are those of `LiveKernels`.
 
-    `cells` is the matrix of the ticket table. ParameterError if the safe learner does not see whole
-    rows.
+    `cells` is the matrix of the ticket table.
     """
 
     mix, workspace = None, None
 
     def __init__(self, routed: "Routed", model: RoutedFeedback, rng: RngState) -> None:
-        self.routed, self.shown = routed, OUTCOME_START + model.actions
+        self.routed = routed
+        self.shown = OUTCOME_START + model.actions
         self.losses = np.zeros(model.actions)
         seed, self.guard_rng = split_rng(rng)
         safe = make_feedback_model(routed.safe, model.horizon, actions=model.actions)
-        if not isinstance(safe, FullFeedback):
-            raise ParameterError(
-                f"Routed: expected a safe learner that sees whole rows, got {routed.safe!r}; "
-                "write FollowTheLeader()."
-            )
         # Compiled, because plain NumPy integers warn of the wrap-around by which the generator
         # works.
         self.draw = compile_step(uniform, (self.guard_rng,))
         self.safe = safe.step_runner(routed.safe, RngStreams(seed).learner(routed.safe))
-        self.account = Guard(routed.risk, routed.worst).new_state()
         self.reserves = routed.delays == "any"
+        self.account = Guard(routed.risk, routed.worst).new_state(reserves=self.reserves)
         self.starts = routed.block_starts(model.horizon)
         self.answered: list[int] = []  # rounds in the order of their answers
         self.model: Fitted | None = None
-        self.block = (
-            self.trained
-        ) = -1  # number of the block, of the present rows and of the fitted model
-        self.safe_action, self.safe_after = 0, -1  # the safe learner acts once after n answers
-        self.used = (-1, 0.0)  # the last n with a router in play, and its stake
+        self.block = -1  # number of the block of the present rows
+        self.trained = -1  # number of the block of the fitted model
+        # The safe learner acts once after n answers.
+        self.safe_action = 0
+        self.safe_after = -1
         self.block_rounds: list[int] = []  # the first round of each block
-        self.choices: dict[
-            int, list[float]
-        ] = {}  # new models' choices for rows in flight, by round
+        # Choices of new models for the rows in flight, by round.
+        self.choices: dict[int, list[float]] = {}
 
     @property
     def state(self) -> RouterState:
@@ -212,7 +124,7 @@ class LiveRouter:
             self._train(cells)
         choices = self._choices(cells) if new_block and not self.reserves else []
         router = (
-            _NO_ROUTER
+            NO_ROUTER
             if self.model is None
             else int(actions_of(self.model.predict(features[None]))[0])
         )
@@ -247,9 +159,7 @@ class LiveRouter:
 
     def _is_choice(self, number: Any) -> bool:
         return (
-            type(number) is float
-            and number.is_integer()
-            and _NO_ROUTER <= number < len(self.losses)
+            type(number) is float and number.is_integer() and NO_ROUTER <= number < len(self.losses)
         )
 
     def decision(self, cells: Floats, round: int) -> list[float]:
@@ -271,13 +181,10 @@ class LiveRouter:
         stake, router, safe, _, settled = cells[
             index, self.shown : self.shown + DECISION_WIDTH
         ].tolist()
-        played = self._difference(int(safe), int(router))
-        release(self.account, stake, played)
+        played = difference(self.losses, int(safe), int(router))
+        settled_now = difference(self.losses, self.safe_action, int(settled))
         n = len(self.answered)
-        if self.reserves:
-            settle(self.account, stake, played)
-        elif self.used[0] == n:
-            settle(self.account, self.used[1], self._difference(self.safe_action, int(settled)))
+        take_answer(self.account, stake, played, settled_now)
         self.answered.append(index)
         mark_answered(cells, index)
         self.safe.learn(n + 1, int(safe), 1.0, tuple(self.losses.tolist()))
@@ -310,17 +217,16 @@ class LiveRouter:
         """Return the choices of a new model for the rows in flight."""
         rounds = self._in_flight(cells)
         if self.model is None or not len(rounds):
-            return [float(_NO_ROUTER)] * len(rounds)
-        return [
-            float(one)
-            for one in actions_of(self.model.predict(cells[rounds, self.shown + DECISION_WIDTH :]))
-        ]
+            return [float(NO_ROUTER)] * len(rounds)
+        features = cells[rounds, self.shown + DECISION_WIDTH :]
+        return actions_of(self.model.predict(features)).astype(np.float64).tolist()  # type: ignore[no-any-return]
 
     def _safe(self) -> int:
         """Return the choice of the safe learner now; it is drawn once per answer."""
         n = len(self.answered)
         if self.safe_after != n:
-            self.safe_action, self.safe_after = int(self.safe.act(n)[0]), n
+            self.safe_action = int(self.safe.act(n)[0])
+            self.safe_after = n
         return self.safe_action
 
     def _decide(
@@ -331,26 +237,26 @@ class LiveRouter:
         choices: list[float],
         record: list[float] | None = None,
     ) -> tuple[int, int, float]:
-        n, safe, capital = len(self.answered), self._safe(), float(self.account[CAPITAL])
-        waits = self._waits(n)
-        stake = (
-            0.0
-            if waits
-            else stake_of(self.account, float(self.account[PENDING]) if self.reserves else 0.0)
-        )
-        routed = self.draw(self.guard_rng) < stake
-        if record is not None:
-            stake, safe, capital = record[STAKE], int(record[SAFE]), record[CAPITAL_BEFORE]
-        if not waits:
-            self.used = n, stake
-        self.account[PENDING] += stake
-        chosen = safe if router == _NO_ROUTER else router
-        action = chosen if routed else safe
-        probability = 1.0 if chosen == safe else stake if routed else 1.0 - stake
+        safe = self._safe()
+        capital = float(self.account[CAPITAL])
+        if record is None:
+            stake = place_stake(self.account)
+        else:
+            stake = record[STAKE]
+            safe = int(record[SAFE])
+            capital = record[CAPITAL_BEFORE]
+            if may_stake(self.account):
+                record_stake(self.account, stake)
+            else:
+                self.account[PENDING] += stake
+        is_routed = self.draw(self.guard_rng) < stake
+        chosen = safe if router == NO_ROUTER else router
+        action = chosen if is_routed else safe
+        probability = probability_of(stake, chosen, safe, action)
         in_flight = self._in_flight(cells) if choices else []
         round_ = write_ticket(cells, action, probability)
         if choices:
-            cells[in_flight, self.shown + _SETTLED] = choices
+            cells[in_flight, self.shown + SETTLED] = choices
             self.choices[round_] = choices
         while len(self.block_rounds) <= self.block:
             self.block_rounds.append(round_)
@@ -358,11 +264,3 @@ class LiveRouter:
         cells[round_, self.shown : start] = stake, router, safe, capital, router
         cells[round_, start:] = features
         return round_, action, probability
-
-    def _waits(self, n: int) -> bool:
-        """Return whether Theorem C3' lets no router play: before or twice after an answer."""
-        return not self.reserves and (n == 0 or n == self.used[0])
-
-    def _difference(self, safe: int, router: int) -> float:
-        """Return safe loss - router loss of the row that is being observed."""
-        return 0.0 if router == _NO_ROUTER else float(self.losses[safe] - self.losses[router])

@@ -20,36 +20,32 @@ bound is proved for out-of-bag measurement. The budget is never exceeded in eith
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from tombola import _validate
-from tombola._types import Floats, Integers, RngState, Seed
+from tombola._types import Floats, Integers, RngState
 from tombola.bounds.budget import next_solve
-from tombola.budget.budget import Balance, Budget, BudgetRun, ResolvedBudget, n_resources
+from tombola.budget.budget import Balance, BudgetRun, BudgetTerms
 from tombola.budget.optimum import (
     UnreachableError,
     best_mix,
     best_mix_one_resource,
     target_as_budget,
 )
-from tombola.budget.tracker import (
-    BudgetTracker,
-    balance_of,
-    charge,
-    draw_and_reserve,
-    mask_unaffordable,
-    new_tracker,
-    update_affordable,
-)
-from tombola.engine.compiler import compile_loop, expected_rounds
+from tombola.engine.arrivals import ArrivalSchedule, max_in_flight
+from tombola.engine.compiler import Kernel
+from tombola.engine.loop import Accumulators, RowStream
+from tombola.engine.runner import Runner
+from tombola.engine.state_vector import lazy_zeros
 from tombola.errors import ParameterError
+from tombola.feedback.base import LiveKernels
+from tombola.feedback.budgeted import BudgetedFeedback
+from tombola.learners.budgeted.base import BudgetedLearner
+from tombola.policies.base import FIRST_BLOCK, FeatureRows, Router, feature_count
 from tombola.policies.models import Fitted, Model, Ridge, Trees, as_models, losses_of, with_mean
-from tombola.policies.routed import FIRST_BLOCK, PolicyTrace, arrange
-from tombola.pool import Pool
-from tombola.rng import RngStreams, choice
 
 # Halvings of the price interval on a logarithmic scale; the two last prices differ by less than
 # 1e-9 of the largest.
@@ -69,26 +65,120 @@ class _Router(NamedTuple):
     cost: float
 
 
-@dataclass(frozen=True)
-class RoutedLP:
+@dataclass(frozen=True, eq=False)
+class RoutedLPFeedback(FeatureRows, BudgetedFeedback):
+    """Feedback model of `RoutedLP`: features first, then losses and costs of all actions."""
+
+    # The mixin has a default; the budget is always given.
+    budget_run: BudgetRun = field(kw_only=True)
+
+    @classmethod
+    def for_learner(
+        cls,
+        learner: Any,
+        horizon: int,
+        *,
+        actions: int,
+        budget_run: BudgetRun | None,
+        features: int | None,
+    ) -> Self:
+        if budget_run is None or budget_run.limits.amounts.size != 1:
+            raise ParameterError(
+                "RoutedLP: expected a pool with costs and one budget, got another; give one "
+                "resource, budget=Budget(90.0)."
+            )
+        width = feature_count("RoutedLP", features)
+        return cls(
+            actions + budget_run.limits.added, horizon, features=width, budget_run=budget_run
+        )
+
+    def play(
+        self,
+        learner: Any,
+        rng: RngState,
+        table: RowStream,
+        arrivals: ArrivalSchedule,
+        accumulators: Accumulators,
+        features: Floats | None,
+    ) -> tuple[Balance, None]:
+        assert features is not None
+        router = _ListRouter(
+            self.actions,
+            self.horizon,
+            features=self.features,
+            budget_run=self.budget_run,
+            rows=np.ascontiguousarray(features[table.order]),
+        )
+        runner = Runner(learner, router, rng, max_in_flight(arrivals))
+        runner.play(table, arrivals, accumulators)
+        return self.balance(runner.workspace), None
+
+    def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
+        raise ParameterError(
+            "Session: expected a learner for live use, got RoutedLP, which needs a table with all "
+            "losses and costs; write play(RoutedLP(), pool, budget=...), and for a session "
+            "ThriftyLP() or EmpiricalLP()."
+        )
+
+    def make_observe(self, observe: Kernel) -> Kernel:
+        """Return `observe_round` with costs in their own unit, as models are trained on them."""
+
+        def observe_round(state: Any, round: int, workspace: Any, slot: int) -> None:
+            observe(state, round, workspace.played[slot], workspace.row, workspace.raw)
+
+        return observe_round
+
+
+class _State(NamedTuple):
+    """Rows seen and mixes of the rows to come; T rounds, k actions.
+
+    round: rounds played. seen: rows with known losses. lost: their total loss.
+    following: number of rows seen at which the linear program is solved again.
+    filled: number of rounds whose mix is known.
+    fitted: 1 for each action that fitted when the program was solved, shape (k,).
+    mixes: probabilities of the actions in each round, T x k.
+    answered: round of each row seen, from 0. losses, costs: of the rows seen, T x k.
+    """
+
+    round: Floats
+    seen: Floats
+    lost: Floats
+    following: Floats
+    filled: Floats
+    fitted: Floats
+    mixes: Floats
+    answered: Floats
+    losses: Floats
+    costs: Floats
+
+
+@dataclass(frozen=True, repr=False)
+class RoutedLP(Router, BudgetedLearner):
     """Choose the action of each row by its features, within a hard budget.
 
-    One resource. Full rows with costs are seen after each play.
+    One resource. Full rows with costs are seen after each play. It is a learner for `play` and
+    `compare`, on a pool with features and costs; not for a session.
 
     models: of losses and costs: those of this package, or regressors of scikit-learn.
     growth: the linear program that mixes actions and routers is solved again when the number of
         rows seen has grown by this factor.
+    supports_target: True, it plays at the least cost for a mean loss (`Budget(target=...)`).
 
     >>> import numpy as np
+    >>> from tombola import Budget, Pool, play
     >>> easy = np.arange(600) % 2
-    >>> pool = Pool(np.stack([1.0 - easy, 0.0 * easy], 1), costs=np.stack([0.0 * easy, 1.0 + 0 * easy], 1))
-    >>> trace = RoutedLP(models=(Ridge(),)).play(pool, easy[:, None], Budget(300.0), seed=1)
+    >>> costs = np.stack([0.0 * easy, 1.0 + 0 * easy], 1)
+    >>> pool = Pool(np.stack([1.0 - easy, 0.0 * easy], 1), costs=costs, features=easy)
+    >>> trace = play(RoutedLP(models=(Ridge(),)), pool, budget=Budget(300.0), seed=1)
     >>> trace.loss < 60, trace.balance.left[0] >= 0
     (True, True)
-    >>> trace = RoutedLP(models=(Ridge(),)).play(pool, easy[:, None], Budget(target=0.1), seed=1)
-    >>> trace.loss / 600 < 0.11, trace.spent / 600 < 0.5
+    >>> trace = play(RoutedLP(models=(Ridge(),)), pool, budget=Budget(target=0.1), seed=1)
+    >>> trace.loss / 600 < 0.11, float(trace.costs.sum()) / 600 < 0.5
     (True, True)
     """
+
+    feedback: ClassVar[Any] = RoutedLPFeedback
+    supports_target: ClassVar[bool] = True
 
     models: Sequence[Any] = _DEFAULT_MODELS
     growth: float = 1.2
@@ -97,46 +187,48 @@ class RoutedLP:
         _validate.real("RoutedLP", "growth", self.growth, above=1)
         object.__setattr__(self, "models", as_models("RoutedLP", self.models))
 
-    def play(
-        self,
-        pool: Pool,
-        features: Any = None,
-        budget: Budget | None = None,
-        *,
-        order: str = "random",
-        seed: Seed,
-    ) -> "BudgetedRoutedTrace":
-        """Play the whole list once within the budget; return actions, losses and costs.
-
-        With `Budget(..., target=...)` it plays at the least cost for this mean loss. Raises
-        ParameterError without a budget, and unless pool and budget have exactly one resource. Other
-        parameters as in `Routed.play`.
-        """
-        if (
-            budget is None
-            or pool.costs is None
-            or n_resources(pool) != 1
-            or len(budget.per_resource) != 1
-        ):
-            raise ParameterError(
-                "RoutedLP: expected a pool with costs and one budget, got another; give one "
-                "resource."
-            )
-        streams = RngStreams(seed)
-        rows, losses, table = arrange("RoutedLP", pool, features, order, streams)
-        resolved = budget.resolve(pool.k, 1, pool.costs, horizon=pool.rows)
-        tracker, _ = new_tracker(BudgetRun(resolved, "fits", mixed=False), pool.rows)
-        costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[rows]
-        if resolved.added:  # a null action, with loss 1 and cost 0
-            losses, costs = (
-                np.column_stack([losses, np.ones(rows.size)]),
-                np.column_stack([costs, np.zeros(rows.size)]),
-            )
-        run = _Run(self, losses, costs, table, tracker, streams.learner(self))
-        run.play(resolved)
-        return BudgetedRoutedTrace(
-            rows, losses, run.actions, costs, balance_of(tracker, resolved.amounts)
+    def init(self, terms: BudgetTerms) -> _State:
+        rounds = terms.horizon
+        k = terms.actions
+        return _State(
+            round=np.zeros(1),
+            seen=np.zeros(1),
+            lost=np.zeros(1),
+            following=np.zeros(1),
+            filled=np.zeros(1),
+            fitted=np.zeros(k),
+            mixes=lazy_zeros(rounds, k),
+            answered=np.zeros(rounds),
+            losses=lazy_zeros(rounds, k),
+            costs=lazy_zeros(rounds, k),
         )
+
+    @staticmethod
+    def mix(state: _State, mix: Floats) -> None:
+        t = int(state.round[0])
+        for action in range(mix.size):
+            mix[action] = state.mixes[t, action]
+        state.round[0] += 1.0
+
+    @staticmethod
+    def observe(state: _State, round: int, played: Floats, losses: Floats, costs: Floats) -> None:
+        n = int(state.seen[0])
+        for action in range(losses.size):
+            state.losses[n, action] = losses[action]
+            state.costs[n, action] = costs[action, 0]
+            state.lost[0] += played[action] * losses[action]
+        state.answered[n] = round - 1
+        state.seen[0] += 1.0
+
+    @staticmethod
+    def needs_plan(state: _State, fits: Floats) -> bool:
+        if state.seen[0] >= state.following[0] or state.round[0] >= state.filled[0]:
+            return True
+        # An action that fitted when the program was solved no longer does.
+        is_stale = False
+        for action in range(fits.size):
+            is_stale = is_stale or (state.fitted[action] > 0.0 and fits[action] == 0.0)
+        return is_stale
 
 
 def _route(predictions: Floats, price: float, fits: Floats) -> Integers:
@@ -203,137 +295,72 @@ class _Rates(NamedTuple):
         return best_mix_one_resource(1.0 - losses, costs, self.cost)
 
 
-class _Run:
-    """One play: the table in the order of arrival, the models, and the actions played."""
+@dataclass(frozen=True, eq=False)
+class _ListRouter(RoutedLPFeedback):
+    """A play of `RoutedLP` over a list: its rows in their order, and what was trained on them."""
 
-    def __init__(
-        self,
-        router: RoutedLP,
-        losses: Floats,
-        costs: Floats,
-        features: Floats,
-        tracker: BudgetTracker,
-        rng: RngState,
-    ) -> None:
-        self.router, self.losses, self.costs, self.features = router, losses, costs, features
-        self.tracker, self.rng = tracker, rng
-        self.actions, self.models = np.zeros(len(losses), np.int64), list[Fitted]()
+    rows: Floats = field(default_factory=lambda: np.zeros((0, 1)))
+    models: list[Fitted] = field(default_factory=list)
+    columns: list[Any] = field(default_factory=list)  # routers, mix, usable actions of the program
 
-    def play(self, limits: ResolvedBudget) -> None:
-        """Play all rounds; train models and solve the program again as rows are seen."""
-        rounds, seen, trained = len(self.losses), 0, FIRST_BLOCK
-        while seen < rounds:
-            if seen >= trained:
-                # Losses and costs side by side, not centred, because null has a known loss.
-                targets = np.concatenate([self.losses[:seen], self.costs[:seen]], axis=1)
-                self.models = with_mean(
-                    [one.fit(self.features[:seen], targets, seen) for one in self.router.models]
-                )
-                trained = max(seen + 1, int(seen * _TRAINING_GROWTH))
-            end = min(rounds, next_solve(seen, rounds, self.router.growth) if seen else 1)
-            spent = float(self.tracker.spent[0] / self.tracker.unit_ticks[0])
-            lost = float(losses_of(self.losses[:seen], self.actions[:seen]).sum())
-            rate = max(0.0, float(limits.amounts[0]) - spent) / (rounds - seen)
-            enough = (limits.target * rounds - lost) / (rounds - seen)  # infinite without a target
-            update_affordable(self.tracker)
-            fits, usable = self.tracker.fits.copy(), self.tracker.fits.copy()
-            if limits.added and limits.target < math.inf:
-                usable[limits.null] = (
-                    0.0  # an added null action has loss 1, and does not help to reach a target
-                )
-            columns, mix = self._columns(seen, end, _Rates(rate, enough), usable)
-            scratch = (np.zeros(fits.size), np.zeros(fits.size), np.zeros(1))
-            table = (columns, mix, self.costs[seen:end], self.actions[seen:end])
-            arguments = (self.tracker, self.rng, fits, *table, *scratch)
-            with expected_rounds(end - seen, fits.size):
-                # The block ends early when an action that fitted at its start no longer does.
-                seen += int(compile_loop(_play_columns, arguments)(*arguments))
+    def plan(self, learner: RoutedLP, state: _State, workspace: Any, rng: RngState) -> None:
+        """Train, solve the program again if it is due, and mix the rows to come."""
+        seen = int(state.seen[0])
+        fits = workspace.tracker.fits.copy()
+        stale = bool(((state.fitted > 0) & (fits == 0)).any())
+        if seen >= state.following[0] or stale:
+            state.following[0] = next_solve(seen, self.horizon, learner.growth) if seen else 1
+            state.fitted[:] = fits
+            self._solve(learner, state, workspace, fits)
+        routers, mix, usable = self.columns
+        t = int(state.round[0])
+        end = min(self.horizon, t + int(state.following[0]) - seen)
+        state.mixes[t:end] = mix[: self.actions]
+        for router, share in zip(routers, mix[self.actions :], strict=True):
+            if share > 0:  # only columns in the mix are predicted
+                chosen = _route(router.model.predict(self.rows[t:end]), router.price, usable)
+                state.mixes[np.arange(t, end), chosen] += share
+        state.filled[0] = end
 
-    def _columns(self, seen: int, end: int, rates: _Rates, fits: Floats) -> tuple[Integers, Floats]:
-        """Return the action of every column in rounds seen..end, and the mix."""
-        k = self.losses.shape[1]
-        fixed = np.tile(np.arange(k), (end - seen, 1))
-        if seen == 0 or not fits.any():
-            mix = np.zeros(k)
-            mix[self.tracker.null] = 1.0
-            return fixed, mix
-        n = self.models[0].out_of_bag.shape[0] if self.models else 0
-        losses, costs = self.losses[:n], self.costs[:n]
+    def _solve(self, learner: RoutedLP, state: _State, workspace: Any, fits: Floats) -> None:
+        """Train the models if enough rows came since, and find the best mix of all columns."""
+        seen = int(state.seen[0])
+        limits = self.limits
+        usable = fits.copy()
+        if limits.added and limits.target < math.inf:
+            # An added null action has loss 1, and does not help to reach a target.
+            usable[limits.null] = 0.0
+        if seen == 0 or not usable.any():
+            mix = np.zeros(self.actions)
+            mix[limits.null] = 1.0
+            self.columns[:] = [[], mix, usable]
+            return
+        losses = state.losses[:seen]
+        costs = state.costs[:seen]
+        trained = self.models[0].out_of_bag.shape[0] if self.models else 0
+        due = max(trained + 1, int(trained * _TRAINING_GROWTH)) if trained else FIRST_BLOCK
+        if seen >= due:
+            # Losses and costs side by side, not centred, because null has a known loss.
+            targets = np.concatenate([losses, costs], axis=1)
+            rows = self.rows[state.answered[:seen].astype(np.int64)]
+            self.models[:] = with_mean([model.fit(rows, targets, seen) for model in learner.models])
+            trained = seen
+        tracker = workspace.tracker
+        spent = float(tracker.spent[0] / tracker.unit_ticks[0])
+        left = self.horizon - seen
+        rates = _Rates(
+            cost=max(0.0, float(limits.amounts[0]) - spent) / left,
+            # Infinite without a target.
+            loss=(limits.target * self.horizon - float(state.lost[0])) / left,
+        )
         routers = [
             router
             for model in self.models
-            for router in _routers_at(model, losses, costs, rates, fits)
+            for router in _routers_at(model, losses[:trained], costs[:trained], rates, usable)
         ]
-        mean_losses = np.append(self.losses[:seen].mean(axis=0), [one.loss for one in routers])
-        mean_costs = np.append(self.costs[:seen].mean(axis=0), [one.cost for one in routers])
-        usable = np.flatnonzero(np.append(fits > 0, np.ones(len(routers), bool)))
-        mix, actions = np.zeros(mean_losses.size), [fixed]
-        mix[usable] = rates.best_mix(mean_losses[usable], mean_costs[usable])
-        for one, share in zip(routers, mix[k:], strict=True):
-            # Only columns in the mix are predicted.
-            predictions = (
-                one.model.predict(self.features[seen:end])
-                if share > 0
-                else np.zeros((end - seen, 2 * k))
-            )
-            actions.append(_route(predictions, one.price, fits)[:, None])
-        return np.concatenate(actions, axis=1), mix
-
-
-def _play_columns(
-    tracker: Any,
-    rng: RngState,
-    fits: Floats,
-    columns: Integers,
-    mix: Floats,
-    costs: Floats,
-    actions: Integers,
-    one_hot: Floats,
-    played: Floats,
-    reserved: Floats,
-) -> int:
-    """Play rounds of one block until an action stops fitting; return their number.
-
-    columns, mix: action of each column, rounds x columns, and its probability.
-    one_hot, played, reserved: scratch space.
-    """
-    for t in range(actions.size):
-        update_affordable(tracker)
-        if t > 0:
-            for a in range(fits.size):
-                if fits[a] > 0.0 and tracker.fits[a] == 0.0:
-                    return t
-        column = choice(mix, rng)
-        for a in range(one_hot.size):
-            one_hot[a] = 0.0
-        one_hot[columns[t, column]] = 1.0
-        mask_unaffordable(tracker, one_hot)
-        action, _ = draw_and_reserve(tracker, one_hot, rng, played, reserved)
-        charge(tracker, played, reserved, costs[t].reshape((-1, 1)))
-        actions[t] = action
-    return int(actions.size)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BudgetedRoutedTrace(PolicyTrace):
-    """Trace of one pass of `RoutedLP` over a list under a budget.
-
-    order, losses, actions: as in `PolicyTrace`. With an added null action, the last column of
-        `losses` is 1.
-    costs: of all actions, like `losses`; 0 for an added null action.
-    balance: the budget at the end.
-    """
-
-    costs: Floats
-    balance: Balance
-
-    @property
-    def spent(self) -> float:
-        """The total cost of the actions played, in the unit of the pool's costs."""
-        return float(losses_of(self.costs, self.actions).sum())
-
-    def __repr__(self) -> str:
-        return (
-            f"BudgetedRoutedTrace({len(self.losses)} rows, loss {self.loss:.4g}, spent "
-            f"{self.spent:.4g})"
-        )
+        mean_losses = np.append(losses.mean(axis=0), [router.loss for router in routers])
+        mean_costs = np.append(costs.mean(axis=0), [router.cost for router in routers])
+        candidates = np.flatnonzero(np.append(usable > 0, np.ones(len(routers), bool)))
+        mix = np.zeros(mean_losses.size)
+        mix[candidates] = rates.best_mix(mean_losses[candidates], mean_costs[candidates])
+        self.columns[:] = [routers, mix, usable]
