@@ -1,7 +1,7 @@
 """tombola: learn over a finite pool of rows drawn in random order.
 
 Names are loaded on first use, so that `import tombola` is fast. All learners are in
-`tombola.learners`; `bounds`, `budget`, `classification`, `evidence`, `instances`, `paper`,
+`tombola.learners`; `bounds`, `budget`, `classification`, `evidence`, `instances`, `lab`, `paper`,
 `policies` and `rng` are modules of their own.
 """
 
@@ -11,7 +11,8 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _MODULES = (
-    "bounds", "budget", "classification", "evidence", "demo", "instances", "learners", "paper", "policies", "rng",
+    "bounds", "budget", "classification", "evidence", "demo", "instances", "lab",
+    "learners", "paper", "policies", "rng",
 )  # fmt: skip
 _HOME = {
     "AsyncClient": "service.client",

@@ -6,6 +6,7 @@ from tombola import classification as classification
 from tombola import demo as demo
 from tombola import evidence as evidence
 from tombola import instances as instances
+from tombola import lab as lab
 from tombola import learners as learners
 from tombola import paper as paper
 from tombola import policies as policies

@@ -16,7 +16,7 @@ _SCREEN_DPI = 80
 
 
 class DisplayFigure(Figure):
-    """A Matplotlib figure that displays in notebooks, and saves as PNG, SVG or PDF.
+    """A Matplotlib figure that displays in notebooks, and saves as PNG, SVG, PDF or pgf.
 
     >>> from matplotlib.backends.backend_agg import FigureCanvasAgg
     >>> figure = DisplayFigure(figsize=(3, 2))
@@ -32,7 +32,7 @@ class DisplayFigure(Figure):
         return picture, {"width": round(width * _SCREEN_DPI), "height": round(height * _SCREEN_DPI)}
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure and return the path; the suffix selects PNG, SVG or PDF."""
+        """Write the figure and return the path; the suffix selects PNG, SVG, PDF or pgf."""
         return figures.save(self, path)
 
 

@@ -15,6 +15,7 @@ from tombola._formatting import escape_control
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.report.chart import Chart
+from tombola.report.pgf import figure_to_pgf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +55,7 @@ _LEGEND_LENGTH = 24
 # Inches per interval of `draw_intervals`, and for its axis and title.
 _INTERVAL_HEIGHT, _MARGIN_HEIGHT = 0.32, 1.1
 # Suffixes that `save` accepts: for screens, web pages and papers.
-_FORMATS = ("png", "svg", "pdf")
+_FORMATS = ("png", "svg", "pdf", "pgf")
 # Characters of a label per inch of the figure's width: about half of a small figure is left for the
 # curves.
 _LABEL_LENGTH_PER_INCH = 7
@@ -284,19 +285,21 @@ def _checked_size(size: Any) -> tuple[float, float]:
 
 
 def save(figure: "Figure", path: str | Path) -> Path:
-    """Write the figure and return the path; the suffix selects PNG, SVG or PDF (else ParameterError).
+    """Write the figure and return the path; the suffix selects PNG, SVG, PDF or pgf.
 
-    A missing folder is created, an existing file replaced.
+    pgf is code for pgfplots (`tombola.report.pgf`). A missing folder is created, an existing file
+    replaced. Raises ParameterError for another suffix.
     """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind not in _FORMATS:
         raise ParameterError(
-            f"save: expected a name that ends in .png, .svg or .pdf, got {path.name!r}; write "
-            "x.pdf."
+            f"save: expected a name that ends in .png, .svg, .pdf or .pgf, got {path.name!r}; "
+            "write x.pdf."
         )
     make_folder(path.parent)
-    write_atomic(path, figure_bytes(figure, kind))
+    content = figure_to_pgf(figure).encode("utf-8") if kind == "pgf" else figure_bytes(figure, kind)
+    write_atomic(path, content)
     return path
 
 

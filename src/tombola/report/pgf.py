@@ -1,0 +1,132 @@
+r"""Figures as pgfplots code, for papers: the document sets fonts, sizes and colours.
+
+Matplotlib can write pgf as well, but needs a TeX installation to measure texts, and fixes every
+position. Here the curves become `\addplot` commands of a `tikzpicture` that can be edited; the
+preamble needs `\usepackage{pgfplots}` and `\pgfplotsset{compat=1.16}`.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Characters of our texts that TeX does not know, or that mean something else to it.
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "^": r"\^{}",
+    "~": r"\textasciitilde{}",
+    "√": r"$\surd$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "²": r"$^2$",
+    "α": r"$\alpha$",
+    "ε": r"$\varepsilon$",
+    "ρ": r"$\rho$",
+    "π": r"$\pi$",
+    "…": r"\dots{}",
+    "’": "'",
+}
+# Marks of pgfplots by those of Matplotlib.
+_MARKS = {"o": "*", "s": "square*", "^": "triangle*", "D": "diamond*", "v": "triangle*"}
+# Points of a curve at most; more make TeX slow and cannot be seen.
+_MAX_POINTS = 400
+
+
+def tex_text(text: str) -> str:
+    r"""Return a text with the characters that TeX needs escaped.
+
+    >>> tex_text("0.4 √T, 95 %")
+    '0.4 $\\surd$T, 95 \\%'
+    """
+    return "".join(_TEX.get(character, character) for character in text)
+
+
+def figure_to_pgf(figure: "Figure") -> str:
+    r"""Return the code of a `tikzpicture`, one `axis` for each axes of the figure.
+
+    >>> from tombola.report.chart import Chart, Line
+    >>> from tombola.report.figures import draw_chart
+    >>> curve = Line("bound", np.array([1.0, 10.0]), np.array([2.0, 4.0]))
+    >>> code = figure_to_pgf(draw_chart(Chart("Regret", "T", "regret", lines=(curve,))))
+    >>> r"\addlegendentry{bound}" in code, "(1,2)" in code, "xmode=log" in code
+    (True, True, True)
+    """
+    axes = [code for part in figure.axes for code in _axis(part)]
+    return "\n".join([r"\begin{tikzpicture}", *axes, r"\end{tikzpicture}", ""])
+
+
+def _axis(axes: "Axes") -> Iterable[str]:
+    options = [
+        f"xlabel={{{tex_text(axes.get_xlabel())}}}",
+        f"ylabel={{{tex_text(axes.get_ylabel())}}}",
+        "legend pos=outer north east",
+        "legend cell align=left",
+    ]
+    for side, scale in (("x", axes.get_xscale()), ("y", axes.get_yscale())):
+        if scale == "log":
+            options.append(f"{side}mode=log")
+    yield f"\\begin{{axis}}[{', '.join(options)}]"
+    for band in axes.collections:
+        yield from _band(band)
+    for line in axes.get_lines():
+        yield from _line(line)
+    yield r"\end{axis}"
+
+
+def _band(band: Any) -> Iterable[str]:
+    """Yield the area of an interval as a closed curve."""
+    for path in band.get_paths():
+        points = path.vertices[np.isfinite(path.vertices).all(axis=1)]
+        if len(points) > 2 and np.ptp(points[:, 1]) > 0:
+            yield (
+                rf"\addplot[forget plot, draw=none, fill={_colour(band.get_facecolor()[0])}, "
+                rf"fill opacity=0.18] coordinates {{{_coordinates(points)}}} -- cycle;"
+            )
+
+
+def _line(line: Any) -> Iterable[str]:
+    points = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(np.float64)
+    points = points[np.isfinite(points).all(axis=1)]
+    if not len(points):
+        return
+    options = [f"color={_colour(line.get_color())}"]
+    if line.get_linestyle() in ("None", "", " "):
+        options.append("only marks")
+    elif line.get_linestyle() != "-":
+        options.append("dashed")
+    options.append(f"mark={_MARKS.get(str(line.get_marker()), 'none')}")
+    name = str(line.get_label())
+    is_named = bool(name) and not name.startswith("_")
+    if not is_named:
+        options.append("forget plot")
+    yield rf"\addplot[{', '.join(options)}] coordinates {{{_coordinates(points)}}};"
+    if is_named:
+        yield rf"\addlegendentry{{{tex_text(name)}}}"
+
+
+def _colour(colour: Any) -> str:
+    """Return a colour as an expression of xcolor."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (round(255 * share) for share in to_rgb(colour))
+    return f"{{rgb,255:red,{red};green,{green};blue,{blue}}}"
+
+
+def _coordinates(points: Any) -> str:
+    every = -(-len(points) // _MAX_POINTS)
+    chosen = [*points[:-1:every], points[-1]]
+    return " ".join(f"({x:.6g},{y:.6g})" for x, y in chosen)
