@@ -7,6 +7,7 @@ import pytest
 
 import tombola
 from tombola.errors import ParameterError, TableError
+from tombola.evidence.passes import difference_interval, group_runs
 from tombola.gating import GateResult
 from tombola.testing import assert_not_worse
 
@@ -166,6 +167,38 @@ def test_runs_of_a_row_are_one_score() -> None:
     once = decide(new, scores).comparisons[0]
     five = decide(np.tile(new[:, None], 5), np.tile(scores[:, None], 5)).comparisons[0]
     assert (five.low, five.high) == (once.low, once.high)
+
+
+def test_expected_answers_use_whole_passes() -> None:
+    """Uneven runs are grouped; bounds are those of Theorem R2, at the level of each side."""
+    rng = np.random.default_rng(8)
+    chance = rng.random(300)
+    old = (rng.random((300, 4)) < chance[:, None]).astype(float)
+    new = (rng.random((300, 3)) < 0.7 * chance[:, None]).astype(float)
+    result = decide(new, old, reading="expected")
+    passes = group_runs(
+        np.stack([1 - old, np.pad(1 - new, ((0, 0), (0, 1)), constant_values=np.nan)], axis=1)
+    )
+    low, high = difference_interval(passes[:, :, 0] - passes[:, :, 1], 0.1)
+    assert len(passes) == 3
+    comparison = result.comparisons[0]
+    assert (comparison.low, comparison.high) == pytest.approx((float(low), float(high)))
+    assert result.tag == "WORSE"
+    assert "in expectation over repeated answers, on these 300 rows" in str(result.statement)
+    assert "4 runs per row: answers change on" in str(result)
+    for options in ({"looks": "any"}, {"binary": True}, {"clusters": "chat"}):
+        with pytest.raises(ParameterError, match="reading='beyond'"):
+            decide(new, old, reading="expected", **options)
+
+
+def test_more_runs_or_more_rows() -> None:
+    """Noise is from the runs where rows are alike, and not where answers are fixed."""
+    rng = np.random.default_rng(9)
+    noisy = decide((rng.random((300, 5)) < 0.7) * 1.0, (rng.random((300, 5)) < 0.7) * 1.0)
+    assert "more runs help as much as more rows" in str(noisy)
+    fixed = np.repeat((rng.random((300, 1)) < 0.7) * 1.0, 5, axis=1)
+    other = np.repeat((rng.random((300, 1)) < 0.7) * 1.0, 5, axis=1)
+    assert "only more rows help" in str(decide(fixed, other))
 
 
 def frame(new: dict[str, float], **columns: Any) -> Any:

@@ -37,10 +37,10 @@ def gate(
         str, typer.Option(help="The scores to compare, with commas between; all must pass.")
     ] = "",
     reading: Annotated[
-        Literal["recorded", "beyond"],
+        Literal["recorded", "expected", "beyond"],
         typer.Option(
-            help="What the verdict is about: rows like these (beyond), or the answers in the "
-            "files (recorded)."
+            help="What the verdict is about: rows like these (beyond), fresh answers on these "
+            "rows (expected), or the answers in the files (recorded)."
         ),
     ] = "beyond",
     looks: Annotated[
@@ -90,9 +90,16 @@ def gate(
     id_column: Annotated[
         str, typer.Option("--id", help="The column with the ids of the rows.")
     ] = "",
-    runs: Annotated[
+    run_column: Annotated[
         str, typer.Option(help="The column that numbers several answers to a row.")
     ] = "",
+    run_effects: Annotated[
+        bool,
+        typer.Option(
+            "--run-effects",
+            help="The answers of one run have a common cause, such as one seed (with expected).",
+        ),
+    ] = False,
     version_column: Annotated[
         str, typer.Option("--action-column", help="The column that names the version of a line.")
     ] = "",
@@ -145,7 +152,8 @@ def gate(
         binary=binary,
         missing=missing,
         ids=id_column,
-        runs=runs,
+        run=run_column,
+        run_effects=run_effects,
         action=version_column,
     )
     command = shlex.join(["tombola", *sys.argv[1:]])

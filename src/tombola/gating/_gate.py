@@ -13,6 +13,8 @@ from tombola._formatting import assignment_text, command_text, join_names, optio
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
 from tombola.evidence.paired import Looks, lower_bound
+from tombola.evidence.passes import difference_interval, group_runs
+from tombola.evidence.run_noise import run_noise
 from tombola.gating.result import MAX_ROWS, Comparison, DifferingRow, GateResult, Verdict
 from tombola.gating.versions import (
     Roles,
@@ -31,6 +33,8 @@ _ROUNDING = 1e-9
 _POWER_QUANTILE = 0.84
 # Rows of our test for each row of the normal approximation (docs/theory/gate.md).
 _ROWS_FACTOR = 1.15
+# Share of the spread above which it counts as all of it.
+_MOSTLY = 0.9
 # A forecast of more rows is no help.
 _MANY_ROWS = 1e9
 
@@ -55,8 +59,9 @@ def gate(
     binary: bool = False,
     missing: Literal["error", "drop", "worst"] = "error",
     ids: str = "",
-    runs: str = "",
+    run: str = "",
     action: str = "",
+    run_effects: bool = False,
     seed: int = 0,
 ) -> GateResult:
     """Decide whether new versions are not worse than an old one, from their finished scores.
@@ -70,8 +75,8 @@ def gate(
     metric: the scores to compare, if there are several.
     kind: "scores" (higher is better) or "losses", also by metric; None if the names state it.
     range: the smallest and the largest possible score; None: 0 and 1.
-    reading: "beyond": the rows are a sample of rows like these; "recorded": the answers in the
-        files.
+    reading: "beyond": the rows are a sample of rows like these; "expected": fresh answers on these
+        rows; "recorded": the answers in the files.
     looks: 1 if the number of rows was fixed before; "any" if the files grow in the order of the
         answers, and every state of them is looked at.
     level: probability of a wrong verdict. Claims of "worse" share it over versions, metrics and
@@ -81,7 +86,8 @@ def gate(
         `cluster_size`, the largest possible one.
     binary: declare that every score is 0 or 1; "better" is then tested by McNemar's exact test.
     missing: a row without a score: "error", "drop" the row, or count it as the "worst" score.
-    ids, runs, action: columns with the rows, the numbers of the runs, and the versions.
+    ids, run, action: columns with the rows, the numbers of the runs, and the versions.
+    run_effects: the answers of one run have a common cause, such as one seed; for "expected".
     seed: of the random orders of the test.
 
     ParameterError or TableError if something cannot be measured.
@@ -97,14 +103,26 @@ def gate(
     names = (metric,) if isinstance(metric, str) and metric else tuple(metric)
     if isinstance(within, Mapping) and not names:
         names = tuple(within)
-    roles = Roles(ids, runs, action, names, by, clusters)
+    roles = Roles(ids, run, action, names, by, clusters)
     versions = _versions(old, new, baseline, roles)
     base, *others = versions
     metrics = names or tuple(base.scores)
     margins = _margins(within, metrics, better=better)
     all_units = {name: _units(name, versions, kind, range, missing=missing) for name in metrics}
+    if reading != "beyond" and (clusters or binary or looks == "any"):
+        option = "clusters" if clusters else "binary" if binary else "looks"
+        raise ParameterError(
+            f"gate: expected reading='beyond' with {option}, got {reading!r}; leave one of them out."
+        )
     settings = _Settings(
-        reading, "any" if looks == "any" else "1", missing, clusters, cluster_size, binary, seed
+        reading,
+        "any" if looks == "any" else "1",
+        missing,
+        clusters,
+        cluster_size,
+        binary,
+        run_effects,
+        seed,
     )
     pairs: dict[tuple[str, str], _Pairs] = {
         (version.name, name): _pair(base, version, name, all_units[name], settings)
@@ -153,23 +171,24 @@ class _Settings(NamedTuple):
     clusters: str
     cluster_size: int | None
     binary: bool
+    run_effects: bool
     seed: int
 
 
 class _Pairs(NamedTuple):
     """Paired losses of two versions by one metric.
 
-    old, new: (rows,), mean losses over the runs of a row. runs: largest number of runs of a row, of
-        the old and the new version. clusters: label of each row, or None.
+    runs: (rows, 2, runs), losses of the old and the new version; NaN where a row has fewer runs.
+    old, new: (rows,), their means over the runs of a row. clusters: label of each row, or None.
     """
 
     version: str
     metric: str
     units: Units
     rows: list[str]
+    runs: Floats
     old: Floats
     new: Floats
-    runs: tuple[int, int]
     clusters: list[str] | None
     only_old: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
@@ -180,6 +199,7 @@ class _Pairs(NamedTuple):
         places = [place for place, row in enumerate(self.rows) if labels.get(row) == group]
         return self._replace(
             rows=[self.rows[place] for place in places],
+            runs=self.runs[places],
             old=self.old[places],
             new=self.new[places],
             clusters=self.clusters and [self.clusters[place] for place in places],
@@ -188,7 +208,7 @@ class _Pairs(NamedTuple):
 
 def _check_choices(reading: object, looks: object, missing: object) -> None:
     for name, value, choices in (
-        ("reading", reading, ("recorded", "beyond")),
+        ("reading", reading, ("recorded", "expected", "beyond")),
         ("looks", looks, (1, "any")),
         ("missing", missing, ("error", "drop", "worst")),
     ):
@@ -306,12 +326,10 @@ def _units(
     return Units(low, high, scores=own == "scores")
 
 
-def _row_loss(scores: list[float], units: Units, missing: str) -> float:
-    """Return the mean loss over the runs of a row; NaN if the row is to be dropped."""
+def _run_losses(scores: Sequence[float], units: Units, missing: str) -> list[float]:
+    """Return the loss of each run of a row; NaN marks a row that is to be dropped."""
     losses = [units.loss(score) for score in scores]
-    if missing == "worst":
-        losses = [1.0 if math.isnan(loss) else loss for loss in losses]
-    return math.fsum(losses) / len(losses)
+    return [1.0 if math.isnan(loss) and missing == "worst" else loss for loss in losses]
 
 
 def _pair(
@@ -325,10 +343,11 @@ def _pair(
             f"gate: expected as many rows in both, since they have no ids, got {len(old_rows)} in "
             f"{base.name} and {len(new_rows)} in {version.name}; add a column id."
         )
-    old = np.array([_row_loss(old_rows[row], units, settings.missing) for row in rows])
-    new = np.array([_row_loss(new_rows[row], units, settings.missing) for row in rows])
-    answered = ~(np.isnan(old) | np.isnan(new))
-    rows = [row for row, full in zip(rows, answered, strict=True) if full]
+    losses = {
+        row: [_run_losses(own[row], units, settings.missing) for own in (old_rows, new_rows)]
+        for row in rows
+    }
+    rows = [row for row in rows if not any(math.isnan(sum(own)) for own in losses[row])]
     if not rows:
         raise TableError(
             f"gate: expected rows that {base.name} and {version.name} both answered, got none of "
@@ -338,14 +357,19 @@ def _pair(
         _check_binary(old_rows, base.name, units)
         _check_binary(new_rows, version.name, units)
     labels = base.labels.get(settings.clusters, {})
+    runs = np.full((len(rows), 2, max(len(own) for row in rows for own in losses[row])), np.nan)
+    for at, row in enumerate(rows):
+        for side, own in enumerate(losses[row]):
+            runs[at, side, : len(own)] = own
+    means = np.nanmean(runs, axis=2)
     return _Pairs(
         version.name,
         metric,
         units,
         rows,
-        old[answered],
-        new[answered],
-        (max(len(old_rows[row]) for row in rows), max(len(new_rows[row]) for row in rows)),
+        runs,
+        means[:, 0],
+        means[:, 1],
         [labels[row] for row in rows] if settings.clusters else None,
         tuple(row for row in old_rows if row not in new_rows),
         tuple(row for row in new_rows if row not in old_rows),
@@ -432,15 +456,23 @@ def _bounds(
     settings: _Settings,
 ) -> tuple[float, float, int]:
     """Return lower and upper bound of the mean gain, and the rows or clusters they are from."""
+    if settings.reading == "expected":
+        passes = group_runs(pairs.runs)
+        differences = passes[:, :, 0] - passes[:, :, 1]
+        # The interval has half of its level on each side.
+        options = {"run_effects": settings.run_effects}
+        lows, _ = difference_interval(differences, 2.0 * pass_level, **options)
+        _, highs = difference_interval(differences, 2.0 * worse_level, **options)
+        return float(lows), float(highs), len(gains)
     samples, sizes = _samples(pairs, gains, settings)
-    options: dict[str, Any] = {
+    tests: dict[str, Any] = {
         "sizes": sizes,
         "looks": settings.looks,
         "seed": settings.seed,
-        "binary": settings.binary and pairs.runs == (1, 1) and pairs.clusters is None,
+        "binary": settings.binary and pairs.runs.shape[2] == 1 and pairs.clusters is None,
     }
-    low = lower_bound(samples, pass_level, margin=margin or None, **options)
-    high = -lower_bound(-samples, worse_level, points=(margin,), **options)
+    low = lower_bound(samples, pass_level, margin=margin or None, **tests)
+    high = -lower_bound(-samples, worse_level, points=(margin,), **tests)
     return low, high, len(samples)
 
 
@@ -526,11 +558,36 @@ def _notes(
         notes.append(f"the same scores everywhere can also mean that one version ran twice{same}")
     if base.by_place:
         notes.append("rows are paired by their place, since they have no ids")
-    runs = {own.runs for own in pairs.values()}
-    if max(max(pair) for pair in runs) > 1:
-        own = next(iter(pairs.values()))
-        notes.append(
-            f"{plural(own.runs[0], 'run')} of old and {own.runs[1]} of new per row: the mean of "
-            "the runs of a row counts as one score"
-        )
+    notes += [text for own in pairs.values() if (text := _runs_text(base.name, own, settings))]
     return notes
+
+
+def _runs_text(old: str, pairs: _Pairs, settings: _Settings) -> str:
+    """Return how often answers change from run to run, and what more runs would help; "" without runs.
+
+    The spread of the difference of a row has two parts: the noise of the answers, which more runs
+    reduce, and the differences between rows, which only more rows do.
+    """
+    noise = run_noise(np.moveaxis(pairs.runs, 2, 0))
+    if noise is None:
+        return ""
+    count = pairs.runs.shape[2]
+    before, after = (round(float(share) * noise.rows) for share in noise.changed)
+    text = (
+        f"{count} runs per row: answers change on {plural(before, 'row')} of {old}, {after:,} of "
+        f"{pairs.version}"
+    )
+    if settings.reading != "beyond":
+        return text
+    spread = float((pairs.old - pairs.new).var())
+    counts = (~np.isnan(pairs.runs)).sum(axis=2)
+    noisy = float((noise.noise * (1.0 / counts).mean(axis=0)).sum())
+    share = min(1.0, noisy / spread) if spread > 0.0 else 0.0
+    help_text = (
+        "more runs help as much as more rows"
+        if share > _MOSTLY
+        else (
+            "only more rows help" if share < 1.0 - _MOSTLY else "more rows help more than more runs"
+        )
+    )
+    return f"{text}; {100 * share:.0f} % of the spread is from the runs: {help_text}"

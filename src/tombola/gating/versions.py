@@ -14,12 +14,10 @@ from tombola.plugins.logs import direction_of_metric, logged_answers
 from tombola.tables.columns import Column, Columns
 from tombola.tables.formats import read_file
 from tombola.tables.formats.frames import read_frame
-from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name
+from tombola.tables.names import ACTION, IDS, WEAK_ACTION, direction_of, is_id_name, is_run_name
 from tombola.tables.options import ReadOptions
 from tombola.units import Kind
 
-# Names of a column that numbers the answers of one version to one row.
-RUNS = ("run", "epoch", "trial", "repeat", "attempt", "repetition")
 # Names of a column that says which version answered.
 _VERSIONS = ("version", "candidate", *ACTION, *WEAK_ACTION)
 # Suffixes of logs in a folder of one version.
@@ -254,7 +252,9 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
         (column for column in free if is_id_name(column.name) and column.name not in roles.metrics),
         None,
     )
-    runs = _role(table, free, roles.runs, "runs", RUNS)
+    runs = _role(table, free, roles.runs, "run", ())
+    if not roles.runs:
+        runs = next((column for column in free if is_run_name(column.name)), None)
     versions = _role(table, free, roles.versions, "action", _VERSIONS)
     taken = {column.name for column in (ids, runs, versions) if column is not None}
     values = _value_columns(table, [c for c in free if c.name not in taken], roles, wide=wide)
@@ -268,7 +268,7 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
             raise TableError(
                 f"{table.source}: expected one score of row {row!r} in each run, got a second in "
                 f"{table.place(place)}; name the column that numbers the runs with "
-                f"{option_text('runs', 'NAME')}, or leave out the duplicate."
+                f"{option_text('run', 'NAME')}, or leave out the duplicate."
             )
         seen.add((owner, row, run))
         for column in values:
