@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -184,6 +186,15 @@ def test_options_are_words_and_no_commands(job: dict[str, str], github: GitHub) 
         "1 1"
     )
     assert "| **bad** |" in github.comments[-1]["body"]
+
+
+def test_install_has_every_package_but_the_large_ones() -> None:
+    """A dependency that the project adds is one of the action, too."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[<>=;\[ ]", one)[0] for one in project["dependencies"]}
+    line = next(line for line in STEPS["Install"]["run"].splitlines() if "numpy" in line)
+    installed = set(line.split("--quiet ")[1].replace('"${packages[@]}"', "").split())
+    assert installed == names - {"numba", "highspy", "matplotlib"}
 
 
 def test_every_input_is_used() -> None:

@@ -7,8 +7,8 @@ never runs stale machine code.
 
 Compiling a kernel takes one to four seconds, as long as 50,000 interpreted rounds. Drivers
 therefore declare their work with `Workload` or `expected_rounds`, and a kernel that is not cached
-is interpreted where that is cheaper. Both ways give the same bits. With NUMBA_DISABLE_JIT=1
-everything is interpreted, and Numba is never imported.
+is interpreted where that is cheaper. Both ways give the same bits. With NUMBA_DISABLE_JIT=1, or
+where Numba is not installed, everything is interpreted, and Numba is never imported.
 """
 
 import os
@@ -25,6 +25,7 @@ import numpy as np
 from tombola.engine.cache import enable_cache, has_index, is_cached
 from tombola.engine.fingerprint import fingerprint, globals_used, is_versioned
 from tombola.engine.intrinsics import INTRINSIC_FACTORIES, NOT_INLINED
+from tombola.engine.provenance import has_numba
 from tombola.errors import LearnerError, TombolaWarning
 
 # A plain function, or a Numba dispatcher (a function compiled by Numba).
@@ -51,9 +52,13 @@ _workload: ContextVar["Workload | None"] = ContextVar("workload", default=None)
 def compiles() -> bool:
     """Return whether kernels may be compiled here.
 
-    Not inside of `interpreted()`, and not with NUMBA_DISABLE_JIT=1.
+    Not inside of `interpreted()`, not with NUMBA_DISABLE_JIT=1, and not without Numba.
     """
-    return _mode.get() != "interpreted" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    return (
+        _mode.get() != "interpreted"
+        and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+        and has_numba()
+    )
 
 
 def interpreted() -> AbstractContextManager[None]:

@@ -4,6 +4,8 @@ import hashlib
 import platform
 import sys
 from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -27,13 +29,21 @@ def source_hash(value: object) -> str:
 
 
 @cache
+def has_numba() -> bool:
+    """Return whether Numba is installed; it is not imported."""
+    try:
+        return find_spec("numba") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@cache
 def environment() -> dict[str, str]:
     """Return the versions that determine results to the bit, by component.
 
     >>> list(environment())
     ['tombola', 'python', 'numpy', 'numba', 'scipy', 'processor']
     """
-    import numba
     import numpy as np
     import scipy
 
@@ -41,7 +51,7 @@ def environment() -> dict[str, str]:
         "tombola": package_hash()[:12],
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba") if has_numba() else "none",
         "scipy": scipy.__version__,
         "processor": platform.machine(),
     }
