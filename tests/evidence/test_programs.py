@@ -1,7 +1,10 @@
 """certify, audit and check_order from Python: tables in memory, streams, results."""
 
 import json
+import operator
+from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -116,3 +119,35 @@ def test_history_in_memory_matches_rows_by_id() -> None:
         tombola.audit(table, statement, history=history[:-1])
     with pytest.raises(tombola.TombolaError, match="a different id in every row"):
         tombola.audit(table, statement, history=[history[0], *history[:-1]])
+
+
+@pytest.mark.parametrize("sign", ["<=", ">=", "<", ">"])
+def test_strata_that_are_read_completely_decide_exactly(sign: str) -> None:
+    """Means of decimal fractions at the threshold: rounding must not refute what is true.
+
+    The truth is by fractions. 120 lists; the thresholds are the means themselves, and beside them.
+    """
+    rng = np.random.default_rng(6)
+    compare = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}[sign]
+    table = [("x", "0"), ("x", "0"), ("x", "0"), ("y", "0.2"), ("y", "0.1")]
+    for trial in range(120):
+        total = sum(Fraction(score) for _, score in table)
+        mean = total / len(table)
+        for step in (0, 1, -1):
+            threshold = mean + step * Fraction(1, 1000)
+            if not 0 <= threshold <= 1:
+                continue
+            sizes = Counter(stratum for stratum, _ in table)
+            rows = [{"part": stratum, "score": score} for stratum, score in table]
+            text = f"mean(score) {sign} {float(threshold)!r}"
+            report = tombola.audit(rows, text, strata="part", sizes=sizes, seed=trial)
+            truth = "proved" if compare(mean, Fraction(repr(float(threshold)))) else "refuted"
+            if report.rows == len(table) or step == 0:
+                # A threshold that is not a decimal fraction is equal up to rounding.
+                near = abs(mean - Fraction(repr(float(threshold)))) < Fraction(1, 10**12)
+                truth = ("proved" if "=" in sign else "refuted") if near else truth
+            assert report.outcome == truth, (table, text)
+        table = [
+            (str(rng.choice(["x", "y", "z"])), f"0.{rng.integers(0, 10)}")
+            for _ in range(rng.integers(1, 9))
+        ]

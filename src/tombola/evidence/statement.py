@@ -71,9 +71,13 @@ class Inequality(NamedTuple):
 
     def holds(self, mean: float, rows: int) -> bool:
         """Return whether a mean of `rows` rows satisfies it, up to rounding errors."""
-        rounding = 2.0**-52 * (rows + 4) * max(self.threshold, abs(self.origin) / self.unit)
+        rounding = self.rounding(rows)
         margin = mean - self.threshold if self.above else self.threshold - mean
         return margin > rounding or (not self.strict and margin >= -rounding)
+
+    def rounding(self, rows: int) -> float:
+        """Return the largest rounding error of a mean of `rows` rows near the threshold."""
+        return 2.0**-52 * (rows + 4) * max(self.threshold, abs(self.origin) / self.unit)
 
 
 @dataclass(frozen=True)

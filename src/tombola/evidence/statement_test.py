@@ -142,21 +142,36 @@ class _StratifiedInequalityTest:
     """Test one inequality by the confidence sequence of a stratified mean."""
 
     def __init__(self, inequality: Inequality, sizes: Mapping[str, int], level: float) -> None:
-        self.inequality, self.rows, self.deviation = inequality, 0, math.nan
-        self._strata, self._level = StratifiedMean(sizes, level), level
+        self.inequality = inequality
+        self.rows = 0
+        self.deviation = math.nan
+        self._total = 0.0
+        self._population = sum(sizes.values())
+        self._strata = StratifiedMean(sizes, level)
+        self._level = level
         # Rows of the proof, and of the refutation; 0: undecided.
         self._decided_at = {True: 0, False: 0}
 
     def extend(self, values: Floats, strata: Any) -> None:
         self._strata.extend(values, strata)
         self.rows += values.size
+        self._total += float(values.sum())
         low, high = self._strata.interval()
-        above, below = low > self.inequality.threshold, high < self.inequality.threshold
-        for holds, found in ((self.inequality.above, above), (not self.inequality.above, below)):
-            if found and not self._decided_at[holds]:
-                self._decided_at[holds] = self.rows
+        # The ends are sums of rounded numbers.
+        rounding = self.inequality.rounding(self._population)
+        is_above = low > self.inequality.threshold + rounding
+        is_below = high < self.inequality.threshold - rounding
+        holds = is_above if self.inequality.above else is_below
+        fails = is_below if self.inequality.above else is_above
+        for outcome, is_decided in ((True, holds), (False, fails)):
+            if is_decided and not self._decided_at[outcome]:
+                self._decided_at[outcome] = self.rows
 
     def decision(self, *, holds: bool) -> tuple[int, float]:
+        # The whole list was read: the mean is known, no probability is involved.
+        if self.rows == self._population and not self._decided_at[holds]:
+            is_true = self.inequality.holds(self._total / self.rows, self.rows)
+            return (self.rows, 0.0) if is_true is holds else (0, 1.0)
         return self._decided_at[holds], self._level
 
     @property
