@@ -37,7 +37,7 @@ PAGES = {
     "--out compare.html",
     "race": "race report answers.race --out race.html",
     "rank": "rank losses.csv --reading recorded --ignore subject --out rank.html",
-    "certify": "certify plain.csv --losses --seed 1 --out certify.html",
+    "certify": "audit plain.csv --best --losses --seed 1 --out certify.html",
     "session": "session report calls.run --out session.html",
 }
 

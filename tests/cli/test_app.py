@@ -78,7 +78,7 @@ def test_compare_options(tombola: Callable[..., Any], table: Path, tmp_path: Pat
             "compare",
             "scaled.npz",
             "--rescale",
-            "--order",
+            "--orders",
             "given",
             "--delay",
             "3",
@@ -220,7 +220,7 @@ def test_demo_runs_three_commands(
     done = tombola("demo", example, columns=80)
     assert (done.returncode, done.stderr) == (0, "")
     commands = re.findall(rf"^\$ tombola (\S+) {example}.csv", done.stdout, re.MULTILINE)
-    assert commands == ["describe", "check-order", "compare"]
+    assert commands == ["describe", "audit", "compare"]
     assert "Advice for a new list" in done.stdout
     assert (tmp_path / f"{example}.csv").read_text().startswith("id,")
     assert tombola("demo", example, "--json").returncode == 0, "its own earlier table"
@@ -277,7 +277,7 @@ def test_bad_table_is_one_line_and_status_2(
     "arguments",
     [
         ("compare", "losses.csv", "--feedback", "some"),
-        ("compare", "losses.csv", "--order", "shuffled"),
+        ("compare", "losses.csv", "--orders", "shuffled"),
         ("compare", "losses.csv", "--orders", "random,random"),
         ("compare", "losses.csv", "--learners", "UCB2(beta=1)"),
         ("compare", "losses.csv", "--learners", "nowhere.py:Mine"),

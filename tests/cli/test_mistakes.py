@@ -125,9 +125,9 @@ ONE_ROW = [
     "session status one.run",
     "session report one.run --out one.html",
     "session export one.run --out all.csv",
-    "certify one_row.csv",
+    "audit one_row.csv --best",
     "audit one_row.csv 'mean(a_loss) < 0.5'",
-    "check-order one_row.csv",
+    "audit one_row.csv --order",
 ]
 
 

@@ -977,7 +977,7 @@ def test_failures_that_are_answers(
     )
     assert (code, err.count("note: ")) == (1, notes)
     assert "With --loss exit and --loss seconds" in " ".join(
-        run_main("race", "run", "--help")[1].replace("│", "").split()
+        run_main("race", "run", "--help-all")[1].replace("│", "").split()
     )
 
 

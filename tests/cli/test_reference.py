@@ -1,4 +1,4 @@
-"""`tombola learners`, `claims` and `cite`."""
+"""`tombola learners`, `reproduce --list` and `cite`."""
 
 import json
 
@@ -13,9 +13,10 @@ def test_learners_and_claims_are_listed() -> None:
     assert text.splitlines().count("  UCB2(alpha=0.5)  [regret bound proved]") == 1
     entries = json.loads(CliRunner().invoke(app, ["learners", "--json"]).output)
     assert {"name", "feedback", "parameters", "proved", "summary"} == set(entries[0])
-    assert "birthday  (" in CliRunner().invoke(app, ["claims"]).output
+    assert "birthday  (" in CliRunner().invoke(app, ["reproduce", "--list"]).output
     assert "birthday" in [
-        entry["name"] for entry in json.loads(CliRunner().invoke(app, ["claims", "--json"]).output)
+        entry["name"]
+        for entry in json.loads(CliRunner().invoke(app, ["reproduce", "--list", "--json"]).output)
     ]
 
 

@@ -12,22 +12,23 @@ from typing import Annotated
 import typer
 
 from tombola import __version__
+from tombola.cli.audit import audit
 from tombola.cli.compare import compare
 from tombola.cli.demo import demo
 from tombola.cli.describe import describe
-from tombola.cli.evidence import audit, certify, check_order
 from tombola.cli.gate import gate
+from tombola.cli.help import App
 from tombola.cli.printing import print_error, show_warning
 from tombola.cli.race import app as race_app
 from tombola.cli.rank import rank
-from tombola.cli.reference import cite, claims, learners
+from tombola.cli.reference import cite, learners
 from tombola.cli.reproduce import reproduce
 from tombola.cli.serve import serve
 from tombola.cli.session import app as session_app
 from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM, FileError, TombolaError, TombolaWarning
 
 # The command `tombola`; its subcommands are added below.
-app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+app = App(no_args_is_help=True, add_completion=True)
 
 
 def _print_version(requested: bool) -> None:
@@ -49,25 +50,19 @@ def _tombola(
 
 
 # Commands by purpose, in the order of a first use.
-_TABLE_PANEL, _LIVE_PANEL, _EVIDENCE_PANEL, _PAPER_PANEL = (
-    "A table",
-    "Live work",
-    "Evidence",
-    "The paper and this package",
-)
+_TABLE_PANEL = "A table of answers"
+_LIVE_PANEL = "Live work"
+_PAPER_PANEL = "The paper and this package"
 app.command(rich_help_panel=_TABLE_PANEL)(describe)
-app.command(rich_help_panel=_TABLE_PANEL)(compare)
 app.command(rich_help_panel=_TABLE_PANEL)(rank)
 app.command(rich_help_panel=_TABLE_PANEL)(gate)
+app.command(rich_help_panel=_TABLE_PANEL)(compare)
+app.command(rich_help_panel=_TABLE_PANEL)(audit)
 app.command(rich_help_panel=_TABLE_PANEL)(demo)
 app.add_typer(race_app, name="race", rich_help_panel=_LIVE_PANEL)
 app.add_typer(session_app, name="session", rich_help_panel=_LIVE_PANEL)
 app.command(rich_help_panel=_LIVE_PANEL)(serve)
-app.command(rich_help_panel=_EVIDENCE_PANEL)(certify)
-app.command(rich_help_panel=_EVIDENCE_PANEL)(audit)
-app.command("check-order", rich_help_panel=_EVIDENCE_PANEL)(check_order)
 app.command(rich_help_panel=_PAPER_PANEL)(reproduce)
-app.command(rich_help_panel=_PAPER_PANEL)(claims)
 app.command(rich_help_panel=_PAPER_PANEL)(learners)
 app.command(rich_help_panel=_PAPER_PANEL)(cite)
 
@@ -125,7 +120,8 @@ def main() -> None:
 def _without_class(message: str) -> str:
     """Replace a Python class at the start of a message by the command it belongs to."""
     owner, colon, rest = message.partition(":")
-    command = {"Race": "race", "RaceFile": "race", "Session": "session", "SessionFile": "session"}
+    command = {"certify": "audit", "check_order": "audit"}
+    command |= {"Race": "race", "RaceFile": "race", "Session": "session", "SessionFile": "session"}
     return f"{command.get(owner.partition('.')[0], owner)}{colon}{rest}"
 
 

@@ -39,16 +39,13 @@ def compare(
     learners: Annotated[
         str,
         typer.Option(
-            help="Learners to compare, separated by commas: UCB2, 'UCB2(alpha=.3)', "
-            "mine.py:MyLearner. "
-            "Default: all that suit the feedback."
+            help="Such as UCB2,'UCB2(alpha=.3)',mine.py:MyLearner. Default: all that suit the "
+            "feedback."
         ),
     ] = "",
     orders: Annotated[
         str,
-        typer.Option(
-            "--orders", "--order", help="random, iid or given; several separated by commas."
-        ),
+        typer.Option(help="random, iid or given; several separated by commas."),
     ] = "random",
     repetitions: Annotated[int, typer.Option(help="Number of shuffles.", min=1)] = 40,
     delay: Annotated[

@@ -61,7 +61,7 @@ def demo(
     name = str(out)
     commands = [
         ["describe", name, "--losses"],
-        ["check-order", name, "--seed", str(seed)],
+        ["audit", name, "--order", "--seed", str(seed)],
         [
             "compare",
             name,

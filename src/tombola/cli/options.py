@@ -47,7 +47,7 @@ ReadingOption = Annotated[
 Workers = Annotated[int, typer.Option(help="Number of threads.", min=1)]
 # Option --out of commands that write a page.
 Page = Annotated[
-    Path | None, typer.Option(help=f"HTML page to write, such as page.html. {REPLACED}")
+    Path | None, typer.Option(help="HTML page to write; an earlier page of tombola is replaced.")
 ]
 # Option --json: machines read the output instead of people.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

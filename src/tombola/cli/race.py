@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from tombola._formatting import join_names, nan_to_none, plural
+from tombola.cli.help import App
 from tombola.cli.options import (
     CORES,
     REPLACED,
@@ -108,10 +109,9 @@ _History = Annotated[
 _Column = Annotated[str, typer.Option("--id", "--column", help=ID_HELP)]
 
 # The command `tombola race`; its subcommands follow.
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,
     help="Find the best candidate on a list with as few calls as a guarantee allows.",
 )
 

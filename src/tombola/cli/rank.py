@@ -9,7 +9,7 @@ import typer
 from tombola._formatting import plural
 from tombola.cli.options import Json, Page, ReadingOption, check_level, check_page
 from tombola.cli.printing import print_error, show, show_answer
-from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, with_table_options
+from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, with_candidate_options
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from tombola.ranking.metrics import Candidates
 
 
-@with_table_options
+@with_candidate_options
 def rank(
     tables: Annotated[
         list[str],
         typer.Argument(
-            help=f"{TABLE_HELP} Several files, .eval, or --metric: evaluation logs. NAME=FILE: "
-            "the table of a metric."
+            help=f"{TABLE_HELP} Or evaluation logs, or NAME=FILE for each of several metrics."
         ),
     ],
     table_options: TableOptions,
@@ -32,8 +31,6 @@ def rank(
     clusters: Annotated[
         str,
         typer.Option(
-            "--clusters",
-            "--cluster",
             help="Column of groups of related rows, such as conversation.",
         ),
     ] = "",
@@ -79,10 +76,12 @@ def rank(
     """Print the ranks that each candidate may have, at one level for all.
 
     The reading "recorded" is about exactly these answers, "expected" about repeated answers to these
-    rows; "beyond" takes the rows as a sample of rows like these. A table with several runs of each
-    row (a column run, epoch, trial, seed or attempt) is read as expected and beyond. Missing cells
-    are allowed if the rows answered so far are a random part of the list. Several metrics share the
-    level; the Pareto front has the candidates that may be best in some trade-off.
+    rows; "beyond" takes the rows as a sample of rows like these.
+
+    A table with several runs of each row (a column run, epoch, trial, seed or attempt) is read as
+    expected and beyond. Missing cells are allowed if the rows answered so far are a random part of
+    the list. Several metrics share the level; the Pareto front has the candidates that may be best
+    in some trade-off.
     """
     from tombola.parallel.progress import with_status_label
     from tombola.ranking import rank as run

@@ -1,4 +1,4 @@
-"""`tombola learners`, `claims` and `cite`: names of the package and their sources."""
+"""`tombola learners` and `cite`: names of the package and their sources."""
 
 import json
 from itertools import groupby
@@ -31,34 +31,11 @@ def learners(as_json: Json = False) -> None:
     show("  tombola compare losses.csv --learners mine.py:MyLearner", soft=True)
 
 
-def claims(as_json: Json = False) -> None:
-    """List the claims that `tombola reproduce` checks.
-
-    Prints name, source, expected verdict and statement of each.
-    """
-    from tombola.paper.registry import CLAIMS
-
-    if as_json:
-        fields = ("name", "source", "statement", "expected")
-        typer.echo(
-            json.dumps(
-                [{field: str(getattr(claim, field)) for field in fields} for claim in CLAIMS]
-            )
-        )
-        return
-    for claim in CLAIMS:
-        show(f"{claim.name}  ({claim.source}; expected: {claim.expected})", soft=True)
-        show(claim.statement, indent=4)
-    show("\nCheck one claim:")
-    show(f"  tombola reproduce --claims {CLAIMS[0].name}", soft=True)
-
-
 def cite(
     name: Annotated[
         str,
         typer.Argument(
-            help="A learner (Simulation), a command (race, rank, certify, audit, check-order, "
-            "compare, session) or a "
+            help="A learner (Simulation), a command (race, rank, audit, compare, session) or a "
             "claim."
         ),
     ] = "",
@@ -85,4 +62,4 @@ def cite(
             show(f"  tombola cite {example}", soft=True)
         show("Lists of the names:")
         show("  tombola learners", soft=True)
-        show("  tombola claims", soft=True)
+        show("  tombola reproduce --list", soft=True)

@@ -26,6 +26,9 @@ def reproduce(
     claims: Annotated[
         str, typer.Option(help="Names of claims, separated by commas. Default: all.")
     ] = "",
+    list_claims: Annotated[
+        bool, typer.Option("--list", help="List the claims instead: source, verdict, statement.")
+    ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Publication sizes: an hour instead of minutes.")
     ] = False,
@@ -50,6 +53,9 @@ def reproduce(
     from tombola.paper.reproduce import reproduce as run
     from tombola.parallel.progress import is_interactive
 
+    if list_claims:
+        _list_claims(as_json=as_json)
+        return
     known = {kind.name: kind for kind in CLAIMS}
     names = split_commas(claims) or tuple(known)
     for name in names:
@@ -75,6 +81,21 @@ def reproduce(
     raise typer.Exit(
         0 if all(result.as_expected and result.all_caught for result in results) else 1
     )
+
+
+def _list_claims(*, as_json: bool) -> None:
+    from tombola.paper.registry import CLAIMS
+
+    if as_json:
+        fields = ("name", "source", "statement", "expected")
+        facts = [{field: str(getattr(claim, field)) for field in fields} for claim in CLAIMS]
+        typer.echo(json.dumps(facts))
+        return
+    for claim in CLAIMS:
+        show(f"{claim.name}  ({claim.source}; expected: {claim.expected})", soft=True)
+        show(claim.statement, indent=4)
+    show("\nCheck one claim:")
+    show(f"  tombola reproduce --claims {CLAIMS[0].name}", soft=True)
 
 
 def _log_lines() -> "Callable[[str], None]":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tombola._formatting import plural
+from tombola.cli.help import App
 from tombola.cli.options import (
     REPLACED,
     Json,
@@ -40,10 +41,9 @@ if TYPE_CHECKING:
     from tombola.worklists.session_status import Status
 
 # The command `tombola session`; its subcommands follow.
-app = typer.Typer(
+app = App(
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,
     help="Run a learner on your own list of rows: start, next, record.",
 )
 

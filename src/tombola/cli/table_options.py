@@ -4,6 +4,7 @@ import csv
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
 
 # Help text of an argument TABLE, the same for all commands that read a table of losses.
 TABLE_HELP = (
-    "A table with a column per action, or a line per row and action: CSV, TSV, JSON lines (also "
-    ".gz), Parquet, "
-    "Feather, NPZ, NPY, SQLite as FILE::TABLE, Excel, an ASlib folder; - is standard input."
+    "A table with a column per action, or a line per row and action: CSV, Excel, Parquet, JSON "
+    "lines, NumPy, SQLite as FILE::TABLE; - is standard input."
 )
 # Argument TABLE of commands that read one: a path or "-".
 TableArgument = Annotated[str, typer.Argument(help=TABLE_HELP)]
@@ -41,8 +41,9 @@ Rescale = Annotated[
 _OPTIONS: dict[str, tuple[Any, str]] = {
     "losses": (bool, "Lower values are better."),
     "scores": (bool, "Higher values are better."),
-    "range": (str, "The smallest and the largest possible value, such as 0,10; 0,1 if left out."),
+    "range": (str, "Smallest and largest possible value, such as 0,10; else 0,1."),
     "actions": (str, "The columns that are actions; names or patterns, with commas between."),
+    "actions_from": (Path, "File with the names of the actions, one per line, for --actions."),
     "id": (str, "The column with the ids of the rows."),
     "ignore": (str, "Columns to ignore; names or patterns, with commas between."),
     "costs": (
@@ -70,6 +71,9 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "header": (bool | None, "Whether the first line of a text table has the names of the columns."),
 }
 
+# Options that mean something only where a learner plays.
+_OF_LEARNERS = ("costs", "delay_column", "features", "text")
+
 # Option with a text -> keyword argument of `read_table`.
 _TEXTS = {
     "id": "ids",
@@ -88,17 +92,29 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
     Returns the command to register. Its parameter `table_options` gets a dict of keyword arguments
     of `read_table`.
     """
+    return _with_options(command, list(_OPTIONS))
+
+
+def with_candidate_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options about a table of candidates; as `with_table_options`.
+
+    Costs, delays and features mean nothing where no learner plays.
+    """
+    return _with_options(command, [name for name in _OPTIONS if name not in _OF_LEARNERS])
+
+
+def _with_options(command: Callable[..., None], names: Sequence[str]) -> Callable[..., None]:
+    defaults = {name: _parameter(name).default for name in _OPTIONS}
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        command(
-            table_options=_to_read_options({name: given.pop(name) for name in _OPTIONS}), **given
-        )
+    def run(**values: Any) -> None:
+        options = {name: values.pop(name) for name in names}
+        command(table_options=_to_read_options({**defaults, **options}), **values)
 
     parameters = list(inspect.signature(command).parameters.values())
-    at = next(place for place, one in enumerate(parameters) if one.name == "table_options")
+    place = [parameter.name for parameter in parameters].index("table_options")
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*parameters[:at], *map(_parameter, _OPTIONS), *parameters[at + 1 :]]
+        [*parameters[:place], *map(_parameter, names), *parameters[place + 1 :]]
     )
     return run
 
@@ -112,7 +128,8 @@ def _parameter(name: str) -> inspect.Parameter:
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         default={bool: False, str: ""}.get(kind),
         annotation=Annotated[
-            kind, typer.Option(f"{flag}{negation}", help=help_text, show_default=False)
+            kind | None if kind is Path else kind,
+            typer.Option(f"{flag}{negation}", help=help_text, show_default=False),
         ],
     )
 
@@ -143,8 +160,24 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
         for name in ("actions", "ignore", "costs", "features", "text")
     }
     found |= {keyword: options[name] for name, keyword in _TEXTS.items()}
+    if options["actions_from"] is not None:
+        found["actions"] = _read_names(options["actions_from"], found["actions"])
     given = {name: value for name, value in found.items() if value}
     return given if options["header"] is None else {**given, "header": options["header"]}
+
+
+def _read_names(path: Path, names: Sequence[str]) -> list[str]:
+    """Return the lines of a file; ParameterError if names are given as well, or there are none."""
+    from tombola._files import read_bytes
+
+    lines = read_bytes(path).decode("utf-8-sig", errors="replace").splitlines()
+    words = [line.strip() for line in lines if line.strip()]
+    if names or not words:
+        got = "--actions too" if names else f"an empty file {path}"
+        raise ParameterError(
+            f"--actions-from: expected a file with a name in each line, got {got}; write one."
+        )
+    return words
 
 
 def parse_kind(*, losses: bool, scores: bool) -> Literal["losses", "scores"] | None:

@@ -12,6 +12,7 @@ from tombola import _validate
 from tombola._formatting import is_cli_style, join_names, option_text, plural
 from tombola._results import Block, Cells, Result
 from tombola.errors import ParameterError, TableError
+from tombola.evidence.betting import Betting
 from tombola.evidence.certificate import Certificate
 from tombola.evidence.history import History
 from tombola.evidence.monitors import RowMonitor
@@ -210,7 +211,7 @@ class BestColumn(Result):
 
 @dataclass(frozen=True, eq=False)
 class CertifiedMean(Result):
-    """Result of `certify` with a history: the mean of one column, to within a distance.
+    """Result of `certify` for one column: its mean of one column, to within a distance.
 
     low, high: with probability 1 - level the mean over all rows of the list is between them, in the
         unit of the table.
@@ -233,11 +234,13 @@ class CertifiedMean(Result):
     @property
     def statement(self) -> str:
         """What is proved, as a sentence."""
+        columns = plural(self.history_columns, "column")
+        with_history = f", with {columns} of history" if self.history_columns else ""
         return (
             f"{'Stop' if self.outcome == 'proved' else 'Undecided'} after "
             f"{plural(self.rows, 'row')}: with probability {1 - self.level:g}, the mean of "
             f"{self.column} over all {plural(self.population, 'row')} is in [{self.low:.4g}, "
-            f"{self.high:.4g}], with {self.history_columns} columns of history."
+            f"{self.high:.4g}]{with_history}."
         )
 
     def blocks(self) -> list[Block]:
@@ -287,6 +290,7 @@ def certify(
     rows: int | None = None,
     kind: Kind | None = None,
     range: tuple[float, float] | None = None,
+    column: str | None = None,
     ignore: Sequence[str] = (),
     history: Any = None,
     sheet: str | None = None,
@@ -306,15 +310,16 @@ def certify(
         the table is the whole list, and is shuffled.
     kind: "losses" (lower is better) or "scores"; None if names of columns or of the file state it.
     range: the smallest and the largest possible number; None: 0 and 1.
+    column: ask for the mean of this column instead, to within `within`; None: for the best column.
     ignore: columns that are not candidates; names or patterns.
-    history: a table with ids and numbers of every row, such as losses of earlier candidates. With
-        it, `table` has one column beside its ids, and the answer is the mean of that column, to
-        within `within`.
+    history: a table with ids and numbers of every row, such as losses of earlier candidates, which
+        make the mean of a column sharper. The column may be left out if there is one beside the
+        ids.
     sheet: the sheet of an Excel file.
     follow: wait for new rows at the end of a growing file.
     seed: fixes the shuffle.
 
-    Returns a `BestColumn`, or a `CertifiedMean` with a history. RowError, with the result for the
+    Returns a `BestColumn`, or a `CertifiedMean` for the mean of one column. RowError, with the result for the
     rows before it, at an invalid row of a sample.
 
     >>> import numpy as np
@@ -329,10 +334,13 @@ def certify(
     source = RowSource(table, sheet, follow=follow)
     units_range = range or source.range or (0.0, 1.0)
     kind = kind or source.kind
-    if history is not None:
+    if column is not None or history is not None:
         # The interval of a mean is the same for losses and scores.
         units = Units(*units_range, scores=kind == "scores")
-        return _certified_mean(source, History(history, source), rows, within, level, units, seed)
+        past = None if history is None else History(history, source)
+        name = _only_column(source, past) if column is None else column
+        source.check_columns([name])
+        return _certified_mean(source, name, past, rows, within, level, units, seed)
     places, kind, remarks, notes = _find_columns(source, kind, ignore)
     names = [source.header[place] for place in places]
     units = Units(*units_range, scores=kind == "scores")
@@ -383,58 +391,74 @@ def certify(
     return result
 
 
+def _only_column(source: RowSource, history: History | None) -> str:
+    id_place = None if history is None else history.id_column
+    names = [name for place, name in enumerate(source.header) if place != id_place]
+    if len(names) != 1:
+        raise ParameterError(
+            f"certify: expected one column beside the ids with {option_text('history')}, got "
+            f"{len(names)}; leave the others out."
+        )
+    return names[0]
+
+
 def _certified_mean(
     source: RowSource,
-    history: History,
+    name: str,
+    history: History | None,
     rows: int | None,
     within: float,
     level: float,
     units: Units,
     seed: int,
 ) -> CertifiedMean:
-    """Find the mean of one column with predictions from history."""
-    columns = [place for place, _ in enumerate(source.header) if place != history.id_column]
-    if len(columns) != 1:
-        raise ParameterError(
-            f"certify: expected one column beside the ids with {option_text('history')}, got "
-            f"{len(columns)}; leave the others out."
-        )
-    column = columns[0]
-    name = source.header[column]
+    """Find the mean of one column, with predictions from history if there is one."""
+    place = source.header.index(name)
 
     def places_and_losses(batch: Rows) -> list[tuple[int, float]]:
         losses = [
-            parse_loss(source.source, line, name, cells[column], units) for line, cells in batch
+            parse_loss(source.source, line, name, cells[place], units) for line, cells in batch
         ]
-        return list(zip(history.places(batch), losses, strict=True))
+        places = [0] * len(batch) if history is None else history.places(batch)
+        return list(zip(places, losses, strict=True))
 
     sample = Sample(source, places_and_losses, rows, seed, [f"column {name}"])
-    history.check_complete(sample)
-    sequence = PredictedMean(history.table, level)
-    proved = False
+    if history is not None:
+        history.check_complete(sample)
+    sequence = Betting(sample.population, level)
+    predicted = None if history is None else PredictedMean(history.table, level)
+    count = 0
+    total = 0.0
+    interval = sequence.interval()
     for batch in sample:
         values = places_and_losses(batch)
         sample.test_order([[value] for _, value in values])
-        for place, value in values:
-            sequence.update(place, value)
-            proved = units.gap(sequence.interval().width) <= 2.0 * within
-            if proved:
+        for row, value in values:
+            count += 1
+            total += value
+            if predicted is None:
+                sequence.update(value)
+                interval = sequence.interval()
+            else:
+                predicted.update(row, value)
+                interval = predicted.interval()
+            if units.gap(interval.width) <= 2.0 * within:
                 break
-        if proved:
+        if units.gap(interval.width) <= 2.0 * within:
             break
-    sample.check_row_count("certify", sequence.count, sequence.population)
-    low, high = units.interval(*sequence.interval())
+    sample.check_row_count("certify", count, sample.population)
+    low, high = units.interval(*interval)
     result = CertifiedMean(
-        "proved" if proved else "undecided",
+        "proved" if units.gap(interval.width) <= 2.0 * within else "undecided",
         name,
-        sequence.count,
-        sequence.population,
+        count,
+        sample.population,
         level,
-        units.number(sequence.total / sequence.count),
+        units.number(total / count),
         low,
         high,
         within,
-        history.table.shape[1],
+        0 if history is None else history.table.shape[1],
         source.source,
         tuple(source.notes),
     )

@@ -156,7 +156,7 @@ def cite(name: str = "") -> Citation:
         raise ParameterError(
             "cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', "
             "or one of "
-            f"{', '.join(_COMMANDS)}, got {name!r}; tombola learners and tombola claims list the "
+            f"{', '.join(_COMMANDS)}, got {name!r}; tombola learners and tombola reproduce --list have the "
             "others."
         )
     source = bound_source(kind)

@@ -1,4 +1,4 @@
-"""certify, check-order and audit: files, growing files, standard input, JSON, pages, bad input."""
+"""audit of statements, the best column and the order: files, streams, JSON, pages, bad input."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from tombola.evidence.rows import RowSource
 def run(*arguments: Any, text: str | None = None) -> tuple[int, str]:
     """Run a command; an error of tombola is exit status 2 and its message, as in `main`."""
     words = [str(argument) for argument in arguments]
-    if words[0] == "certify" and "--scores" not in words:
+    if "--best" in words and "--scores" not in words:
         # The names of these tables do not state the direction.
         words.append("--losses")
     with cli_style(["tombola", *words]):
@@ -45,7 +45,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_certify_writes_page_and_exits_0_or_3(table: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    status, text = run("certify", table, "--within", 0.05, "--out", page)
+    status, text = run("audit", table, "--best", "--within", 0.05, "--out", page)
     assert status == 0
     assert text.startswith("Stop after ")
     assert "action good" in text
@@ -54,7 +54,7 @@ def test_certify_writes_page_and_exits_0_or_3(table: Path, tmp_path: Path) -> No
     assert "<svg" in html
     assert "https:" not in html.replace("https://www.w3.org", "")
     status, text = run(
-        "certify", table, "--within", 0.001, "--rows", 100_000, "--level", 1e-12, "--json"
+        "audit", table, "--best", "--within", 0.001, "--rows", 100_000, "--level", 1e-12, "--json"
     )
     facts = json.loads(text)
     assert (status, facts["outcome"], facts["best"], facts["rows"]) == (3, "undecided", "good", 600)
@@ -90,20 +90,22 @@ def written_as(form: str, folder: Path) -> str:
 @pytest.mark.parametrize("form", ["xlsx", "jsonl", "csv cp1252", "csv utf-16"])
 def test_evidence_reads_every_format_that_describe_reads(form: str, tmp_path: Path) -> None:
     argument = written_as(form, tmp_path)
-    status, text = run("certify", argument, "--json")
+    status, text = run("audit", argument, "--best", "--json")
     assert (status, json.loads(text)["best"], len(json.loads(text)["actions"])) == (0, "früh", 2)
     status, text = run("audit", argument, "mean(spät) > 0.9", "--json")
     assert (status, json.loads(text)["results"][0]["outcome"]) == (0, "proved")
-    status, text = run("check-order", argument, "--json")
+    status, text = run("audit", argument, "--order", "--json")
     assert (status, json.loads(text)["columns"]) == (1, ["früh", "spät"]), (
         "the rows repeat every nine"
     )
     one = tmp_path / "one.csv"
     one.write_text("id,new_loss\n" + "".join(f"q{i},{(i % 9) / 10}\n" for i in range(90)))
     assert (
-        json.loads(run("certify", one, "--history", argument, "--within", 0.2, "--json")[1])[
-            "history_columns"
-        ]
+        json.loads(
+            run(
+                "audit", one, "--mean", "new_loss", "--history", argument, "--within", 0.2, "--json"
+            )[1]
+        )["history_columns"]
         == 2
     )
 
@@ -123,7 +125,7 @@ def test_history_takes_fewer_rows(tmp_path: Path) -> None:
         "id,a,b,c\n"
         + "\n".join(f"{name},{a},{b},{c}" for name, (a, b, c) in zip(ids, past, strict=True))
     )
-    status, text = run("certify", new, "--within", 0.05, "--history", old, "--json")
+    status, text = run("audit", new, "--mean", "loss", "--within", 0.05, "--history", old, "--json")
     facts = json.loads(text)
     assert (status, facts["outcome"], facts["population"]) == (0, "proved", 300)
     assert facts["low"] <= losses.mean() <= facts["high"]
@@ -136,16 +138,16 @@ def test_history_takes_fewer_rows(tmp_path: Path) -> None:
     ]
     assert rows[1] < rows[0]
     old.write_text("id,a\nr0,0.5\n")
-    assert "add it to the history" in run("certify", new, "--history", old)[1]
+    assert "add it to the history" in run("audit", new, "--mean", "loss", "--history", old)[1]
 
 
 def test_certify_reads_standard_input(table: Path) -> None:
     text = table.read_text()
-    status, said = run("certify", "-", "--rows", 600, "--within", 0.05, "--json", text=text)
+    status, said = run("audit", "-", "--best", "--rows", 600, "--within", 0.05, "--json", text=text)
     assert status == 0
     assert json.loads(said)["rows"] < 200
-    assert run("certify", "-", text=text) == (2, run("certify", "-", text=text)[1])
-    assert "--rows 5000" in run("certify", "-", text=text)[1]
+    assert run("audit", "-", "--best", text=text) == (2, run("audit", "-", "--best", text=text)[1])
+    assert "--rows 5000" in run("audit", "-", "--best", text=text)[1]
 
 
 BAD_LINES = {
@@ -164,23 +166,33 @@ def test_certify_prints_result_before_invalid_line(
     good = "".join(table.read_text().splitlines(keepends=True)[:41])
     path = tmp_path / "growing.csv"
     path.write_text(good + line)
-    asked = ["certify", str(path), *follow, "--losses", "--rows", "1000", "--within", "0.001"]
+    asked = [
+        "audit",
+        str(path),
+        "--best",
+        *follow,
+        "--losses",
+        "--rows",
+        "1000",
+        "--within",
+        "0.001",
+    ]
     ended = CliRunner().invoke(app, asked)
     assert isinstance(ended.exception, TableError)
     assert sentence in str(ended.exception)
     path.write_text(good)
-    assert ended.output == CliRunner().invoke(app, [*asked[:2], *asked[-5:]]).output
+    assert ended.output == CliRunner().invoke(app, [*asked[:3], *asked[-5:]]).output
     assert ended.output.startswith("Undecided after 40 rows")
 
 
 def test_certify_ignores_lines_after_proof(tmp_path: Path) -> None:
     path = tmp_path / "growing.csv"
     path.write_text("a,b\n" + "0,1\n" * 300 + "x,1\n")
-    status, said = run("certify", path, "--follow", "--rows", 1000, "--within", 0.2)
+    status, said = run("audit", path, "--best", "--follow", "--rows", 1000, "--within", 0.2)
     assert (status, said[:10]) == (0, "Stop after")
     path.write_text("a,b\nx,1\n")
     ended = CliRunner().invoke(
-        app, ["certify", str(path), "--losses", "--follow", "--rows", "1000"]
+        app, ["audit", str(path), "--best", "--losses", "--follow", "--rows", "1000"]
     )
     assert isinstance(ended.exception, TableError)
     assert ended.output == ""
@@ -194,7 +206,7 @@ def test_check_order_names_column_and_row(tmp_path: Path) -> None:
         "name,noise,drift\n"
         + "".join(f"r{i},{generator.random()},{drift[i]}\n" for i in range(800))
     )
-    status, text = run("check-order", path, "--out", page, "--json")
+    status, text = run("audit", path, "--order", "--out", page, "--json")
     facts = json.loads(text)
     assert (status, facts["random"], facts["column"], facts["ignored"]) == (
         1,
@@ -204,7 +216,7 @@ def test_check_order_names_column_and_row(tmp_path: Path) -> None:
     )
     assert 0 < facts["row"] < 800
     assert "<svg" in page.read_text()
-    status, text = run("check-order", path, "--columns", "noise")
+    status, text = run("audit", path, "--order", "--columns", "noise")
     assert status == 0
     assert (
         "Order test: no evidence against random order (level 1 %). Shuffle the list to be sure."
@@ -216,13 +228,13 @@ def test_check_order_ignores_row_numbers(tmp_path: Path) -> None:
     """Ids assigned after a shuffle are sorted; --columns tests them all the same."""
     path, rng = tmp_path / "list.csv", np.random.default_rng(0).random(300)
     path.write_text("id,a\n" + "".join(f"{i + 1},{x}\n" for i, x in enumerate(rng)))
-    status, text = run("check-order", path)
+    status, text = run("audit", path, "--order")
     assert status == 0
     assert "300 rows; columns: a\n" in text
     assert "ignored columns: id (row numbers)" in text
-    assert run("check-order", path, "--columns", "id")[0] == 1
+    assert run("audit", path, "--order", "--columns", "id")[0] == 1
     path.write_text("a\n" + "".join(f"{i}\n" for i in range(300)))
-    assert run("check-order", path)[0] == 1
+    assert run("audit", path, "--order")[0] == 1
 
 
 def test_check_order_permutation_alarm(tmp_path: Path) -> None:
@@ -230,7 +242,7 @@ def test_check_order_permutation_alarm(tmp_path: Path) -> None:
     coin = np.random.default_rng(2).random(2000) < np.where(np.arange(2000) < 1000, 0.3, 0.38)
     path.write_text("a\n" + "".join(f"{int(x)}\n" for x in coin))
     assert not RandomOrderTest(level=0.005, seed=1).extend(coin.astype(float))
-    status, text = run("check-order", path)
+    status, text = run("audit", path, "--order")
     assert status == 1
     assert "Column a differs from its shuffles, over all 2,000 rows" in " ".join(text.split())
 
@@ -334,9 +346,9 @@ def test_certify_in_table_units(scores: bool, tmp_path: Path) -> None:
     more = ["--json", *(["--scores"] if scores else [])]
     page = tmp_path / "page.html"
     facts = json.loads(
-        run("certify", path, "--range", "0,100", "--within", 5, "--out", page, *more)[1]
+        run("audit", path, "--best", "--range", "0,100", "--within", 5, "--out", page, *more)[1]
     )
-    plain = json.loads(run("certify", shares, "--within", 0.05, *more)[1])
+    plain = json.loads(run("audit", shares, "--best", "--within", 0.05, *more)[1])
     assert (
         (facts["rows"], facts["best"])
         == (plain["rows"], plain["best"])
@@ -380,7 +392,7 @@ def test_sorted_rows_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "sorted.csv"
     path.write_text("a,b\n" + "".join(f"{i / 500},{i / 500}\n" for i in range(500)))
     for command in (
-        ("certify", path, "--within", 0.05, "--level", 1e-9),
+        ("audit", path, "--best", "--within", 0.05, "--level", 1e-9),
         ("audit", path, "mean(a) > 0.01", "share(a < 2) >= 1"),
     ):
         status, text = run(*command, "--rows", 5000)
@@ -389,12 +401,12 @@ def test_sorted_rows_are_rejected(tmp_path: Path) -> None:
     assert run("audit", path, "mean(a) > 0.4")[0] == 0  # the whole list is shuffled first
 
 
-@pytest.mark.parametrize("command", [("certify",), ("check-order",), ("audit", "mean(a) > 0.5")])
-def test_page_never_overwrites_table(command: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["--best", "--order", "mean(a) > 0.5"])
+def test_page_never_overwrites_table(command: str, tmp_path: Path) -> None:
     table = tmp_path / "table.html"
     table.write_text("a,b\n0,1\n1,1\n")
     for out in (table, tmp_path / "page.txt", tmp_path / "none" / "page.html"):
-        status, said = run(command[0], table, *command[1:], "--out", out)
+        status, said = run("audit", table, command, "--out", out)
         assert status == 2, out
         assert "--out" in said
     assert table.read_text() == "a,b\n0,1\n1,1\n"
@@ -405,16 +417,16 @@ def test_certify_never_guesses_the_direction(tmp_path: Path) -> None:
     path, named = tmp_path / "table.csv", tmp_path / "accuracy.csv"
     for file in (path, named):
         file.write_text("good,poor\n" + "1,0\n" * 60)
-    refused = CliRunner().invoke(app, ["certify", str(path)]).exception
+    refused = CliRunner().invoke(app, ["audit", str(path), "--best"]).exception
     assert isinstance(refused, TableError)
     assert "can be either" in str(refused)
-    for asked in (["certify", str(path), "--scores"], ["certify", str(named)]):
+    for asked in (["audit", str(path), "--best", "--scores"], ["audit", str(named), "--best"]):
         assert json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["best"] == "good"
 
 
 def test_list_larger_than_given_size_is_rejected(table: Path) -> None:
     """A size that is too small would turn probabilities into certainties."""
-    for command in (("certify", table), ("audit", table, "mean(bad) > 0.1")):
+    for command in (("audit", table, "--best"), ("audit", table, "mean(bad) > 0.1")):
         status, said = run(*command, "--rows", 300)
         assert status == 2
         assert "expected at most 300 rows" in said
@@ -424,7 +436,7 @@ def test_list_larger_than_given_size_is_rejected(table: Path) -> None:
 def test_check_order_names_invalid_cells(tmp_path: Path) -> None:
     path = tmp_path / "mixed.csv"
     path.write_text("id,score,grade\n1,0.5,pass\n2,x,pass\n\n3,inf,fail\n")
-    status, said = run("check-order", path)
+    status, said = run("audit", path, "--order")
     assert status == 2
     assert (
         "got id (row numbers), score (line 3 has 'x'), grade (line 2 has 'pass'); repair a cell"
@@ -433,7 +445,7 @@ def test_check_order_names_invalid_cells(tmp_path: Path) -> None:
     path.write_text(
         "a," + ",".join(f"t{i}" for i in range(20)) + "\n" + ("1" + ",u" * 20 + "\n") * 3
     )
-    assert "t7 (line 2 has 'u') and 12 more" in " ".join(run("check-order", path)[1].split())
+    assert "t7 (line 2 has 'u') and 12 more" in " ".join(run("audit", path, "--order")[1].split())
 
 
 def test_invalid_input_exits_2_with_fix(table: Path, tmp_path: Path) -> None:
@@ -448,20 +460,20 @@ def test_invalid_input_exits_2_with_fix(table: Path, tmp_path: Path) -> None:
     for name, text in broken.items():
         path = tmp_path / f"{name}.csv"
         path.write_text(text)
-        status, said = run("certify", path, "--within", 0.1)
+        status, said = run("audit", path, "--best", "--within", 0.1)
         assert status == 2, name
         assert "; " in said, name
     ids = tmp_path / "ids.csv"
     ids.write_text("id\n0\n")
     for arguments in (
-        ("certify", tmp_path / "none.csv"),
-        ("certify", table, "--range", "3"),
-        ("certify", ids),
-        ("check-order", table, "--level", 1.5),
+        ("audit", tmp_path / "none.csv", "--best"),
+        ("audit", table, "--best", "--range", "3"),
+        ("audit", ids, "--best"),
+        ("audit", table, "--order", "--level", 1.5),
         ("audit", tmp_path / "header.csv", "mean(a) > 0.5"),
-        ("check-order", tmp_path / "header.csv"),
-        ("check-order", table, "--columns", "none"),
-        ("check-order", table, "--columns", "id"),
+        ("audit", tmp_path / "header.csv", "--order"),
+        ("audit", table, "--order", "--columns", "none"),
+        ("audit", table, "--order", "--columns", "id"),
         ("audit", table, "mean(none) > 0.5"),
         ("audit", table, "mean(good) > 0.5", "--strata", "id"),
         ("audit", table, "mean(good) > 0.5", "--strata", "id", "--sizes", "x=none"),
@@ -475,7 +487,7 @@ def test_invalid_input_exits_2_with_fix(table: Path, tmp_path: Path) -> None:
 def test_non_text_input_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bytes.csv"
     path.write_bytes(b"a,b\n\xff\xfe,1\n")
-    assert run("certify", path, "--within", 0.1)[0] == 2
+    assert run("audit", path, "--best", "--within", 0.1)[0] == 2
     monkeypatch.setattr("sys.stdin", io.StringIO("a;b\r\n0;1\r\n"))
     assert list(RowSource("-").rows()) == [(2, ["0", "1"])]
 
@@ -495,24 +507,24 @@ def with_summaries(tmp_path: Path) -> Path:
 def test_summary_row_and_column_of_a_file_are_left_out(with_summaries: Path) -> None:
     row = "left out line 42, called 'average': the mean of the rows above"
     column = "Max (the largest of the others in every row)"
-    text = run("certify", with_summaries, "--scores")[1].replace("\n", " ")
+    text = run("audit", with_summaries, "--best", "--scores")[1].replace("\n", " ")
     assert "40 rows" in text
     assert f"note: {row} note: ignored columns: {column}" in text
-    facts = json.loads(run("certify", with_summaries, "--scores", "--json")[1])
+    facts = json.loads(run("audit", with_summaries, "--best", "--scores", "--json")[1])
     assert sorted(one["name"] for one in facts["actions"]) == ["claude", "gpt", "llama"]
     assert facts["notes"][:2] == [row, f"ignored columns: {column}"]
-    text = " ".join(run("check-order", with_summaries)[1].split())
+    text = " ".join(run("audit", with_summaries, "--order")[1].split())
     assert "40 rows; columns: gpt, claude, llama note: " in text
     assert f"{column} note: {row}" in text
-    text = run("check-order", with_summaries, "--columns", "Max")[1].replace("\n", " ")
+    text = run("audit", with_summaries, "--order", "--columns", "Max")[1].replace("\n", " ")
     assert "40 rows; columns: Max" in text, "a column that is named is tested"
     text = run("audit", with_summaries, "mean(gpt) > 0.01", "--rows", 40)[1].replace("\n", " ")
     assert f"note: {row}" in text
     # Only the end of a finished file is known to be the last row.
-    assert "41 rows" in run("check-order", "-", text=with_summaries.read_text())[1]
+    assert "41 rows" in run("audit", "-", "--order", text=with_summaries.read_text())[1]
     new = with_summaries.with_name("new.csv")
     new.write_text("id,new\n" + "".join(f"c{i},{i % 2}\n" for i in range(40)))
-    status, text = run("certify", new, "--history", with_summaries, "--within", 0.4)
+    status, text = run("audit", new, "--mean", "new", "--history", with_summaries, "--within", 0.4)
     assert (status, "over all 40 rows" in " ".join(text.split())) == (0, True)
     assert ": left out line 42, called 'average'" in text.replace("\n", "")
 
@@ -520,15 +532,18 @@ def test_summary_row_and_column_of_a_file_are_left_out(with_summaries: Path) -> 
 def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
     path, rows = tmp_path / "ten.csv", [f"c{i},{i / 10},{i / 20}" for i in range(10)]
     path.write_text("\n".join(["question_id,b,a", *rows]))
-    status, text = run("certify", path)
+    status, text = run("audit", path, "--best")
     assert (status, "note: columns read as ids, by name: question_id" in text) == (0, True)
     assert text.index("a  ") < text.index("b  ")
     path.write_text("\n".join(["id,a,b,c", *(f"{row},1" for row in rows)]))
-    assert "note: columns read as ids, by name: id\n" in run("certify", path, "--ignore", "c")[1]
+    assert (
+        "note: columns read as ids, by name: id\n"
+        in run("audit", path, "--best", "--ignore", "c")[1]
+    )
     path.write_text("\n".join(["q,a,b", *rows]))
-    status, text = run("certify", path, "--scores")
+    status, text = run("audit", path, "--best", "--scores")
     assert (status, "note: ids from column 'q'" in text) == (0, True)
-    stream = run("certify", "-", "--scores", "--rows", 10, text=path.read_text())[1]
+    stream = run("audit", "-", "--best", "--scores", "--rows", 10, text=path.read_text())[1]
     assert "got 'c0'" in stream
     assert ", or leave out the column with --ignore q." in stream
 
@@ -565,7 +580,7 @@ def test_certify_ignores_columns_without_actions(
         + "".join(f"q{i},{','.join(map(str, row))}\n" for i, row in enumerate(numbers))
     )
     more = ("-", "--rows", 60) if stream else (path,)
-    facts = json.loads(run("certify", *more, "--json", text=path.read_text())[1])
+    facts = json.loads(run("audit", *more, "--best", "--json", text=path.read_text())[1])
     assert sorted(one["name"] for one in facts["actions"]) == actions
     assert note in facts["notes"][0]
 
@@ -601,10 +616,10 @@ def test_certify_rejects_tables_without_two_actions_in_range(case: str, tmp_path
     text, more, sentence = CERTIFY_REFUSED[case]
     path = tmp_path / "table.csv"
     path.write_text(text)
-    status, said = run("certify", path, *more)
+    status, said = run("audit", path, "--best", *more)
     assert (status, sentence in said) == (2, True), said
     if case not in ("other unit", "all above"):
-        assert sentence in run("certify", "-", "--rows", 2, *more, text=text)[1]
+        assert sentence in run("audit", "-", "--best", "--rows", 2, *more, text=text)[1]
 
 
 def test_audit_notes_value_that_is_in_no_row(tmp_path: Path) -> None:

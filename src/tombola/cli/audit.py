@@ -1,0 +1,169 @@
+"""`tombola audit`: check a list on as few of its rows as possible.
+
+Exit status: 0 proved (or no evidence against random order), 1 refuted, 2 bad input, 3 undecided.
+Results for the rows before an invalid line are printed before the command fails.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
+from tombola.cli.printing import show_answer
+from tombola.cli.table_options import parse_kind
+from tombola.errors import ParameterError, RowError
+
+# Outcome of a result -> exit status.
+_STATUS = {"proved": 0, "not refuted": 0, "refuted": 1, "undecided": 3}
+# Level of the order test if none is given: a false alarm sends people to look for a defect.
+_ORDER_LEVEL = 0.01
+
+
+def audit(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="Rows of the list, with a header: Excel, CSV or any table that describe reads; - "
+            "reads CSV from standard input."
+        ),
+    ],
+    statements: Annotated[
+        list[str] | None,
+        typer.Argument(help="Such as 'mean(score) > 0.7', 'share(grade = pass) >= 0.9'."),
+    ] = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="Which column has the best mean? See --within.")
+    ] = False,
+    mean: Annotated[
+        str,
+        typer.Option(metavar="COLUMN", help="What is the mean of this column? See --within."),
+    ] = "",
+    order: Annotated[
+        bool, typer.Option("--order", help="Are the rows in random order, as listed?")
+    ] = False,
+    within: Annotated[
+        float,
+        typer.Option(
+            help="--best, --mean: stop at this distance from the best, or from the mean.", min=0
+        ),
+    ] = 0.0,
+    level: Annotated[
+        float | None,
+        typer.Option(
+            help="Probability, at most, that any outcome is wrong. Default: 0.05; --order: 0.01."
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(help="Size of the whole list, if the table is a random sample of it.", min=1),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for new rows in a growing file.")
+    ] = False,
+    losses: Annotated[bool, typer.Option("--losses", help="Lower values are better.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Higher values are better.")] = False,
+    span: Annotated[
+        str,
+        typer.Option(
+            "--range",
+            metavar="LOW,HIGH",
+            help="Smallest and largest possible number. Default: 0,1.",
+        ),
+    ] = "0,1",
+    ignore: Annotated[
+        str, typer.Option(help="--best: columns that are no candidates; commas between.")
+    ] = "",
+    columns: Annotated[
+        str, typer.Option(help="--order: columns of numbers to test, commas between. Default: all.")
+    ] = "",
+    strata: Annotated[
+        str, typer.Option(help="Column with the stratum of each row, for a list in strata.")
+    ] = "",
+    sizes: Annotated[
+        str, typer.Option(help="With --strata: rows of each stratum, as north=400,south=600.")
+    ] = "",
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table with a column id and numbers of every row of the list, such as losses of "
+            "earlier candidates."
+        ),
+    ] = None,
+    sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
+    out: Page = None,
+    as_json: Json = False,
+    seed: Seeds = 1,
+) -> None:
+    """Check a list on as few of its rows as possible: statements, its best column, its order.
+
+    Exit status 0: proved. 1: refuted. 3: undecided, read more rows. 2: bad input.
+    """
+    from tombola.units import parse_range
+
+    questions = [bool(statements), best, bool(mean), order]
+    if sum(questions) != 1:
+        raise ParameterError(
+            "audit: expected one question: statements, --best, --mean or --order, got "
+            f"{sum(questions) or 'none'}; write for example 'mean(score) > 0.7'."
+        )
+    if best and history is not None:
+        raise ParameterError(
+            "--history: expected statements or --mean COLUMN, got --best; write --mean COLUMN."
+        )
+    level = level if level is not None else (_ORDER_LEVEL if order else 0.05)
+    check_level(level)
+    check_page(out, table)
+
+    def run() -> Any:
+        import tombola
+
+        if order:
+            tested = split_commas(columns)
+            return tombola.check_order(table, level, columns=tested, sheet=sheet, seed=seed)
+        common: Any = {
+            "level": level,
+            "rows": rows,
+            "range": parse_range(span),
+            "history": history,
+            "sheet": sheet,
+            "follow": follow,
+            "seed": seed,
+        }
+        if best or mean:
+            return tombola.certify(
+                table,
+                within=within,
+                kind=parse_kind(losses=losses, scores=scores),
+                column=mean or None,
+                ignore=split_commas(ignore),
+                **common,
+            )
+        return tombola.audit(
+            table,
+            statements or [],
+            strata=strata or None,
+            sizes=_parse_sizes(sizes) or None,
+            **common,
+        )
+
+    try:
+        result = run()
+    except RowError as error:
+        # The result for the rows before the invalid one is printed first.
+        show_answer(error.result, out, as_json=as_json)
+        raise
+    show_answer(result, out, as_json=as_json)
+    raise typer.Exit(_STATUS[result.outcome])
+
+
+def _parse_sizes(text: str) -> dict[str, int]:
+    sizes = {}
+    for word in split_commas(text):
+        name, _, size = word.partition("=")
+        if not size.strip().isdigit() or int(size) < 1:
+            raise ParameterError(
+                f"--sizes: expected NAME=ROWS with commas between, got {word!r}; write north=400."
+            )
+        sizes[name.strip()] = int(size)
+    return sizes
