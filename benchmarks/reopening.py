@@ -24,16 +24,21 @@ BATCH = 20_000
 
 
 def write_run(tickets: int, pending: int, file: Path) -> None:
-    """Write a session file by private calls; pending tickets are equally spaced."""
+    """Write a session file ; pending tickets are equally spaced."""
     began, every = time.process_time(), tickets // pending
     with SessionFile.start(
         file, (str(i) for i in range(tickets + 10)), ["a", "b", "c"], UCB1(), seed=1
     ) as run:
         for first in range(0, tickets, BATCH):
-            with run._writing() as session:
-                for round_ in run._issue(min(BATCH, tickets - first)):
-                    if round_ % every:
-                        run._record(session, Outcome(round_, (round_ * 7919 % 101) / 100))
+            with run.writing():
+                issued = [task.ticket for task in run.next(min(BATCH, tickets - first))]
+                run.record_all(
+                    [
+                        Outcome(ticket, (ticket * 7919 % 101) / 100)
+                        for ticket in issued
+                        if ticket % every
+                    ]
+                )
     print(
         f"{tickets:,} tickets, {pending:,} pending: written in {time.process_time() - began:.1f} s",
         flush=True,
@@ -53,7 +58,7 @@ CHILD = """
 import resource, sys, time  # processor time includes the imports
 from pathlib import Path
 from tombola.worklists import SessionFile
-from tombola.worklists.session_csv import export_tickets
+from tombola.worklists.worklist import export_tickets
 from tombola.worklists.session_page import session_page
 with SessionFile.open(sys.argv[1]) as run:
     {work}

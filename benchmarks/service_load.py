@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from service_cases import Server  # noqa: E402
 from tombola import UCB1, Client, Session, SessionFile  # noqa: E402
 from tombola.errors import ExhaustedError  # noqa: E402
-from tombola.worklists.session_events import Outcome  # noqa: E402
+from tombola.worklists import Outcome  # noqa: E402
 
 ACTIONS = ("call", "letter", "visit")
 
@@ -49,10 +49,10 @@ def work(url: str, batch: int) -> dict[str, Any]:
             except ExhaustedError:
                 break
             between = time.perf_counter()
-            client.record_all([Outcome(one.round, loss_of(one.id, one.action)) for one in tickets])
+            client.record_all([Outcome(one.ticket, loss_of(one.id, one.action)) for one in tickets])
             next_seconds.append(between - started)
             record_seconds.append(time.perf_counter() - between)
-            received += [one.round for one in tickets]
+            received += [one.ticket for one in tickets]
         # The monotonic clock is the same in all processes.
         return {
             "received": received,
@@ -101,7 +101,7 @@ def measure_in_process(path: Path, batch: int) -> float:
                 tickets = file.next(batch)
             except ExhaustedError:
                 return time.perf_counter() - started
-            file.record_all([Outcome(one.round, loss_of(one.id, one.action)) for one in tickets])
+            file.record_all([Outcome(one.ticket, loss_of(one.id, one.action)) for one in tickets])
 
 
 def is_same_trace(path: Path, tickets: int) -> bool:

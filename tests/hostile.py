@@ -535,7 +535,7 @@ def run_of(question: CompareRequest, learner: Any, seed: int, path: Path) -> Ite
         def act() -> tuple[int, int]:
             both.reverse()
             [play] = both[0].next()
-            return play.round, one.names.index(play.action)
+            return play.ticket, one.names.index(play.action)
 
         def tell(round: int, answer: dict[str, Any]) -> bool:
             both.reverse()

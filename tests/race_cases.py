@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tombola.racing import Call, Race, RaceSettings
 from tombola.racing.rules.base import Elimination
-from tombola.worklists.race_file import RaceFile
+from tombola.worklists import Assignment, RaceFile
 
 BITS, THIRDS = (0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0)
 LEVELS = (0.05, 0.2, 0.5, 0.9)
@@ -70,8 +70,11 @@ def all_pools(values: tuple[float, ...], N: int, k: int) -> Any:
     return np.array(list(combinations_with_replacement(rows, N)))
 
 
-def loss_of(call: Call) -> float:
-    return float(LOSSES[int(call.row.split()[1]), NAMES.index(call.candidate)])
+def loss_of(call: Call | Assignment) -> float:
+    row, name = (
+        (call.id, call.action) if isinstance(call, Assignment) else (call.row, call.candidate)
+    )
+    return float(LOSSES[int(row.split()[1]), NAMES.index(name)])
 
 
 def start_file(path: Path, **settings: Any) -> RaceFile:
@@ -83,6 +86,6 @@ def finish_files(*files: RaceFile) -> None:
     turn = 0
     while not files[0].race.done:
         file = files[turn % len(files)]
-        for call in file.calls(2):
+        for call in file.next(2):
             files[(turn + 1) % len(files)].record(call.ticket, loss=loss_of(call), cost=0.25)
         turn += 1

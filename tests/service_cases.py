@@ -108,7 +108,7 @@ def api_of(*paths: Path, tokens: TokenStore | None = None, token: str = "") -> I
     try:
         yield Api(service, token)
     finally:
-        for hosted in service.files():
+        for hosted in service.lists.values():
             hosted.close()
 
 
@@ -196,8 +196,8 @@ def play_to_end(client: Client) -> list[int]:
     with suppress(ExhaustedError):
         while True:
             for ticket in client.next(2):
-                received.append(ticket.round)
-                client.record(ticket.round, loss=row_loss(ticket.id, ticket.action))
+                received.append(ticket.ticket)
+                client.record(ticket.ticket, loss=row_loss(ticket.id, ticket.action))
     return received
 
 
@@ -211,7 +211,7 @@ def check_answers(path: Path, rows: int) -> None:
     # Opening replays every event: each ticket equals that of a learner in this process to the bit.
     with SessionFile.open(path) as file:
         view = file.view()
-        assert view.round == rows
+        assert view.issued == rows
         for issued, loss in zip(view.tickets, view.outcomes, strict=True):
             task = file.assignment(issued.round)
             assert loss == row_loss(task.id, task.action)

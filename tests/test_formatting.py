@@ -60,7 +60,7 @@ def session() -> Session:
 def session_file(folder: Path) -> SessionFile:
     file = SessionFile.start(folder / "<b>calls.run", map(str, range(9)), NAMES, UCB1(), seed=1)
     for task in file.next(4):
-        file.record(task.round, loss=0.25)
+        file.record(task.ticket, loss=0.25)
     return file
 
 

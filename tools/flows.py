@@ -122,7 +122,7 @@ def session_file() -> None:
     ids = map(str, range(ROWS))
     with SessionFile.start("x.run", ids, list(ACTIONS), tombola.UCB1(), seed=1) as session:
         for ticket in session.next(20):
-            session.record(ticket.round, loss=0.5)
+            session.record(ticket.ticket, loss=0.5)
     with SessionFile.open("x.run") as session:
         session.status()
 

@@ -16,7 +16,6 @@ _MODULES = (
 )  # fmt: skip
 _HOME = {
     "AsyncClient": "service.client",
-    "AsyncRaceClient": "service.client",
     "Budget": "budget.budget",
     "Client": "service.client",
     "Exp3": "learners",
@@ -28,7 +27,6 @@ _HOME = {
     "MixedLearner": "learners",
     "Pool": "pool",
     "Race": "racing",
-    "RaceClient": "service.client",
     "RowDelays": "delay",
     "Runs": "runs",
     "Session": "session",

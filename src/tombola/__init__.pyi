@@ -40,9 +40,7 @@ from tombola.racing import race as race
 from tombola.ranking import rank as rank
 from tombola.runs import Runs as Runs
 from tombola.service.client import AsyncClient as AsyncClient
-from tombola.service.client import AsyncRaceClient as AsyncRaceClient
 from tombola.service.client import Client as Client
-from tombola.service.client import RaceClient as RaceClient
 from tombola.session import Session as Session
 from tombola.tables import read_table as read_table
 from tombola.tables.describe import describe as describe

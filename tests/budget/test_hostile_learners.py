@@ -311,7 +311,7 @@ def test_session_file_reserves_every_ticket(tmp_path: Path) -> None:
         tmp_path / "a.run", rows, ["a", "b"], HostileBandit(FICKLE), budget=budget, seed=1
     ) as run:
         tasks = [task for _ in range(30) for task in run.next() if task.action != "null"]
-        assert sum(run.record(task.round, loss=0.5, cost=1.0) for task in tasks) == 3
+        assert sum(run.record(task.ticket, loss=0.5, cost=1.0) for task in tasks) == 3
         assert run.status().balance == Balance((3.0,), (3.0,), (0.0,))
 
 

@@ -19,7 +19,7 @@ from tombola.errors import FeedbackError, ParameterError, SessionError, TableErr
 from tombola.racing import Call, SubprocessEvaluator
 from tombola.racing.rules.base import Elimination
 from tombola.tables.cells import read_cells
-from tombola.worklists.race_file import RaceFile
+from tombola.worklists import Assignment, RaceFile
 
 # Takes arguments; returns exit status and output.
 Command: TypeAlias = Callable[..., tuple[int, str]]
@@ -58,16 +58,20 @@ def start(command: Command, *options: str, names: str = "low,high", file: str = 
     )[1]
 
 
+def issued(command: Command, *count: str) -> list[Assignment]:
+    """Issue calls."""
+    printed = command("next", "r", *count, "--json")[1]
+    return [Assignment.from_json(ticket) for ticket in json.loads(printed)]
+
+
 def answer(command: Command, tmp_path: Path, *count: str) -> None:
     """Make all calls of a race, as `loss_of` has it."""
-    while calls := [Call(**call) for call in json.loads(command("next", "r", *count, "--json")[1])]:
+    while calls := issued(command, *count):
         # By names instead of tickets every second time.
         is_named = calls[0].ticket % 2 == 1
         head = ["candidate", "row", "outcome", "cost"] if is_named else ["ticket", "loss"]
         lines = [
-            [call.candidate, call.row, loss_of(call), 0.5]
-            if is_named
-            else [call.ticket, loss_of(call)]
+            [call.action, call.id, loss_of(call), 0.5] if is_named else [call.ticket, loss_of(call)]
             for call in calls
         ]
         (tmp_path / "answers.csv").write_text(csv_text([head, *lines]))
@@ -89,7 +93,7 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
     assert "low is the best of 3" in (tmp_path / "p.html").read_text()
     command("report", "r", "--out", "p.json")
     assert json.loads((tmp_path / "p.json").read_text())["answer"] == ["low"]
-    command("report", "r", "--out", "ALL.CSV")
+    command("export", "r", "--out", "ALL.CSV")
     assert (
         (tmp_path / "ALL.CSV")
         .read_text()
@@ -471,11 +475,9 @@ def test_start_with_known_answers(command: Command, tmp_path: Path) -> None:
         "id,low\n" + "\n".join(f"{row},0.0" for row in ROWS[:-1]) + f"\n{ROWS[-1]},\n"
     )
     assert "at most 61 calls" in start(command, "--known", "known.csv", "--level", "0.001")
-    calls = [
-        Call(**call) for call in json.loads(command("next", "r", "--count", "200", "--json")[1])
-    ]
+    calls = issued(command, "--count", "200")
     assert len(calls) == 61
-    assert [call.row for call in calls if call.candidate == "low"] == [ROWS[-1]]
+    assert [call.id for call in calls if call.action == "low"] == [ROWS[-1]]
 
 
 @pytest.mark.parametrize(
@@ -769,18 +771,11 @@ def test_table_of_calls_to_fill_in(command: Command, tmp_path: Path, ending: str
     assert printed[1] == f"  tombola race record r --csv {out}"
     assert printed[2] == "note: calls issued together cannot be saved; ask for few at a time"
     table = read_cells(tmp_path / out)
-    assert table.names == ("ticket", "candidate", "list:score", "question", "prompt", "outcome")
+    assert table.names == ("list:score", "question", "prompt", "ticket", "candidate", "outcome")
     with RaceFile.open(tmp_path / "r") as file:
         expected = [
-            [
-                str(call.ticket),
-                "a",
-                str(call.row_index % 4),
-                call.row,
-                f"text, {call.row_index}",
-                "",
-            ]
-            for call in file.pending
+            [*row, str(task.ticket), "a", ""]
+            for task, row in zip(file.pending, file.rows_of(file.pending), strict=True)
         ]
     assert [list(row) for _, row in table.rows] == expected
     assert command("record", "r", "--csv", out)[1].startswith("0 recorded"), (
@@ -791,11 +786,11 @@ def test_table_of_calls_to_fill_in(command: Command, tmp_path: Path, ending: str
     filled = [[*row[:-1], str(score)] for row, score in zip(expected, (3, 10, 0), strict=True)]
     swapped = [filled[0][:3] + filled[1][3:], *filled[1:]]
     (tmp_path / "filled.csv").write_text(csv_text([table.names, *swapped]))
-    with pytest.raises(TableError, match="another candidate or row"):
+    with pytest.raises(TableError, match="expected the question 'q3' for ticket 3"):
         command("record", "r", "--csv", "filled.csv")
     (tmp_path / "filled.csv").write_text(csv_text([table.names, *filled]))
     assert command("record", "r", "--csv", "filled.csv")[1].startswith("3 recorded")
-    command("report", "r", "--out", "all.csv")
+    command("export", "r", "--out", "all.csv")
     exported = (tmp_path / "all.csv").read_text().splitlines()
     assert exported[0] == "ticket,candidate,row,score,cost,failed"
     assert [float(line.split(",")[3]) for line in exported[1:]] == [3, 10, 0]
@@ -858,7 +853,7 @@ def test_run_of_scores_and_seconds(command: Command) -> None:
     )
     assert code == 3
     assert "in mean seconds" in printed
-    command("report", "s", "--out", "s.csv")
+    command("export", "s", "--out", "s.csv")
     assert Path("s.csv").read_text().startswith("ticket,candidate,row,seconds,cost,failed\n")
     assert command("record", "s", "--csv", "s.csv")[1].startswith("0 recorded"), (
         "run times read back"
@@ -1067,7 +1062,7 @@ def scored(command: Command, tmp_path: Path) -> Command:
         ("2 --score 8", "answered with score 8, cost 0.5, got score 8, cost 0 now; the first"),
         ("1 --failed", "answered with score 8, got a failure now; the first"),
         ("9 --score 8", "got 9; list the next calls with tombola race next r"),
-        ("3 --score 8/10", "expected a score from 0 to 10, got '8/10'; write 8"),
+        ("3 --score 8/10", "expected a number from 0 to 10, got '8/10'; write 8"),
         ("3 --score 12/10", "got '12/10'; write a number from 0 to 10"),
         ("3 --score good", "got 'good'; write a number from 0 to 10"),
         ("3 --score 11", "got '11'; repair it"),
@@ -1100,7 +1095,7 @@ def test_open_calls_are_named_with_time_and_commands(
     """Calls that `next` issued only to look block a race by hand; `record`, `status` and `run` name them."""
     start(command)
     calls = json.loads(command("next", "r", "--json")[1])
-    second = f"{calls[1]['candidate']} on {calls[1]['row']}"
+    second = f"{calls[1]['action']} on {calls[1]['id']}"
     time = r"since \d{4}-\d\d-\d\d \d\d:\d\d"
     said = command("record", "r", "1", "--loss", "0.5")[1]
     assert re.search(rf"\n1 call waits for an answer: ticket 2 \({second}, {time}\)\.\n", said)
@@ -1132,47 +1127,28 @@ def test_open_calls_are_named_with_time_and_commands(
     )
 
 
-def test_existing_file_is_replaced_only_by_its_like(
+def test_existing_page_is_replaced_and_existing_table_is_kept(
     command: Command, tmp_path: Path, one_sentence: Callable[[object], str]
 ) -> None:
-    for name, seed in (("r", "1"), ("s", "2")):
-        start(command, "--seed", seed, file=name)
-        command("next", name)
-        command("record", name, "1", "--loss", "0.5")
-    for out in ("p.html", "p.json", "p.csv"):
-        for _ in range(2):  # its own earlier file
-            command("report", "r", "--out", out)
+    start(command)
+    command("next", "r")
+    command("record", "r", "1", "--loss", "0.5")
+    for out in ("p.html", "p.json"):
         (tmp_path / out).write_text("mine\n")
+        command("report", "r", "--out", out)
+        assert (tmp_path / out).read_text() != "mine\n"
+    for logs in ("a", "b"):
+        (tmp_path / f"{logs}.csv").write_text(f"candidate,row,loss\n{logs},x,1\n{logs},y,0\n")
+    for arguments in (("export", "r"), ("table", "a.csv", "b.csv")):
+        (tmp_path / "all.csv").write_text("mine\n")
         with pytest.raises(TombolaError) as refused:
-            command("report", "r", "--out", out)
-        assert f"got {out}, which holds something else; name another file" in one_sentence(
+            command(*arguments, "--out", "all.csv")
+        assert "got all.csv, which exists; name another file, or add --force" in one_sentence(
             refused.value
         )
-        assert (tmp_path / out).read_text() == "mine\n"
-    (tmp_path / "all.csv").touch()
-    command("report", "r", "--out", "all.csv")
-    before = (tmp_path / "all.csv").read_text()
-    with pytest.raises(TombolaError, match="no other rows"):
-        command("report", "s", "--out", "all.csv")
-    assert (tmp_path / "all.csv").read_text() == before
-    command("record", "r", "2", "--loss", "0.25")
-    command("report", "r", "--out", "all.csv")
-    assert (tmp_path / "all.csv").read_text().startswith(before)
-
-
-def test_table_of_logs_grows_by_a_candidate(command: Command, tmp_path: Path) -> None:
-    """The new table has all columns and keys of the old one; a table that would lose something is kept."""
-    for name, loss in (("b", 0.25), ("c", 0.5), ("a", 1)):
-        (tmp_path / f"{name}.csv").write_text(f"candidate,row,loss\n{name},x,{loss}\n{name},y,0\n")
-    for logs in (["b.csv", "c.csv"], ["b.csv", "c.csv"], ["a.csv", "b.csv", "c.csv"]):
-        assert command("table", *logs, "--out", "t.csv")[0] == 0
-    whole = (tmp_path / "t.csv").read_text()
-    assert whole.splitlines()[1:] == ["x,1.0,0.25,0.5", "y,0.0,0.0,0.0"]
-    for lost in (whole, "id,b\nx,0.75\n", "id,b\nz,0.25\n", "id,mine\nx,0.25\n"):
-        (tmp_path / "t.csv").write_text(lost)
-        with pytest.raises(TombolaError, match="no other columns and no other rows"):
-            command("table", "b.csv", "c.csv", "--out", "t.csv")
-        assert (tmp_path / "t.csv").read_text() == lost
+        assert (tmp_path / "all.csv").read_text() == "mine\n"
+        command(*arguments, "--out", "all.csv", "--force")
+        assert (tmp_path / "all.csv").read_text() != "mine\n"
 
 
 @pytest.mark.parametrize("command", ["next", "run"])

@@ -43,6 +43,7 @@ def test_session_next_and_record_over_http(served: tuple[Server, Path], tmp_path
     ) == {
         "recorded": 1,
         "already_recorded": 0,
+        "done": False,
     }
     assert "amended" in run("session", "amend", "calls", first["ticket"], "--score", "no", *at)
     out = tmp_path / "today.csv"
@@ -58,7 +59,7 @@ def test_session_next_and_record_over_http(served: tuple[Server, Path], tmp_path
     out.write_text("id,score\nrow 1,1\n", encoding="utf-8")
     with pytest.raises(FeedbackError, match="column ticket with --url"):
         run("session", "record", "calls", "--csv", out, *at)
-    with pytest.raises(ParameterError, match="name of a session"):
+    with pytest.raises(ParameterError, match="name of a list"):
         run("session", "next", "other", *at)
 
 
@@ -71,22 +72,21 @@ def test_race_next_and_record_over_http(served: tuple[Server, Path], tmp_path: P
     )["recorded"]
     again = json.loads(run("race", "next", "models", "--again", "--count", 1, *at, "--json"))
     assert again == calls[1:2]
-    assert (
-        json.loads(run("race", "next", "models", "--count", 1, "--reissue-after", 0, *at, "--json"))
-        == again
+    taken = json.loads(
+        run("race", "next", "models", "--count", 1, "--reissue-after", 0, *at, "--json")
     )
+    assert taken[0] | {"since": 0} == again[0] | {"since": 0}
     table = tmp_path / "answers.csv"
     out = tmp_path / "calls.csv"
     printed = run("race", "next", "models", "--again", "--count", 1, *at, "--out", out)
-    # The server has the ids of the rows only.
     expected = [
-        "ticket,candidate,row,outcome",
-        f"{again[0]['ticket']},{again[0]['candidate']},{again[0]['row']},",
+        "row,ticket,candidate,outcome",
+        f"{again[0]['id']},{again[0]['ticket']},{again[0]['action']},",
     ]
     assert out.read_text(encoding="utf-8-sig").splitlines() == expected
     assert f"tombola race record models --csv {out} --url" in printed
     table.write_text(
-        f"candidate,row,loss\n{calls[1]['candidate']},{calls[1]['row']},0.25\n", encoding="utf-8"
+        f"candidate,row,loss\n{calls[1]['action']},{calls[1]['id']},0.25\n", encoding="utf-8"
     )
     assert run("race", "record", "models", "--csv", table, *at).startswith("1 recorded; row")
     with RaceFile.open(folder / "models.race") as file:
@@ -128,7 +128,7 @@ def test_unknown_name_is_answered_with_the_known_ones(
     for given, fix in ((file, name), (name.upper(), name), ("zzz", "one of those")):
         with pytest.raises(TombolaError) as refused:
             run(kind, "status", given, "--url", server.url)
-        assert f"expected the name of a {kind} ({name}), got {given!r}; write {fix}." in str(
+        assert f"expected the name of a list (calls, models), got {given!r}; write {fix}." in str(
             refused.value
         )
 

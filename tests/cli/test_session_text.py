@@ -34,8 +34,8 @@ def test_status_before_the_first_outcome(file: SessionFile) -> None:
 
 def test_status_with_pending_tickets(file: SessionFile) -> None:
     first, second, third = file.next(3)
-    file.record(second.round, loss=0.25)
-    file.cancel(third.round)
+    file.record(second.ticket, loss=0.25)
+    file.cancel(third.ticket)
     assert (
         line(file, "Done")
         == "Done: 1 of 400 rows have an outcome (0 %), 1 is pending, 1 was cancelled, 397 are left."
@@ -48,7 +48,7 @@ def test_open_tickets_that_widen_intervals_are_named(file: SessionFile) -> None:
     """Every action has an open ticket before its second outcome: one is pending, the other one was cancelled."""
     tasks = file.next(40)
     first = {
-        name: [task.round for task in tasks if task.action == name] for name in ("call", "write")
+        name: [task.ticket for task in tasks if task.action == name] for name in ("call", "write")
     }
     file.cancel(first["write"][0])
     assert not any(text.startswith("Wide") for text in status_lines(file.status(), "r"))
@@ -75,7 +75,7 @@ def test_known_outcomes_bound_the_mean_with_certainty(tmp_path: Path) -> None:
         tmp_path / "s", [str(i) for i in range(400)], ["call"], UCB1(), seed=1
     ) as file:
         file.interpreted = True
-        file.record_all([Outcome(task.round, 0.25) for task in file.next(400)[1:]])
+        file.record_all([Outcome(task.ticket, 0.25) for task in file.next(400)[1:]])
         [action] = file.status().actions
         assert (action.used, action.known, action.open_ticket) == (0, 399, 1)
         assert (action.low, action.high) == pytest.approx(
@@ -87,12 +87,12 @@ def test_status_is_sure_only_when_it_is_proved(file: SessionFile) -> None:
     """The better action has score 8, the other 2: unsure after 6 rows, sure after all of them."""
     losses = {"call": 0.8, "write": 0.2}
     for task in file.next(6):
-        file.record(task.round, loss=losses[task.action])
+        file.record(task.ticket, loss=losses[task.action])
     assert line(file, "Not sure yet").startswith(
         "Not sure yet: at 95 % confidence another action may be better than"
     )
-    while file.round < 400:
-        file.record_all([Outcome(task.round, losses[task.action]) for task in file.next(8)])
+    while file.issued < 400:
+        file.record_all([Outcome(task.ticket, losses[task.action]) for task in file.next(8)])
     assert line(file, "Sure") == "Sure: at 95 % confidence write is the best action on this list."
     assert line(file, "Ahead").startswith("Ahead: write, mean score 8 in ")
     assert "; next: call, mean score 2 in " in line(file, "Ahead")

@@ -136,17 +136,17 @@ def read(file: SessionFile | RaceFile) -> list[Any]:
 def next_steps(file: SessionFile | RaceFile) -> list[Any]:
     if isinstance(file, RaceFile):
         return [
-            file.calls(4),
+            file.next(4),
             [file.record(call.ticket, loss=0.5) for call in file.race.pending[:2]],
         ]
     found: list[Any] = [
-        file.round_of("row 17"),
+        [file.ticket_of(task.id) for task in file.pending[:1]],
         file.ids(),
-        file.next(3) if file.round < file.horizon else [],
+        file.next(3) if file.issued < file.horizon else [],
     ]
     rng = np.random.default_rng(1)
     found += [
-        file.record(play.round, **outcome(file, play.round, rng)) for play in file.pending[:1]
+        file.record(play.ticket, **outcome(file, play.ticket, rng)) for play in file.pending[:1]
     ]
     return [*found, repr(file.state)]
 
@@ -168,14 +168,14 @@ def started_run(kind: int) -> tuple[bytes, str]:
         ) as run:
             for _ in range(0, rounds, 5):
                 run.next(5)
-                waiting = [play.round for play in run.pending]
+                waiting = [play.ticket for play in run.pending]
                 for ticket in waiting if rounds == len(ROWS) else waiting[::2]:
                     run.record(ticket, **outcome(run, ticket, rng))
             answered = [event.key for event in read_log(file)[1] if event.kind == "outcome"]
             for ticket in answered[:3] if amended else []:
                 run.amend(ticket, **outcome(run, ticket, rng))
             for play in run.pending[:2] if cancelled else []:
-                run.cancel(play.round)
+                run.cancel(play.ticket)
         return started(file)
 
 
@@ -271,7 +271,7 @@ def run_again(file: Path, events: list[LogEvent]) -> str:
                 elif event.kind == "cancel":
                     run.cancel(event.key)
                 elif event.kind == "outcome" and not (
-                    run.budget and event.key not in [one.round for one in run.pending]
+                    run.budget and event.key not in [one.ticket for one in run.pending]
                 ):
                     run.record(
                         event.key, **run.feedback_model.to_observe_kwargs(tuple(event.value))
@@ -290,7 +290,7 @@ def started_race(kind: int) -> tuple[bytes, str]:
         file, rng = Path(folder) / "my.race", np.random.default_rng(kind)
         with RaceFile.start(file, RACES[kind], ROWS) as race:
             for _ in range(8):
-                for call in race.calls()[: int(rng.integers(1, 4))]:
+                for call in race.next()[: int(rng.integers(1, 4))]:
                     failed = bool(rng.random() < 0.05)
                     loss = None if failed else float(rng.integers(0, 5)) / 4
                     race.record(call.ticket, loss=loss, cost=float(rng.random()), failed=failed)

@@ -24,7 +24,7 @@ from tombola.racing import Race, RaceSettings
 from tombola.racing.events import Call
 from tombola.racing.side_information import SideInformation
 from tombola.racing.strata import Strata
-from tombola.worklists.race_file import RaceFile
+from tombola.worklists import Assignment, RaceFile
 
 KILLS_PER_RACE = 4
 ROWS = [str(row) for row in range(120)]
@@ -61,8 +61,11 @@ def configuration(
     return RaceSettings(NAMES, seed=seed, **options), side, strata
 
 
-def loss_of(call: Call) -> float:
-    return float(LOSSES[call.row_index, NAMES.index(call.candidate)])
+def loss_of(call: Call | Assignment) -> float:
+    row, name = (
+        (call.id, call.action) if isinstance(call, Assignment) else (call.row, call.candidate)
+    )
+    return float(LOSSES[int(row), NAMES.index(name)])
 
 
 def work(path: Path, log: Path, seed: int) -> None:
@@ -73,12 +76,12 @@ def work(path: Path, log: Path, seed: int) -> None:
     one.
     """
     rng, parent = np.random.default_rng(seed), os.getppid()
-    recorded: list[tuple[Call, float]] = []
+    recorded: list[tuple[Assignment, float]] = []
     with RaceFile.open(path) as file:
         while os.getppid() == parent:  # ends if the driver fails
             if rng.random() < 0.5:
                 log_call(
-                    log, "issued", [call.ticket for call in file.calls(int(rng.integers(1, 4)))]
+                    log, "issued", [call.ticket for call in file.next(int(rng.integers(1, 4)))]
                 )
             answers = (
                 recorded
@@ -112,7 +115,7 @@ def drive(path: Path, question: dict[str, Any], seed: int) -> dict[str, int]:
     )
     with RaceFile.open(path) as file:
         while not file.race.done:
-            for call in file.pending or file.calls():
+            for call in file.pending or file.next():
                 file.record(call.ticket, loss=loss_of(call))
     return counts
 

@@ -23,12 +23,13 @@ from service_cases import (
     row_loss,
     start_session,
 )
-from tombola import Budget, Client, Race, RaceClient, RaceFile, SessionFile
+from tombola import Budget, Client, Race, RaceFile, SessionFile
 from tombola.errors import ExhaustedError
 from tombola.learners.spec import parse_learner
-from tombola.racing import Call, Event, RaceSettings
+from tombola.racing import RaceSettings
+from tombola.worklists import Assignment, Outcome
 
-NEXT = "/v1/sessions/calls/next"
+NEXT = "/v1/lists/calls/next"
 
 
 def work(url: str, *, reissue_after: float | None = None) -> None:
@@ -37,7 +38,7 @@ def work(url: str, *, reissue_after: float | None = None) -> None:
         try:
             while True:
                 for ticket in client.next(2, reissue_after=reissue_after):
-                    client.record(ticket.round, loss=row_loss(ticket.id, ticket.action))
+                    client.record(ticket.ticket, loss=row_loss(ticket.id, ticket.action))
         except ExhaustedError:
             pass
 
@@ -86,7 +87,7 @@ def test_replies_dropped_by_a_proxy(
             received = play_to_end(client)
     assert proxy.dropped > 10
     with SessionFile.open(path) as file:
-        lost = [ticket.round for ticket in file.pending]
+        lost = [ticket.ticket for ticket in file.pending]
         assert sorted(received + lost) == list(range(1, 61))
         assert (lost == []) is with_key
 
@@ -108,7 +109,7 @@ def test_full_disk_issues_nothing_and_ends(tmp_path: Path) -> None:
         assert reply.json()["type"] == "urn:tombola:unavailable"
         assert str(tmp_path) not in reply.text
         assert http.post(NEXT, json={"count": 20}).status_code == 503
-        assert http.get("/v1/sessions/calls/status").json()["played"] == len(received)
+        assert http.get("/v1/lists/calls/status").json()["played"] == len(received)
         assert http.get("/healthz").status_code == 200
         unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
@@ -117,14 +118,14 @@ def test_full_disk_issues_nothing_and_ends(tmp_path: Path) -> None:
             range(len(received) + 1, len(received) + 21)
         )
     with SessionFile.open(path) as file:
-        assert file.round == len(received) + 20
+        assert file.issued == len(received) + 20
 
 
 def test_clock_set_back_reissues_nothing_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, clock = start_session(tmp_path / "calls.run"), [1_000_000.0]
-    monkeypatch.setattr("tombola.worklists.leases.time.time", lambda: clock[0])
+    monkeypatch.setattr("tombola.worklists.work_file.time.time", lambda: clock[0])
     with api_of(path) as api:
         first = api.post(NEXT, {"count": 2}, idempotency_key="k1").json()["tickets"]
         clock[0] -= 86_400
@@ -144,10 +145,10 @@ def test_backup_under_load_is_a_prefix(tmp_path: Path) -> None:
         with working(server, 2) as workers:
             for number in range(4):
                 (tmp_path / f"{number}.run").write_bytes(
-                    httpx.get(f"{server.url}/v1/files/calls/backup").content
+                    httpx.get(f"{server.url}/v1/lists/calls/backup").content
                 )
                 with SessionFile.open(tmp_path / f"{number}.run") as copy:
-                    rounds.append(copy.round)
+                    rounds.append(copy.issued)
         # A graceful stop finishes the requests under way.
         assert server.stop(signal.SIGTERM) == 143
     assert rounds == sorted(rounds)
@@ -167,15 +168,16 @@ def test_server_killed_during_a_race(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for name in names
         for row in rows
     }
-    received: list[Call] = []
+    received: list[Assignment] = []
 
     def work_on_race(url: str) -> None:
-        with RaceClient(url, name="models", patience=300) as client:
-            while not (found := client.next(2)).done:
-                received.extend(found.calls)
-                client.record_all(
-                    [Event("answer", c.ticket, losses[c.candidate, c.row]) for c in found.calls]
-                )
+        with Client(url, name="models", patience=300) as client:
+            while not client.status()["done"]:
+                if tickets := client.next(2):
+                    received.extend(tickets)
+                    client.record_all(
+                        [Outcome(task.ticket, losses[task.action, task.id]) for task in tickets]
+                    )
 
     with Server(path) as server:
         workers = [threading.Thread(target=work_on_race, args=(server.url,)) for _ in range(2)]

@@ -34,8 +34,8 @@ class Worker(threading.Thread):
             with Client(self.url, name="calls", patience=300) as client:
                 while not self.stopped.is_set():
                     for ticket in client.next(2):
-                        self.received.append(ticket.round)
-                        client.record(ticket.round, loss=row_loss(ticket.id, ticket.action))
+                        self.received.append(ticket.ticket)
+                        client.record(ticket.ticket, loss=row_loss(ticket.id, ticket.action))
         except ExhaustedError:
             pass
         except BaseException as error:

@@ -57,14 +57,14 @@ def work(path: Path, log: Path, feedback: str, seed: int) -> None:
     with SessionFile.open(path) as run:
         while os.getppid() == parent:  # ends if the driver fails
             if (
-                rng.random() < 0.4 and run.round < ROWS - 10
+                rng.random() < 0.4 and run.issued < ROWS - 10
             ):  # two processes take less than ten at once
                 log_call(log, "issued", run.next(int(rng.integers(1, 4))))
             if recorded and rng.random() < 0.1:
                 round_, answer = recorded[int(rng.integers(len(recorded)))]
             elif pending := run.pending:
                 one = pending[int(rng.integers(len(pending)))]
-                round_, answer = one.round, random_answer(one, feedback, rng)
+                round_, answer = one.ticket, random_answer(one, feedback, rng)
             else:
                 continue
             # The other process may have recorded another outcome meanwhile.
@@ -118,7 +118,7 @@ def drive(folder: Path, feedback: str, kills: int, seed: int = 0) -> dict[str, i
     with SessionFile.open(path) as run:
         for assignment in run.pending:
             assert run.record(
-                assignment.round, **random_answer(assignment, feedback, np.random.default_rng())
+                assignment.ticket, **random_answer(assignment, feedback, np.random.default_rng())
             )
         assert run.pending == []
     return counts
@@ -222,10 +222,10 @@ def check(folder: Path, feedback: str) -> int:
     outcomes = {event[2]: event[3] for event in happened if event[1] == "outcome"}
     issued, recorded = acknowledged(folder)
     assignments = [Assignment(*one) for one in issued]
-    rounds = [one.round for one in assignments]
+    rounds = [one.ticket for one in assignments]
     assert len(rounds) == len(set(rounds)), "a ticket was issued twice"
     assert [event[2] for event in tickets] == list(range(1, len(tickets) + 1)), "a ticket was lost"
-    assert all([*NAMES, "null"][tickets[one.round - 1][3][0]] == one.action for one in assignments)
+    assert all([*NAMES, "null"][tickets[one.ticket - 1][3][0]] == one.action for one in assignments)
     assert all(as_given(outcomes[round_], feedback) == answer for round_, answer in recorded), (
         "an acknowledged outcome was lost"
     )
@@ -308,7 +308,7 @@ def drive_start(folder: Path) -> dict[str, int]:
             begin(path)
         with SessionFile.open(path) as run:
             assert run.horizon == 3000
-            assert [one.round for one in run.next(3000)][-1] == 3000
+            assert [one.ticket for one in run.next(3000)][-1] == 3000
     return {"whole": whole}
 
 

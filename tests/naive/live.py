@@ -14,7 +14,7 @@ from tombola.engine.tickets import (
 )
 from tombola.evidence import ActionMonitor
 from tombola.worklists import ActionStatus, Assignment, SessionFile, Status
-from tombola.worklists.session_csv import cost_columns
+from tombola.worklists.session_file import cost_columns
 from tombola.worklists.session_status import _reported_shares
 
 
@@ -110,7 +110,7 @@ class Run:
             cancelled=len(self.cancelled),
             amended=len(self.amended),
             switches=sum(one != other for one, other in pairwise(played)),
-            loss=math.fsum(self.loss(round_) for round_ in self.outcomes),
+            total=math.fsum(self.loss(round_) for round_ in self.outcomes),
             actions=tuple(
                 ActionStatus(
                     name,

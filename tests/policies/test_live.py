@@ -223,7 +223,7 @@ def test_session_file_is_the_same_after_each_opening(
             issued += file.next(3)
             for task in issued[3 * step : 3 * step + 2] if step % 3 else issued[-1:]:
                 row = losses[ids.index(task.id)]
-                file.record(task.round, loss=row)
+                file.record(task.ticket, loss=row)
             if reopen and step % 9 == 0:
                 file.close()
                 file = SessionFile.open(path)
@@ -239,7 +239,7 @@ def test_amended_outcome_keeps_the_decisions(rows: Table, tmp_path: Path) -> Non
     with SessionFile.start(path, ids, ["a", "b", "c"], routed(), features=features, seed=3) as file:
         for _ in range(60):
             task = file.next()[0]
-            file.record(task.round, loss=losses[int(task.id)])
+            file.record(task.ticket, loss=losses[int(task.id)])
         before = file.view().tickets
         file.amend(30, loss=1.0 - losses[int(file.assignment(30).id)])
         assert file.view().tickets == before

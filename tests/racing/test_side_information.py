@@ -219,7 +219,7 @@ def test_known_answers_are_stored_with_the_race(tmp_path: Path) -> None:
     )
     side = side_of(LOSSES, cells)
     with RaceFile.start(tmp_path / "a.race", settings, ROWS, side=side) as file:
-        for call in file.calls(20):
+        for call in file.next(20):
             file.record(call.ticket, loss=loss_of(call))
         wealth = file.race.wealth
     with RaceFile.at(tmp_path / "a.race", settings, ROWS, side=side) as file:

@@ -20,9 +20,9 @@ from tombola.service.openapi import API
 from tombola.service.parsing import _MAX_BODY_BYTES
 from tombola.service.tokens import ROLES, TokenStore
 from tombola.worklists.event_log import EventLog
-from tombola.worklists.session_csv import export_tickets
+from tombola.worklists.worklist import export_tickets
 
-S = "/v1/sessions/calls"
+S = "/v1/lists/calls"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def roles(tmp_path: Path) -> Iterator[tuple[Api, dict[str, str]]]:
 
 def digest_of(api: Api) -> bytes:
     """Return the bytes of the session file: a rejected request must not change one of them."""
-    return api.service.sessions["calls"].path.read_bytes()
+    return api.service.lists["calls"].path.read_bytes()
 
 
 def tickets_of(reply: Any) -> list[int]:
@@ -74,10 +74,10 @@ def test_record_amend_and_cancel(api: Api) -> None:
     api.post(f"{S}/next", {"count": 4})
     assert api.post(f"{S}/amend", {"ticket": 1, "loss": 1}).status_code == 409
     outcomes = {"outcomes": [{"ticket": 1, "loss": 0.5}, {"ticket": 2, "reward": 1}]}
-    assert api.post(f"{S}/record", outcomes).json() == {"recorded": 2, "known": 0}
+    assert api.post(f"{S}/record", outcomes).json() == {"recorded": 2, "known": 0, "done": False}
     assert api.post(f"{S}/cancel", {"ticket": 4}).json() == {"ticket": 4, "new": True}
     before = digest_of(api)
-    assert api.post(f"{S}/record", outcomes).json() == {"recorded": 0, "known": 2}
+    assert api.post(f"{S}/record", outcomes).json() == {"recorded": 0, "known": 2, "done": False}
     assert api.post(f"{S}/cancel", {"ticket": 4}).json() == {"ticket": 4, "new": False}
     # All or none: the outcome of ticket 3 is not recorded.
     for other in ({"ticket": 1, "loss": 0.25}, {"ticket": 4, "loss": 0}):
@@ -102,7 +102,7 @@ def test_downloads_equal_the_file(api: Api, tmp_path: Path) -> None:
     api.post(f"{S}/record", {"outcomes": [{"ticket": 2, "loss": 0.125}]})
     reply = api("GET", f"{S}/export.csv")
     assert 'filename="calls.csv"' in reply.headers["content-disposition"]
-    (tmp_path / "copy.run").write_bytes(api("GET", "/v1/files/calls/backup").content)
+    (tmp_path / "copy.run").write_bytes(api("GET", "/v1/lists/calls/backup").content)
     with SessionFile.open(tmp_path / "copy.run") as file:
         export_tickets(file, tmp_path / "same.csv")
     assert reply.content == (tmp_path / "same.csv").read_bytes()
@@ -112,13 +112,13 @@ def test_downloads_equal_the_file(api: Api, tmp_path: Path) -> None:
 
 def test_paused_list_issues_and_records_nothing(api: Api) -> None:
     api.post(f"{S}/next", {})
-    assert api.post("/v1/files/calls/pause", {"paused": True}).json()["paused"] is True
+    assert api.post("/v1/lists/calls/pause", {"paused": True}).json()["paused"] is True
     before = digest_of(api)
     assert api.post(f"{S}/next", {}).status_code == 423
     assert api.post(f"{S}/record", {"outcomes": [{"ticket": 1, "loss": 0}]}).status_code == 423
     assert api("GET", f"{S}/status").json()["paused"] is True
     assert digest_of(api) == before
-    api.post("/v1/files/calls/pause", {"paused": False})
+    api.post("/v1/lists/calls/pause", {"paused": False})
     assert tickets_of(api.post(f"{S}/next", {})) == [2]
 
 
@@ -180,9 +180,9 @@ def test_invalid_request_changes_nothing(api: Api, path: str, body: Any, one_sen
         ("GET", f"{S}/next", b"", {}, 405),
         ("POST", f"{S}/next", b"{}", {"idempotency-key": "x" * 101}, 422),
         ("GET", f"{S}/tickets/x", b"", {}, 422),
-        ("GET", "/v1/sessions/other/status", b"", {}, 404),
+        ("GET", "/v1/lists/other/status", b"", {}, 404),
         ("GET", f"{S}/export.xls", b"", {}, 404),
-        ("GET", "/v1/sessions/..%2F..%2Fetc%2Fpasswd/status", b"", {}, 404),
+        ("GET", "/v1/lists/..%2F..%2Fetc%2Fpasswd/status", b"", {}, 404),
         # A web site whose name resolves to 127.0.0.1 must not read a service without tokens.
         ("GET", f"{S}/status", b"", {"host": "evil.example"}, 421),
         ("GET", f"{S}/status", b"", {"host": "[::1"}, 400),
@@ -261,7 +261,7 @@ def test_posts_of_other_sites_are_rejected(api: Api, headers: dict[str, str]) ->
 
 
 def test_every_reply_has_security_headers(api: Api) -> None:
-    for path in ("/healthz", "/v1", "/nowhere", f"{S}/next", "/v1/sessions/x/status"):
+    for path in ("/healthz", "/v1", "/nowhere", f"{S}/next", "/v1/lists/x/status"):
         assert api("GET", path).headers.items() >= SECURITY_HEADERS.items(), path
 
 
@@ -299,7 +299,7 @@ def test_unwritable_file_is_unavailable_and_names_no_folder(
     # Nothing was issued in the failed request.
     assert tickets_of(api.post(f"{S}/next", {})) == [1]
     (tmp_path / "copy").write_bytes(digest_of(api))
-    os.replace(tmp_path / "copy", api.service.sessions["calls"].path)
+    os.replace(tmp_path / "copy", api.service.lists["calls"].path)
     assert api.post(f"{S}/next", {}).status_code == 503
 
 

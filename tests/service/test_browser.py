@@ -18,7 +18,7 @@ from browser import needs_browser
 from conftest import HANGS
 from race_cases import loss_of, start_file
 from service_cases import Server
-from tombola import RaceClient, SessionFile
+from tombola import Client, SessionFile
 from tombola.service.tokens import TokenStore
 
 pytestmark = needs_browser
@@ -92,11 +92,11 @@ def test_working_day_by_keyboard_only(
         page.wait_for_selector("header >> text=3 answered today")
         keep(page, tmp_path, f"work-{width}-{scheme}")
         # Another client records; the page shows it without a reload.
-        ticket = httpx.post(f"{server.url}/v1/sessions/calls/next", json={}).json()["tickets"][0][
+        ticket = httpx.post(f"{server.url}/v1/lists/calls/next", json={}).json()["tickets"][0][
             "ticket"
         ]
         httpx.post(
-            f"{server.url}/v1/sessions/calls/record",
+            f"{server.url}/v1/lists/calls/record",
             json={"outcomes": [{"ticket": ticket, "loss": 0.5}]},
         )
         page.wait_for_selector("#progress >> text=4 of 5 rows answered")
@@ -113,14 +113,14 @@ def test_race_page_updates_live(tmp_path: Path, browser: Any) -> None:
     with (
         Server(path) as server,
         browser_page(browser, 400, "dark") as page,
-        RaceClient(server.url) as client,
+        Client(server.url) as client,
     ):
         page.goto(server.url)
         page.wait_for_selector("text=none yet")
         # Without a reload: a mark in the page survives.
         page.evaluate("document.body.dataset.mark = 'kept'")
-        while not (found := client.next()).done:
-            for call in found.calls:
+        while not client.status()["done"]:
+            for call in client.next():
                 client.record(call.ticket, loss=loss_of(call), cost=0.25)
         page.wait_for_selector("h2 >> text=The best")
         assert page.evaluate("document.body.dataset.mark") == "kept"
@@ -180,18 +180,18 @@ def test_pages_pass_axe(tmp_path: Path, browser: Any, width: int, scheme: str, a
         page.keyboard.press("Enter")
         page.wait_for_selector("text=calls")
         check("lists")
-        page.goto(f"{server.url}/s/calls")
+        page.goto(f"{server.url}/lists/calls")
         page.keyboard.press("Enter")
         page.wait_for_selector("text=Did it work?")
         page.keyboard.press("y")
         page.wait_for_selector("header >> text=1 answered today")
         page.keyboard.press("u")
         check("undo")
-        with RaceClient(server.url, token) as client:
+        with Client(server.url, token) as client:
             for _ in range(40):
-                for call in client.calls():
+                for call in client.next():
                     client.record(call.ticket, loss=loss_of(call), cost=0.25)
-        page.goto(f"{server.url}/r/models")
+        page.goto(f"{server.url}/lists/models")
         check("race")
         page.goto(f"{server.url}/admin")
         page.fill("input[name=name]:not([type=hidden])", "Bob")
@@ -200,7 +200,7 @@ def test_pages_pass_axe(tmp_path: Path, browser: Any, width: int, scheme: str, a
         check("admin")
         page.goto(f"{server.url}/admin")
         page.click("text=Pause >> nth=0")
-        page.goto(f"{server.url}/s/calls")
+        page.goto(f"{server.url}/lists/calls")
         check("paused")
         assert found == {name: [] for name in found}
 

@@ -11,7 +11,7 @@ import pytest
 
 from race_cases import loss_of, start_file
 from service_cases import Server, start_session
-from tombola import AsyncClient, AsyncRaceClient, Client, RaceClient, RaceFile, SessionFile
+from tombola import AsyncClient, Client, RaceFile, SessionFile
 from tombola._formatting import cli_style
 from tombola.errors import (
     ConflictError,
@@ -21,7 +21,7 @@ from tombola.errors import (
     SessionError,
 )
 from tombola.service.tokens import TokenStore
-from tombola.worklists.session_events import Outcome
+from tombola.worklists import Outcome
 
 
 def test_client_has_the_results_of_the_file(tmp_path: Path) -> None:
@@ -29,16 +29,17 @@ def test_client_has_the_results_of_the_file(tmp_path: Path) -> None:
     path, same = start_session(tmp_path / "calls.run"), start_session(tmp_path / "same.run")
     with Server(path) as server, Client(server.url) as client, SessionFile.open(same) as file:
         assert client.name == "calls"
-        assert client.next(4) == file.next(4)
+        assert [task._replace(since=None) for task in client.next(4)] == file.next(4)
         outcomes = [Outcome(2, 0.5), Outcome(1, None, 0.75)]
         assert client.record_all(outcomes) == file.record_all(outcomes) == 2
         assert client.record(3, loss=1.0) is file.record(3, loss=1.0) is True
         assert client.record(3, loss=1.0) is False
         assert client.amend(3, loss=0.0) == file.amend(3, loss=0.0) == 1.0
         assert client.cancel(4) is file.cancel(4) is True
-        assert client.next() == file.next()
-        assert client.pending == file.pending
-        assert client.assignment(5) == file.assignment(5)
+        [task] = client.next()
+        assert client.pending == [task]
+        assert client.assignment(5) == task
+        assert [task._replace(since=None)] == file.next()
         assert client.columns(5) == {}
         theirs, ours = client.status(), file.status().to_json()
         for name in ("played", "answered", "loss", "best", "regret"):
@@ -57,11 +58,11 @@ def test_client_has_the_results_of_the_file(tmp_path: Path) -> None:
 def test_client_waits_for_a_restart(tmp_path: Path) -> None:
     path = start_session(tmp_path / "calls.run")
     with Server(path) as server, Client(server.url, name="calls") as client:
-        assert [ticket.round for ticket in client.next()] == [1]
+        assert [ticket.ticket for ticket in client.next()] == [1]
         server.stop(9)
         starting = threading.Thread(target=server.start)
         starting.start()
-        assert [ticket.round for ticket in client.next()] == [2]
+        assert [ticket.ticket for ticket in client.next()] == [2]
         starting.join()
 
 
@@ -118,28 +119,28 @@ def test_token_and_name_are_needed(tmp_path: Path) -> None:
                 client.overview()
         with Client(server.url, token) as client:
             assert client.overview()["you"] == {"name": "Ann", "role": "admin"}
-            with pytest.raises(ParameterError, match="name of one of the 2 sessions"):
+            with pytest.raises(ParameterError, match="name of one of the 2 lists"):
                 client.next()
         with Client(server.url, token, "b") as client:
-            assert [ticket.round for ticket in client.next()] == [1]
+            assert [ticket.ticket for ticket in client.next()] == [1]
     with SessionFile.open(paths[0]) as file:
-        assert file.round == 0
+        assert file.issued == 0
 
 
 def test_race_client_has_the_results_of_the_file(tmp_path: Path) -> None:
     start_file(tmp_path / "models.race").close()
     path, same = tmp_path / "models.race", start_file(tmp_path / "same.race")
-    with Server(path) as server, RaceClient(server.url) as client, same:
-        first = same.calls()
-        assert client.calls() == first
+    with Server(path) as server, Client(server.url) as client, same:
+        first = same.lease("k", now=1.0)
+        assert [task._replace(since=1.0) for task in client.next()] == first
         assert client.record(first[0].ticket, loss=0.5, cost=0.25) is True
         assert client.record(first[0].ticket, loss=0.5, cost=0.25) is False
-        assert client.pending == first[1:]
+        assert [task._replace(since=1.0) for task in client.pending] == first[1:]
         with pytest.raises(ConflictError, match="first answer stands"):
             client.record(first[0].ticket, loss=0.25)
         same.record(first[0].ticket, loss=0.5, cost=0.25)
-        assert client.verdict()["verdict"] == same.race.verdict
-        assert client.settings == same.settings
+        assert client.status()["verdict"] == same.race.verdict
+        assert client.describe() == same.describe()
         client.export(tmp_path / "answers.csv")
         assert len((tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()) == 2
 
@@ -153,27 +154,30 @@ def test_async_clients_share_session_and_race(tmp_path: Path) -> None:
         with contextlib.suppress(ExhaustedError):
             while True:
                 for ticket in await client.next(2):
-                    received.append(ticket.round)
-                    await client.record(ticket.round, loss=0.25)
+                    received.append(ticket.ticket)
+                    await client.record(ticket.ticket, loss=0.25)
 
-    async def run_race(client: AsyncRaceClient) -> None:
-        while not (found := await client.next(1)).done:
-            for call in found.calls:
+    async def run_race(client: AsyncClient) -> None:
+        while not (await client.status())["done"]:
+            for call in await client.next(1):
                 await client.record(call.ticket, loss=loss_of(call), cost=0.25)
 
     async def main(url: str) -> list[int]:
-        async with AsyncClient(url) as client, AsyncRaceClient(url) as race:
+        async with (
+            AsyncClient(url, name="calls") as client,
+            AsyncClient(url, name="models") as race,
+        ):
             received: list[int] = []
             await asyncio.gather(*(work(client, received) for _ in range(4)))
             await asyncio.gather(*(run_race(race) for _ in range(3)))
             assert await client.pending == []
             assert await race.pending == []
-            assert (await client.assignment(1)).round == 1
-            assert (await client.ranking())["best"] in ("call", "letter")
+            assert (await client.assignment(1)).ticket == 1
+            assert (await client.status())["best"] in ("call", "letter")
             assert await client.amend(1, loss=0.5) == 0.25
             assert await client.columns(1) == {}
             assert (await client.status())["answered"] == 40
-            assert (await race.verdict())["done"] is True
+            assert (await race.status())["done"] is True
             return received
 
     with Server(path, tmp_path / "models.race") as server:
@@ -202,7 +206,7 @@ def test_address_of_another_server_is_named(reply: httpx.Response, tmp_path: Pat
     out = tmp_path / "out.csv"
     with (
         Client("http://else.example", name="calls", transport=transport) as session,
-        RaceClient("http://else.example", transport=transport) as race,
+        Client("http://else.example", transport=transport) as race,
     ):
         requests = (
             session.next,
@@ -210,9 +214,9 @@ def test_address_of_another_server_is_named(reply: httpx.Response, tmp_path: Pat
             lambda: session.record(1, loss=0.5),
             lambda: session.pending,
             lambda: session.export(out),
-            race.calls,
+            race.next,
             lambda: race.name,
-            lambda: race.settings,
+            race.describe,
         )
         for request in requests:
             with pytest.raises(

@@ -107,7 +107,7 @@ def test_status_of_scores_fits_its_schema(tmp_path: Path) -> None:
     with SessionFile.start(
         path, ["x", "y"], ["a", "b"], UCB1(), seed=1, kind="scores", range=(0, 10)
     ) as file:
-        file.record(file.next()[0].round, reward=0.75)
+        file.record(file.next()[0].ticket, reward=0.75)
     with api_of(path) as api:
-        found = api("GET", "/v1/sessions/calls/status").json()
+        found = api("GET", "/v1/lists/calls/status").json()
     assert (found["quantity"], found["score"], "loss" in found) == ("score", 7.5, False)

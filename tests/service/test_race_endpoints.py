@@ -12,7 +12,7 @@ from tombola.errors import SessionError
 from tombola.service.server import open_service
 from tombola.service.tokens import TokenStore
 
-R = "/v1/races/models"
+R = "/v1/lists/models"
 
 
 @pytest.fixture
@@ -25,26 +25,25 @@ def api(tmp_path: Path) -> Iterator[Api]:
 def test_race_over_http_equals_the_file(api: Api, tmp_path: Path) -> None:
     with start_file(tmp_path / "same.race") as same:
         finish_files(same)
-        race, done = api.service.races["models"].file.race, False
+        race, done = api.service.lists["models"].file.race, False
         while not done:
             tickets = [
-                call["ticket"] for call in api.post(f"{R}/next", {"count": 2}).json()["calls"]
+                call["ticket"] for call in api.post(f"{R}/next", {"count": 2}).json()["tickets"]
             ]
             answers = [
                 {"ticket": ticket, "loss": loss_of(race.call(ticket)), "cost": 0.25}
                 for ticket in tickets
             ]
-            done = api.post(f"{R}/record", {"answers": answers}).json()["done"]
-        verdict = api("GET", f"{R}/verdict").json()
-        assert verdict["verdict"] == same.race.verdict
-        assert verdict["answer"] == list(same.race.answer)
-        assert verdict["calls_saved"] == same.race.calls_saved
+            done = api.post(f"{R}/record", {"outcomes": answers}).json()["done"]
         status = api("GET", f"{R}/status").json()
+        assert status["verdict"] == status["summary"] == same.race.verdict
+        assert status["answer"] == list(same.race.answer)
+        assert status["calls_saved"] == same.race.calls_saved
         assert [one["name"] for one in status["candidates"] if one["active"]] == list(
             same.race.active
         )
         assert api.post(f"{R}/next", {}).json() | {"key": ""} == {
-            "calls": [],
+            "tickets": [],
             "key": "",
             "done": True,
         }
@@ -53,26 +52,26 @@ def test_race_over_http_equals_the_file(api: Api, tmp_path: Path) -> None:
 
 
 def test_calls_are_issued_and_answered_once(api: Api) -> None:
-    path, failed = api.service.races["models"].path, {"ticket": 1, "failed": True}
+    path, failed = api.service.lists["models"].path, {"ticket": 1, "failed": True}
     first = api.post(f"{R}/next", {}, idempotency_key="k1").json()
     assert api.post(f"{R}/next", {}, idempotency_key="k1").json() == first
-    assert len(first["calls"]) == len(api.service.races["models"].file.settings.candidates)
+    assert len(first["tickets"]) == len(api.service.lists["models"].file.settings.candidates)
     assert (
-        api.post(f"{R}/next", {"count": 1}, idempotency_key="k2").json()["calls"][0]
-        not in first["calls"]
+        api.post(f"{R}/next", {"count": 1}, idempotency_key="k2").json()["tickets"][0]
+        not in first["tickets"]
     )
     assert (
-        api.post(f"{R}/next", {"count": 1, "reissue_after": 0}).json()["calls"]
-        == first["calls"][:1]
+        api.post(f"{R}/next", {"count": 1, "reissue_after": 0}).json()["tickets"][0]["ticket"]
+        == first["tickets"][0]["ticket"]
     )
-    assert api.post(f"{R}/record", {"answers": [failed]}).json()["recorded"] == 1
+    assert api.post(f"{R}/record", {"outcomes": [failed]}).json()["recorded"] == 1
     before = path.read_bytes()
     answers = [{"ticket": 2, "loss": 0.5}, {"ticket": 1, "loss": 0.25}]
-    assert api.post(f"{R}/record", {"answers": answers}).status_code == 409
-    assert api.post(f"{R}/record", {"answers": [failed]}).json()["known"] == 1
+    assert api.post(f"{R}/record", {"outcomes": answers}).status_code == 409
+    assert api.post(f"{R}/record", {"outcomes": [failed]}).json()["known"] == 1
     assert path.read_bytes() == before
     now = api("GET", f"{R}/status").json()
-    assert (now["failures"], len(now["pending"])) == (1, len(first["calls"]))
+    assert (now["failures"], len(now["pending"])) == (1, len(first["tickets"]))
 
 
 @pytest.mark.parametrize(
@@ -93,16 +92,16 @@ def test_calls_are_issued_and_answered_once(api: Api) -> None:
 )
 def test_invalid_answer_changes_nothing(api: Api, answer: Any, one_sentence: Any) -> None:
     api.post(f"{R}/next", {"count": 1})
-    before = api.service.races["models"].path.read_bytes()
-    reply = api.post(f"{R}/record", {"answers": [answer]})
+    before = api.service.lists["models"].path.read_bytes()
+    reply = api.post(f"{R}/record", {"outcomes": [answer]})
     assert reply.status_code == 422
     one_sentence(reply.json()["detail"])
-    assert api.service.races["models"].path.read_bytes() == before
+    assert api.service.lists["models"].path.read_bytes() == before
 
 
 def test_served_race_is_paused_and_locked(api: Api) -> None:
-    api.post("/v1/files/models/pause", {"paused": True})
+    api.post("/v1/lists/models/pause", {"paused": True})
     assert api.post(f"{R}/next", {}).status_code == 423
-    assert api("GET", "/v1").json()["races"][0]["paused"] is True
+    assert api("GET", "/v1").json()["lists"][0]["paused"] is True
     with pytest.raises(SessionError, match="being run by another process"):
-        open_service([api.service.races["models"].path], TokenStore(None))
+        open_service([api.service.lists["models"].path], TokenStore(None))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from conftest import HANGS, SOURCE
 from service_cases import Server
-from tombola import AsyncRaceClient, RaceClient, RaceFile
+from tombola import AsyncClient, Client, RaceFile
 from tombola.cli.app import app
 from tombola.errors import ParameterError, SessionError
 from tombola.racing import RaceSettings, SubprocessEvaluator
@@ -108,7 +108,7 @@ def run_here(
     url: str, commands: dict[str, str], reissue_after: float | None = None
 ) -> dict[str, object]:
     async def main() -> dict[str, object]:
-        async with AsyncRaceClient(url) as client:
+        async with AsyncClient(url) as client:
             return await run_remote_race(
                 client, SubprocessEvaluator(commands), 2, reissue_after=reissue_after
             )
@@ -144,7 +144,7 @@ def test_broken_machine_records_nothing(
     with Server(start(tmp_path, rows=200, level=0.4, **settings)) as server:
         with pytest.raises((SessionError, OutOfRangeError), match=error):
             run_here(server.url, dict.fromkeys(NAMES, broken))
-        with RaceClient(server.url) as client:
+        with Client(server.url) as client:
             assert client.status()["failures"] == 0
             assert client.pending
         commands = {

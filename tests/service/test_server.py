@@ -36,14 +36,14 @@ def test_server_streams_counts_and_stops_gracefully(tmp_path: Path) -> None:
     arguments = ("--list", tmp_path / "calls.xlsx", "--sheet", "People", "--actions", "call,letter")
     with Server(*arguments) as server, httpx.Client(base_url=server.url) as http:
         counts = []
-        with http.stream("GET", "/v1/sessions/calls/events") as stream:
+        with http.stream("GET", "/v1/lists/calls/events") as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             for line in stream.iter_lines():
                 if line.startswith("data: "):
                     counts.append(json.loads(line[6:])["issued"])
                     if len(counts) == 2:
                         break
-                    ticket = httpx.post(f"{server.url}/v1/sessions/calls/next", json={}).json()[
+                    ticket = httpx.post(f"{server.url}/v1/lists/calls/next", json={}).json()[
                         "tickets"
                     ][0]
         assert counts == [0, 1]
@@ -51,7 +51,7 @@ def test_server_streams_counts_and_stops_gracefully(tmp_path: Path) -> None:
         assert http.get("/readyz").json() == {"status": "ready", "files": 1}
         assert server.stop(signal.SIGTERM) == 143
     with SessionFile.open(path) as file:
-        assert file.round == 1
+        assert file.issued == 1
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.7", "::", "example.org"])
@@ -161,7 +161,7 @@ def test_examples_of_the_documentation_run(tmp_path: Path, language: str, progra
         example = example.replace("http://127.0.0.1:8787", server.url)
         if program == "node":
             given = (
-                f'const url = "{server.url}/v1/sessions/calls", token = "{token}", evaluate '
+                f'const url = "{server.url}/v1/lists/calls", token = "{token}", evaluate '
                 "= async () => 0.25;\n"
             )
             (tmp_path / "example.mjs").write_text(given + example, encoding="utf-8")

@@ -54,7 +54,11 @@ def read_content(path: Path) -> str:
             run.ids(),
             run.names,
         ]
-        found += [run.seed, run.status().to_json(), run.round_of("row 17"), run.round_of("row 3")]
+        found += [
+            run.seed,
+            run.status().to_json(),
+            *(run.ticket_of(task.id) for task in run.pending),
+        ]
         found += [run.next(), run.record(3, loss=0.5), run.record(4, loss=0.5), run.pending]
         assert run._session is not None
         return repr(found) + str(run._session._live.runner.memory.tobytes().hex())
@@ -146,6 +150,7 @@ def test_changed_index_of_rows(tmp_path: Path, one_sentence: Check) -> None:
     """Two rows change places in the index alone."""
     path = tmp_path / "a.run"
     with start(path) as run:
+        run.next(4)
         second, third = (id_.encode() for id_ in run.ids()[1:3])
     content = path.read_bytes()
     for id_, place, swapped in ((second, b"\2", b"\3"), (third, b"\3", b"\2")):
@@ -153,9 +158,9 @@ def test_changed_index_of_rows(tmp_path: Path, one_sentence: Check) -> None:
         content = content.replace(id_ + place, id_ + swapped)
     path.write_bytes(content)
     with SessionFile.open(path) as run:
-        assert run.round_of(run.ids()[3]) == 4
+        assert run.ticket_of(run.ids()[3]) == 4
         with pytest.raises(SessionError, match="damaged") as caught:
-            run.round_of(second.decode())
+            run.ticket_of(second.decode())
         one_sentence(caught.value)
 
 
@@ -190,7 +195,7 @@ def test_backup_copied_over_open_file(grown: bool, tmp_path: Path, one_sentence:
             assert "backup" in one_sentence(refused.value)
         assert path.read_bytes() == before
     with SessionFile.open(path) as again:
-        assert again.view().round == (5 if grown else 3)
+        assert again.view().issued == (5 if grown else 3)
 
 
 def test_replaced_file(tmp_path: Path, one_sentence: Check) -> None:
@@ -324,7 +329,7 @@ def test_forged_configuration(about: dict[str, Any], tmp_path: Path, one_sentenc
 
 def test_forged_but_valid_file_opens(tmp_path: Path) -> None:
     with SessionFile.open(forged(tmp_path / "r.run", FIRST, ANSWER, SECOND)) as run:
-        assert [(play.round, play.action) for play in run.pending] == [(2, "b")]
+        assert [(play.ticket, play.action) for play in run.pending] == [(2, "b")]
 
 
 @pytest.mark.parametrize("missing", [1, 2, 3])
@@ -333,7 +338,7 @@ def test_row_needs_its_predecessor(missing: int, tmp_path: Path) -> None:
         order = run.ids()
         execute(tmp_path / "calls.run", "DELETE FROM pool WHERE place = ?", missing)
         with pytest.raises(SessionError, match=f"row {missing + 1} is missing"):
-            run.round_of(order[missing])
+            run.ticket_of(order[missing])
     with pytest.raises(SessionError, match="the list of rows has changed"):
         SessionFile.open(tmp_path / "calls.run")
 

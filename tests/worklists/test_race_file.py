@@ -12,6 +12,7 @@ from race_cases import NAMES, ROWS, finish_files, loss_of, start_file
 from tombola.errors import FeedbackError, ParameterError, SessionError, TombolaError
 from tombola.racing import Event, Race, RaceSettings, race
 from tombola.racing.report import RaceReport
+from tombola.worklists import Outcome
 from tombola.worklists.event_log import EventLog
 from tombola.worklists.race_file import RaceFile
 
@@ -34,14 +35,14 @@ def test_two_processes_match_memory(tmp_path: Path) -> None:
 
 def test_no_call_is_issued_twice(tmp_path: Path) -> None:
     with start_file(tmp_path / "my.race") as one, RaceFile.open(tmp_path / "my.race") as two:
-        calls = [*one.calls(4), *two.calls(4), *one.calls(4)]
+        calls = [*one.next(4), *two.next(4), *one.next(4)]
         assert len({call.ticket for call in calls}) == 12
         assert one.record(calls[5].ticket, loss=0.5)
         assert not two.record(calls[5].ticket, loss=0.5)
         with pytest.raises(FeedbackError, match="first answer stands"):
             two.record(calls[5].ticket, loss=0.25)
         with pytest.raises(FeedbackError):
-            two.record_all([Event("answer", calls[6].ticket, 0.5), Event("answer", 99, 0.5)])
+            two.record_all([Outcome(calls[6].ticket, 0.5), Outcome(99, 0.5)])
         assert len(two.race.pending) == 11
     with RaceFile.open(tmp_path / "my.race") as again:
         assert [call.ticket for call in again.race.pending] == [
@@ -63,14 +64,14 @@ def test_changed_cells_are_detected(tmp_path: Path, one_sentence: Callable[[obje
 
 def test_closed_file_rejects_record(tmp_path: Path) -> None:
     with start_file(tmp_path / "r") as file:
-        call, *_ = file.calls()
+        call, *_ = file.next()
     with pytest.raises(SessionError, match="closed"):
         file.record(call.ticket, loss=0.5)
 
 
 def test_answer_that_differs_by_rounding_is_the_same(tmp_path: Path) -> None:
     with start_file(tmp_path / "r") as file:
-        call, *_ = file.calls()
+        call, *_ = file.next()
         assert file.record(call.ticket, loss=0.3, cost=0.3)
         assert not file.record(call.ticket, loss=1 - 0.7, cost=0.1 + 0.2)
         file.append(Event("answer", call.ticket, 1 - 0.7, 0.3))
@@ -100,7 +101,7 @@ def test_numpy_scalars_are_stored_as_numbers(tmp_path: Path) -> None:
         {"loss": np.int64(1), "failed": np.bool_(0)},
     ]
     with RaceFile.start(tmp_path / "n", RaceSettings(("a", "b"), **asked), ["x", "y", "z"]) as file:
-        file.calls()
+        file.next()
         assert [
             file.record(ticket, **answer)
             for ticket, answer in zip(np.array([1, 2]), answers, strict=True)
@@ -167,7 +168,7 @@ def test_impossible_event_is_rejected(
         kept.append(*event)
     kept.close()
     with RaceFile.open(tmp_path / "my.race") as file, pytest.raises(TombolaError) as caught:
-        file.calls()
+        file.next()
     one_sentence(caught.value)
 
 
@@ -192,7 +193,7 @@ def test_race_file_resumes_ranks(tmp_path: Path, asked: Any) -> None:
     start_file(path, question="ranks", **asked).close()
     while not whole.done:
         with RaceFile.open(path) as file:
-            for call in file.calls():
+            for call in file.next():
                 file.record(call.ticket, loss=loss_of(call))
                 whole.calls(1)
                 whole.record(call.ticket, loss=loss_of(call))
@@ -209,10 +210,10 @@ def test_raised_limit_continues_race(tmp_path: Path) -> None:
     path, settings = tmp_path / "my.race", RaceSettings(("a", "b"), seed=1, max_calls=6)
     rows = [str(row) for row in range(60)]
     with RaceFile.start(path, settings, rows) as file, RaceFile.open(path) as other:
-        for call in file.calls(20):
-            file.record(call.ticket, loss=float(call.candidate == "b"))
+        for call in file.next(20):
+            file.record(call.ticket, loss=float(call.action == "b"))
         assert file.race.done
-        assert file.calls() == []
+        assert file.next() == []
         assert other.race.limit_reached
         with pytest.raises(ParameterError, match="at least the present limit, which is 6"):
             file.raise_limits(max_calls=5)
@@ -222,8 +223,8 @@ def test_raised_limit_continues_race(tmp_path: Path) -> None:
         assert not file.race.done
         assert (file.settings.max_calls, file.earlier_limits) == (500, ((6, None),))
         while not file.race.done:
-            for call in file.calls():
-                file.record(call.ticket, loss=float(call.candidate == "b"))
+            for call in file.next():
+                file.record(call.ticket, loss=float(call.action == "b"))
         state = file.race.rule.state
     with RaceFile.open(path) as again:
         assert again.race.settings.max_calls == 500
@@ -256,3 +257,8 @@ def test_race_with_a_higher_limit_goes_on(tmp_path: Path) -> None:
     finished = race(("a", "b"), rows, evaluate, max_cost=100, **options)
     assert finished.proved
     assert len(set(asked)) == len(asked) == finished.calls_made
+
+
+def test_lone_surrogate_in_names_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="surrogate"):
+        RaceFile.start(tmp_path / "s", RaceSettings(("\ud800", "b"), seed=1), ["x"])

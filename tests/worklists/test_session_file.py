@@ -33,7 +33,7 @@ def bits(run: SessionFile) -> tuple[bytes, bytes, list[Any], list[Any]]:
 
 
 def rounds(assignments: Any) -> list[int]:
-    return [assignment.round for assignment in assignments]
+    return [assignment.ticket for assignment in assignments]
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def test_session_file_equals_play(learner: Learner, begin: Begin) -> None:
             assert one.id == f"id{trace.order[round_]}"
             assert NAMES.index(one.action) == trace.actions[round_]
             run.record(
-                one.round, loss=row if learner.feedback == "full" else row[NAMES.index(one.action)]
+                one.ticket, loss=row if learner.feedback == "full" else row[NAMES.index(one.action)]
             )
-        assert run.status().loss == pytest.approx(trace.losses.sum())
+        assert run.status().total == pytest.approx(trace.losses.sum())
 
 
 @pytest.mark.parametrize("learner", [Exp3(), ThompsonSampling(), Hedge(rate=0.5)])
@@ -125,13 +125,13 @@ def test_record_all_is_atomic(outcome: Outcome, begin: Begin, one_sentence: Chec
         before = bits(run)
         with pytest.raises(TombolaError) as refused:
             run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), outcome])
-        assert ("the first answer stands" in one_sentence(refused.value)) == (outcome.round == 4)
+        assert ("the first answer stands" in one_sentence(refused.value)) == (outcome.ticket == 4)
         assert bits(run) == before
         assert (
             run.record_all([Outcome(2, 0.5), Outcome(3, 0.5), Outcome(2, 0.5), Outcome(4, 1.0)])
             == 2
         )
-        assert run.status().loss == 2.0
+        assert run.status().total == 2.0
 
 
 def test_failed_append_changes_nothing(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_unknown_id_raises(begin: Begin) -> None:
     with begin() as run:
         for id_ in ("nobody", "\ud800"):
             with pytest.raises(FeedbackError, match="check its name"):
-                run.round_of(id_)
+                run.ticket_of(id_)
 
 
 def test_start_never_overwrites(begin: Begin, tmp_path: Path, one_sentence: Check) -> None:
@@ -333,7 +333,7 @@ def test_tickets_between_amendments_stay(begin: Begin) -> None:
 def test_ticket_after_amendment_is_checked(action: int, begin: Begin, reopen: Begin) -> None:
     """By a process that had the file open before, and by one that opens it."""
     with begin(FollowTheLeader()) as run, reopen() as other:
-        assert other.round == 0
+        assert other.issued == 0
         run.next()
         run.record(1, loss=[0.0, 1.0, 1.0])
         run.amend(1, loss=[1.0, 0.0, 1.0])
@@ -341,7 +341,7 @@ def test_ticket_after_amendment_is_checked(action: int, begin: Begin, reopen: Be
             run._log.append("ticket", 2, [action, 1.0])
         for reader in (other, reopen()):
             if action == 1:
-                assert reader.round == 2
+                assert reader.issued == 2
             else:
                 with pytest.raises(SessionError, match="does not repeat"):
                     reader.status()
@@ -406,10 +406,10 @@ def test_numpy_ticket_numbers(tmp_path: Path) -> None:
         assert run.record(third, loss=0.5)
         assert run.amend(third, loss=0.75) == 0.5
         assert run.assignment(third) == run.assignment(3)
-        assert run.round_of(run.assignment(4).id) == run.round_of(int(run.assignment(4).id)) == 4  # type: ignore[arg-type]
+        assert run.ticket_of(run.assignment(4).id) == run.ticket_of(int(run.assignment(4).id)) == 4  # type: ignore[arg-type]
     with SessionFile.open(tmp_path / "n.run") as run:
         now = run.status()
-        assert (now.answered, now.cancelled, now.loss) == (2, 1, 1.25)
+        assert (now.answered, now.cancelled, now.total) == (2, 1, 1.25)
 
 
 @pytest.mark.usefixtures("plainly")
@@ -421,11 +421,14 @@ def test_rejected_feedback_keeps_replayed_session(begin: Begin) -> None:
         for bad in (Outcome(1, 7.0), Outcome(9, 0.5), Outcome(1)):
             with pytest.raises(FeedbackError):
                 run.record_all([bad])
-        assert run._session is session
-        with pytest.raises(FeedbackError):
-            run.record_all([Outcome(1, 0.5), Outcome(2, 7.0)])
-        assert run._session is None
-        assert rounds(run.pending) == [1, 2, 3]
+        # A batch is checked before its first outcome is stored.
+        run.record(3, loss=0.5)
+        for second in (Outcome(2, 7.0), Outcome(1, 0.25), Outcome(3, 0.25)):
+            with pytest.raises(FeedbackError):
+                run.record_all([Outcome(1, 0.5), second])
+            assert run._session is session
+            assert rounds(run.pending) == [1, 2]
+        assert run.record_all([Outcome(1, 0.5), Outcome(1, 0.5)]) == 1
 
 
 @pytest.mark.usefixtures("plainly")

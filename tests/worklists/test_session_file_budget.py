@@ -51,7 +51,7 @@ def test_tickets_equal_session_and_never_overspend(amount: float, tmp_path: Path
             [one] = run.next()
         ticket = session.act()
         expected = (ticket.round, session.names[ticket.action], ticket.probability)
-        assert (one.round, one.action, one.probability) == expected
+        assert (one.ticket, one.action, one.probability) == expected
         if one.action == "null":
             session.observe(ticket)
         else:
@@ -61,7 +61,7 @@ def test_tickets_equal_session_and_never_overspend(amount: float, tmp_path: Path
             loss, cost = rng.random(), rng.random() * WORST[NAMES.index(one.action)]
             session.observe(ticket, loss=loss, cost=cost)
             with SessionFile.open(tmp_path / "a.run") as run:
-                assert run.record(one.round, loss=loss, cost=cost)
+                assert run.record(one.ticket, loss=loss, cost=cost)
             spent += Fraction(cost)
         reserved = sum((Fraction(WORST[NAMES.index(one.action)]) for one, _ in open_), Fraction(0))
         assert spent + reserved <= Fraction(amount)
@@ -76,7 +76,7 @@ def test_reopened_file_with_full_feedback_has_same_balance(tmp_path: Path) -> No
         for _ in range(30):
             [one] = run.next()
             run.record(
-                one.round, loss=[rng.random(), rng.random()], cost=[0.03 * rng.random(), 0.001]
+                one.ticket, loss=[rng.random(), rng.random()], cost=[0.03 * rng.random(), 0.001]
             )
         balance = run.status().balance
     with SessionFile.open(tmp_path / "a.run") as again:
@@ -86,22 +86,23 @@ def test_reopened_file_with_full_feedback_has_same_balance(tmp_path: Path) -> No
 def test_record_rejects_bad_costs(tmp_path: Path) -> None:
     with start(tmp_path / "a.run") as run:
         one = next(one for one in run.next(5) if one.action != "null")
-        for outcome, words in (
+        cases: tuple[tuple[dict[str, Any], str], ...] = (
             ({"loss": 0.5}, "expected a cost"),
             ({"loss": 0.5, "cost": 0.5}, "from 0 to the worst cost declared"),
             ({"loss": 0.5, "cost": float("nan")}, "from 0 to the worst cost declared"),
             ({"cost": 0.0}, "either a loss or a reward"),
-        ):
+        )
+        for outcome, words in cases:
             with pytest.raises(FeedbackError, match=words):
-                run.record(one.round, **outcome)
-        assert run.record(one.round, loss=0.5, cost=0.0005)
-        assert not run.record(one.round, loss=0.5, cost=0.0005)
+                run.record(one.ticket, **outcome)
+        assert run.record(one.ticket, loss=0.5, cost=0.0005)
+        assert not run.record(one.ticket, loss=0.5, cost=0.0005)
         with pytest.raises(FeedbackError, match="the first answer stands"):
-            run.record(one.round, loss=0.5, cost=0.00025)
+            run.record(one.ticket, loss=0.5, cost=0.00025)
         with pytest.raises(FeedbackError, match="money spent stays spent"):
-            run.amend(one.round, loss=0.25)
+            run.amend(one.ticket, loss=0.25)
         reserved = run.status().balance.reserved
-        assert run.cancel(run.pending[0].round)
+        assert run.cancel(run.pending[0].ticket)
         assert run.status().balance.reserved == reserved
 
 
@@ -131,7 +132,7 @@ def test_cost_without_budget_raises(tmp_path: Path) -> None:
     with SessionFile.start(tmp_path / "a.run", IDS, NAMES, UCB1(), seed=1) as run:
         [one] = run.next()
         with pytest.raises(FeedbackError, match="got cost"):
-            run.record(one.round, loss=0.5, cost=1.0)
+            run.record(one.ticket, loss=0.5, cost=1.0)
 
 
 def test_null_action_is_not_counted_as_first_action() -> None:
@@ -250,7 +251,7 @@ def test_prices_need_no_cost(tmp_path: Path) -> None:
         tmp_path / "a.run", IDS, NAMES, ThriftyLP(), budget=allowed, seed=3
     ) as run:
         cheap = next(one for one in run.next(20) if one.action == "small")
-        assert run.record(cheap.round, loss=0.5)
+        assert run.record(cheap.ticket, loss=0.5)
         [spent] = run.status().balance.spent
         assert spent == pytest.approx(0.001)
 
@@ -271,5 +272,5 @@ def test_target_text_before_first_outcome(tmp_path: Path) -> None:
         assert run.status().target_text == ""
         [play] = run.next()
         assert run.status().target_text == ""
-        run.record(play.round, loss=0.25, cost=0.0)
+        run.record(play.ticket, loss=0.25, cost=0.0)
         assert run.status().target_text.startswith("mean loss 0.25 so far")

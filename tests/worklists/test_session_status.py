@@ -13,7 +13,7 @@ from tombola import UCB1, Exp3, Hedge
 from tombola._formatting import csv_text
 from tombola.budget.budget import Budget
 from tombola.learners import EmpiricalLP, ThriftyLP
-from tombola.worklists import SessionFile, session_csv
+from tombola.worklists import SessionFile, worklist
 
 NAMES = ["=a", "b", "c"]
 WORST = [0.5, 0.0, 0.25]
@@ -52,18 +52,18 @@ def outcome(run: SessionFile, action: str, rng: random.Random) -> dict[str, Any]
 def live(run: SessionFile, rng: random.Random) -> None:
     """Make one random call."""
     pending = run.pending
-    known = run.view().answered_rounds.tolist()
+    known = run.view().answered_tickets.tolist()
     match rng.randrange(8):
-        case 0 | 1 | 2 if run.round < run.horizon:
+        case 0 | 1 | 2 if run.issued < run.horizon:
             run.next(rng.choice([1, 1, 2, 7]))
         case 6 if pending:
-            run.cancel(rng.choice(pending).round)
+            run.cancel(rng.choice(pending).ticket)
         case 7 if known and run.feedback_model.supports_amend:
             arguments = outcome(run, "", rng)
             run.amend(rng.choice(known), **arguments)
         case _ if pending:
             one = rng.choice(pending)
-            run.record(one.round, **outcome(run, one.action, rng))
+            run.record(one.ticket, **outcome(run, one.action, rng))
 
 
 def begin(path: Path, kind: str, *, rows: int = 40, seed: int = 1) -> SessionFile:
@@ -88,7 +88,7 @@ def check(run: SessionFile, path: Path) -> None:
     assert np.array_equal(view.actions, [action for action, _ in naive.tickets])
     assert view.amended == frozenset(naive.amended)
     assert view.cancelled == frozenset(naive.cancelled)
-    session_csv.export_tickets(run, path.with_suffix(".csv"))
+    run.export(path.with_suffix(".csv"))
     assert path.with_suffix(".csv").read_text() == csv_text(naive.table())
 
 
@@ -98,7 +98,7 @@ def test_status_view_export_equal_naive(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(kind)
-    monkeypatch.setattr(session_csv, "_TICKETS_PER_CHUNK", 7)
+    monkeypatch.setattr(worklist, "_TICKETS_PER_CHUNK", 7)
     path = tmp_path / "my.run"
     run = begin(path, kind)
     check(run, path)
@@ -119,5 +119,5 @@ def test_session_of_one_row(kind: str, tmp_path: Path) -> None:
         [assignment] = run.next()
         check(run, tmp_path / "my.run")
         if assignment.action != "null":
-            run.record(assignment.round, **outcome(run, assignment.action, random.Random(1)))
+            run.record(assignment.ticket, **outcome(run, assignment.action, random.Random(1)))
         check(run, tmp_path / "my.run")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola.cli.options import REPLACED, Json, Seeds, check_output
+from tombola.cli.options import Force, Json, Seeds, check_table
 from tombola.cli.printing import show
 from tombola.errors import ParameterError
 
@@ -36,8 +36,9 @@ def demo(
         str, typer.Argument(help=f"{', '.join(_OPTIONS)} (needs scikit-learn).")
     ] = "call_list",
     out: Annotated[
-        Path | None, typer.Option(help=f"CSV file to write. Default: EXAMPLE.csv. {REPLACED}")
+        Path | None, typer.Option(help="CSV file to write. Default: EXAMPLE.csv.")
     ] = None,
+    force: Force = False,
     as_json: Json = False,
     seed: Seeds = 1,
 ) -> None:
@@ -54,10 +55,11 @@ def demo(
         )
     out = out or Path(f"{example}.csv")
     table, description = _example(example, seed)
-    lines = _lines(table)
-    # Whole rows: an edited cell is the user's own.
-    check_output(out, columns=lines[0], keys=lines[1:])
-    write_atomic(out, csv_text(lines))
+    text = csv_text(_lines(table))
+    # A second run finds its own table.
+    is_same = out.is_file() and out.read_bytes() == text.encode()
+    check_table(out, force=force or is_same)
+    write_atomic(out, text)
     name = str(out)
     commands = [
         ["describe", name, "--losses"],

@@ -1,12 +1,9 @@
 """Options that several commands share, and their validation."""
 
-import csv
-import io
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import wraps
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -19,11 +16,10 @@ if TYPE_CHECKING:
     from tombola.racing import RaceSettings
     from tombola.units import Kind
 
-# The rule of every --out, see `check_output`.
-REPLACED = (
-    "An existing file is replaced only if it is an earlier one of its kind; a table only "
-    "if no row is lost."
-)
+# The rule of every page of --out.
+REPLACED = "An existing page is replaced."
+# Option --force of commands that write a table.
+Force = Annotated[bool, typer.Option("--force", help="Replace the table if it exists.")]
 # Option --seed; every random number of a command depends on it.
 Seeds = Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)]
 # Option --seed of a session or race, which stores it in its file.
@@ -74,111 +70,35 @@ def check_level(level: float) -> None:
 def check_page(out: Path | None, *inputs: str) -> None:
     """Raise an error unless an HTML page can be written to `out`; None is accepted.
 
-    ParameterError for another suffix than .html or .htm; else as `check_output`.
+    ParameterError for another suffix than .html or .htm, FileError if it cannot be written. An
+    existing page is replaced.
 
-    inputs: tables that the command reads.
+    inputs: tables that the command reads, which `out` must not replace.
     """
+    from tombola._files import check_output_path
+
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(
             f"--out: expected a page that ends in .html, got {out}; write --out {out.stem}.html."
         )
-    check_output(
-        out, *inputs, *(given.partition("::")[0] for given in inputs)
-    )  # the file of FILE::TABLE
+    # The file of FILE::TABLE is FILE.
+    check_output_path(out, *inputs, *(table.partition("::")[0] for table in inputs))
 
 
-def check_output(
-    out: Path | None,
-    *inputs: str | Path,
-    columns: Collection[str] = (),
-    keys: Iterable[Sequence[Any]] = (),
-    n_keys: int | None = None,
-) -> None:
-    """Raise FileError unless `out` can be written and no other file is lost by it.
-
-    An existing file is replaced only by its like: a page or a report (.json) of tombola, or a table
-    with the same columns whose row keys are all in the new one. Nothing is written.
+def check_table(out: Path, *inputs: str | Path, force: bool) -> None:
+    """Raise FileError unless a table can be written to `out`, and none is lost by it.
 
     inputs: files that the command reads, which `out` must not replace.
-    columns: header of the table to write; empty for a page or report.
-    keys: first cells of each row to write, which identify it, such as ticket and id; read only if
-        `out` exists.
-    n_keys: number of the first columns of the old table that identify its rows, which may then have
-        fewer columns, such as earlier candidates; None: as many as `keys` have, and the columns
-        must be the same.
+    force: the option --force, which replaces an existing file.
     """
     from tombola._files import check_output_path
 
     check_output_path(out, *inputs)
-    if out is None or not out.exists() or not out.stat().st_size:
-        return
-    if not (
-        _has_all_rows(_read_table(out), columns, list(keys), n_keys) if columns else _is_page(out)
-    ):
-        same = "the same columns" if n_keys is None else "no other columns"
-        like = f"table with {same} and no other rows" if columns else "page or report of tombola"
+    if out.exists() and out.stat().st_size and not force:
         raise FileError(
-            f"--out: expected a new file, or an earlier {like}, got {out}, which holds something "
-            "else; name another "
-            "file, or delete it first."
+            f"--out: expected a new file, got {out}, which exists; name another file, or add "
+            "--force to replace it."
         )
-
-
-def _is_page(out: Path) -> bool:
-    from tombola._files import read_bytes
-
-    # The version in a report, and the footer of every page.
-    mark = b'"tombola": "' if out.suffix.lower() == ".json" else b"<code>tombola cite"
-    return mark in read_bytes(out)
-
-
-def _read_table(out: Path) -> list[list[str]]:
-    """Return header and rows of a CSV or Parquet file as text; [] if it is neither."""
-    from tombola._files import read_bytes
-    from tombola._formatting import csv_text
-
-    text = read_bytes(out).decode(errors="replace")
-    if text.startswith("PAR1"):
-        try:
-            old = import_module("pyarrow.parquet").read_table(out)
-        except (ImportError, OSError, ValueError):  # cut off, or not Parquet at all
-            return []
-        text = csv_text([old.column_names, *zip(*old.to_pydict().values(), strict=True)])
-    return _csv_rows(text)
-
-
-def _csv_rows(text: str) -> list[list[str]]:
-    try:
-        return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-    except csv.Error:  # such as a cell that is too long: no table of tombola
-        return []
-
-
-def _has_all_rows(
-    old: list[list[str]],
-    columns: Collection[str],
-    keys: list[Sequence[Any]],
-    n_keys: int | None = None,
-) -> bool:
-    """Return whether a new table has all columns and row keys of an old one, as `check_output`.
-
-    >>> old = [["id", "b"], ["x", "0.5"]]
-    >>> [_has_all_rows(old, ["id", "a", "b"], [(row, 0.1, 0.5)], 2) for row in "xy"]
-    [True, False]
-    """
-    from tombola._formatting import csv_text
-
-    # As they would be read back from a file.
-    header, *new = _csv_rows(
-        csv_text([columns, *keys]).encode(errors="backslashreplace").decode()
-    ) or [[]]
-    # A table with fewer columns may be one of the user, with outcomes that are not recorded yet.
-    if not old or not (old[0] == header if n_keys is None else set(old[0]) <= set(header)):
-        return False
-    compared = old[0][: n_keys or len(new[0] if new else header)]
-    places = [header.index(name) for name in compared]
-    known = {tuple(row[place] for place in places) for row in new if len(row) > max(places)}
-    return all(tuple(row[: len(compared)]) in known for row in old[1:])
 
 
 def split_commas(text: str) -> tuple[str, ...]:

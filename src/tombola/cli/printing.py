@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,6 +15,8 @@ from tombola.errors import TombolaWarning
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from tombola.worklists.work_file import Assignment
 
 # Open tickets that a sentence lists; of the others only the number is given.
 _MAX_LISTED = 5
@@ -108,45 +110,37 @@ def show_lines(lines: Iterable[str], *, soft: bool = False) -> None:
         show(line, soft=soft or line.startswith("  "))
 
 
-class OpenTicket(NamedTuple):
-    """An issued ticket without an answer, with its text, such as "a on row 3".
-
-    since: when it was issued, in Unix seconds; None if unknown.
-    """
-
-    number: int
-    text: str
-    since: float | None
-
-
-def open_text(word: str, waiting: "Sequence[OpenTicket]") -> str:
+def open_text(word: str, waiting: "Sequence[Assignment]") -> str:
     """Return a sentence on the tickets without an answer: which, and since when.
 
     word: for one of them, "call" or "ticket".
 
-    >>> open_text("call", [OpenTicket(2, "a on row 3", None)])
+    >>> from tombola.worklists import Assignment
+    >>> open_text("call", [Assignment(2, "row 3", "a")])
     '1 call waits for an answer: ticket 2 (a on row 3).'
     """
-    listed = [f"ticket {one.number} ({one.text}{since_text(one.since)})" for one in waiting]
+    texts = [
+        f"ticket {task.ticket} ({task.action} on {task.id}{since_text(task.since)})"
+        for task in waiting
+    ]
     verb = "waits" if len(waiting) == 1 else "wait"
     return (
         f"{plural(len(waiting), word)} {verb} for an answer: "
-        f"{join_names(listed, limit=_MAX_LISTED, length=120)}."
+        f"{join_names(texts, limit=_MAX_LISTED, length=120)}."
     )
 
 
 def open_ticket_lines(
-    kind: str, waiting: "Sequence[OpenTicket]", file: Any, url: str, *, scores: bool
+    kind: str, waiting: "Sequence[Assignment]", file: Any, url: str, *, scores: bool
 ) -> list[str]:
     """Return lines on open tickets of a "race" or "session": sentence and commands."""
     if not waiting:
         return []
-    at, value = f" --url {url}" if url else "", "--score VALUE" if scores else "--loss VALUE"
+    at = f" --url {url}" if url else ""
+    value = "--score VALUE" if scores else "--loss VALUE"
     name = shlex.quote(str(file))
-    record, again = (
-        f"  tombola {kind} record {name} {waiting[0].number}",
-        f"  tombola {kind} next {name}{at}",
-    )
+    record = f"  tombola {kind} record {name} {waiting[0].ticket}"
+    again = f"  tombola {kind} next {name}{at}"
     if kind == "session":
         fix = "Record each, the worst outcome if its action failed, or print them again:"
         return [open_text("ticket", waiting), fix, f"{record} {value}{at}", f"{again} --again"]

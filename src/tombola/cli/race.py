@@ -6,7 +6,6 @@ if it is undecided; `status --exit-code` exits with 0, 1 or 3.
 """
 
 import json
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from tombola.cli.options import (
     CORES,
     REPLACED,
     By,
+    Force,
     Json,
     MakeSettings,
     MaxCalls,
@@ -33,24 +33,22 @@ from tombola.cli.options import (
     Top,
     Url,
     Workers,
-    check_output,
     check_page,
     check_reissue_after,
+    check_table,
     split_commas,
     with_race_options,
 )
 from tombola.cli.printing import (
-    OpenTicket,
     open_text,
     open_ticket_lines,
     print_error,
-    recorded_text,
     show,
     show_cells,
     show_lines,
     show_result,
 )
-from tombola.cli.session import ID_HELP, LIST_HELP, check_direction, other_id_text
+from tombola.cli.session import ID_HELP, LIST_HELP, other_id_text
 from tombola.cli.table_options import (
     Missing,
     Rescale,
@@ -60,6 +58,16 @@ from tombola.cli.table_options import (
     table_header,
     with_table_options,
 )
+from tombola.cli.work_list import (
+    Again,
+    ExportTable,
+    TicketTable,
+    export_list,
+    issue_tickets,
+    open_list,
+    parse_outcome,
+    record_outcomes,
+)
 from tombola.errors import FeedbackError, ParameterError, SessionError
 
 if TYPE_CHECKING:
@@ -68,15 +76,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tombola.racing import Call, Plan, Race, RaceSettings, SubprocessEvaluator
+    from tombola.racing import Plan, Race, RaceSettings, SubprocessEvaluator
     from tombola.racing.report import RaceReport, RunTimes
     from tombola.racing.side_information import SideInformation
     from tombola.racing.strata import Strata
     from tombola.racing.subprocess_evaluator import CallCounts
-    from tombola.service.client import RaceClient
     from tombola.tables.cells import RowList
-    from tombola.tables.to_pool import Table as ReadTable
-    from tombola.units import Kind
+    from tombola.units import Kind, Units
     from tombola.worklists.race_file import RaceFile
 
 # Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
@@ -166,16 +172,25 @@ def plan_(
     Each simulated race shuffles the rows anew. Prints a line per --level; no call is made, and no
     file is written.
     """
+    import numpy as np
+
     from tombola.racing import plan
     from tombola.racing.strata import Strata
     from tombola.tables import read_table
     from tombola.tables.cells import read_history
+    from tombola.units import Units
 
     name = "standard input" if table == "-" else Path(table).name
     read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
-    pool, ids = read.pool, read.pool.ids or tuple(str(row) for row in range(read.pool.rows))
-    on_file, known_notes = _known_cells(known, read, ids, table_options.get("ids", ""))
-    notes = [*read.notes, *known_notes]
+    pool = read.pool
+    ids = pool.ids or tuple(str(row) for row in range(pool.rows))
+    notes = list(read.notes)
+    on_file = None
+    if known is not None:
+        known_table = _KnownTable(known, pool.actions, table_options.get("ids", ""))
+        units = Units(*read.range, scores=read.kind == "scores")
+        on_file = ~np.isnan(known_table.losses(pool.actions, ids, units))
+        notes += known_table.summary_notes()
     asked: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
         pool,
@@ -239,28 +254,25 @@ def start(
     from tombola.worklists.race_file import RaceFile
 
     names = parse_names(candidates, keep_blank=True)
-    row_list, asked = (
-        read_row_list(rows, column or None),
-        settings(names, _stated_kind(known, names)),
-    )
-    side, strata = _side_of_list(row_list, asked, known, history, column, by)
+    row_list = read_row_list(rows, column or None)
+    known_table = None if known is None else _KnownTable(known, names, column)
+    asked = settings(names, None if known_table is None else known_table.kind)
+    side, strata = _side_of_list(row_list, asked, known_table, history, column, by)
     with RaceFile.start(
         file, asked, row_list.ids, side=side, strata=strata, row_list=row_list
     ) as race_file:
-        count, chosen, on_file = (
-            len(race_file.rows),
-            race_file.settings,
-            race_file.race.calls_on_file,
-        )
-    k, order = len(chosen.candidates), f"in random order (seed {chosen.seed})"
-    calls = k * count - on_file
+        about = race_file.describe()
+        chosen = race_file.settings
+        on_file = race_file.race.calls_on_file
+    k = len(about.actions)
+    calls = k * about.rows - on_file
     show_result(
-        {"file": str(file), "rows": count, "race": chosen.to_json()},
-        f"{file}: {k} candidates on {plural(count, 'row')} {order}, at most "
-        f"{plural(calls, 'call')}",
+        {"file": str(file), "rows": about.rows, "race": chosen.to_json()},
+        f"{file}: {k} candidates on {plural(about.rows, 'row')} in random order (seed "
+        f"{chosen.seed}), at most {plural(calls, 'call')}",
         f"ids: column {row_list.id_column}{other_id_text(row_list, column)}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
-        *_list_remarks(row_list, known, chosen, column, by),
+        *_list_remarks(row_list, known_table, chosen, by),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
         as_json=as_json,
@@ -273,17 +285,9 @@ def next_(
     count: Annotated[
         int | None,
         typer.Option(help="Number of calls. Default: all that the next row needs.", min=1),
-    ] = (None),
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the calls to .csv or .xlsx, with the list's own columns and a blank "
-            "outcome."
-        ),
     ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="First list the calls without an answer.")
-    ] = False,
+    out: TicketTable = None,
+    again: Again = False,
     url: Url = "",
     token: Token = "",
     reissue_after: ReissueAfter = None,
@@ -295,44 +299,7 @@ def next_(
     answer by its ticket, the number of the call. With --out, the table is a .csv or .xlsx file with
     a blank column outcome.
     """
-    from tombola.worklists.race_csv import write_calls
-    from tombola.worklists.session_csv import check_daily_list
-
-    check_reissue_after(reissue_after, url)
-    with _open(file, url, token) as opened:
-        if out is not None:
-            check_daily_list(out, file)
-        calls = pending = opened.pending[:count] if again else []
-        if not again or (count is not None and len(calls) < count):
-            more = None if count is None else count - len(calls)
-            if url:
-                # With --again the calls without an answer are listed already.
-                calls = calls + opened.calls(more, reissue_after=None if again else reissue_after)
-            else:
-                # A lease stores the time, which `status` prints for open calls.
-                calls = calls + opened.lease(secrets.token_urlsafe(12), more)
-        waiting, line, scores = (
-            _open_calls(opened),
-            _summary(opened)[1],
-            opened.settings.kind == "scores",
-        )
-        if out is not None and calls:
-            write_calls(out, calls, opened.settings, None if url else opened, file)
-    if as_json:
-        typer.echo(json.dumps([call._asdict() for call in calls]))
-        return
-    if out is not None and calls:
-        show(
-            f"{out}: {plural(len(calls), 'call')}. Fill in the column outcome, then record it:",
-            soft=True,
-        )
-        show(f"  tombola race record {file} --csv {out}{f' --url {url}' if url else ''}", soft=True)
-    for call in calls if out is None else []:
-        show(f"ticket {call.ticket}: {call.candidate} on {call.row}", soft=True)
-    if len({call.row for call in calls[len(pending) :]}) > 1:
-        show("note: calls issued together cannot be saved; ask for few at a time")
-    if not calls:
-        show_lines(open_ticket_lines("race", waiting, file, url, scores=scores) or [line])
+    issue_tickets("race", file, count, out, url, token, reissue_after, again=again, as_json=as_json)
 
 
 @app.command()
@@ -342,12 +309,10 @@ def record(
         int | None, typer.Argument(help="The ticket number; leave it out with --csv.")
     ] = None,
     loss: Annotated[
-        str | None,
+        str,
         typer.Option(help="Loss: lower is better; in the --range of the race, 0 to 1 by default."),
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(help="Score: higher is better; instead of --loss.")
-    ] = None,
+    ] = "",
+    score: Annotated[str, typer.Option(help="Score: higher is better; instead of --loss.")] = "",
     cost: Annotated[
         float | None,
         typer.Option(help="Cost of the call. Default: 0, or --max-call-cost of the race.", min=0),
@@ -368,49 +333,42 @@ def record(
     The answer is --loss or --score, in the range of the race, or --failed. The same answer again is
     ignored; another one is an error. Prints the number of new answers.
     """
-    from tombola.racing import Event
-    from tombola.worklists.race_csv import read_answers
+    from tombola.worklists.work_file import Outcome
+    from tombola.worklists.worklist import read_outcomes
 
-    extra = csv is not None and (
-        loss is not None or score is not None or cost is not None or failed
-    )
-    if (ticket is None) == (csv is None) or (loss is not None and score is not None) or extra:
+    is_single = bool(loss or score or failed or cost is not None)
+    if (ticket is None) == (csv is None) or (csv is not None and is_single):
         raise FeedbackError(
-            "race record: expected either a ticket with its loss, or a table of them, got both "
-            "or neither; "
-            "write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
+            "race record: expected either a ticket with its loss, or a table of them, got both or "
+            "neither; write record FILE 17 --loss 0.25, or record FILE --csv answers.csv."
         )
-    with _open(file, url, token) as opened:
-        settings = opened.settings
+
+    def read(work: Any) -> "list[Outcome]":
         if csv is not None:
-            answers = read_answers(
-                csv, *_issued_calls(opened), settings, getattr(opened, "id_column", "row")
-            )
-        else:
-            paid = cost if cost is not None else 0.0 if failed else settings.default_cost
-            if paid is None:
-                raise FeedbackError(
-                    "race record: expected the cost of the call, because the race has "
-                    "--max-cost, got none; write for "
-                    "example --cost 0.02."
-                )
-            answers = [Event("answer", ticket or 0, _loss(loss, score, settings), paid, failed)]
-            if not url and (ticket or 0) > 0 and ticket not in _issued_calls(opened)[0].values():
-                raise FeedbackError(
-                    f"race record: expected a ticket that has been issued, got {ticket}; list "
-                    "the next calls with "
-                    f"tombola race next {file}."
-                )
-        new = opened.record_all(answers)
-        done, line = _summary(opened)
-        waiting = [] if done or as_json else _open_calls(opened)
-    old = len(answers) - new
-    facts = {"recorded": new, "already_recorded": old, "done": done}
-    value = ""
-    if csv is None and new and answers[0].loss is not None:
-        value = f" ({settings.units.quantity} {settings.units.text(answers[0].loss)})"
-    lines = open_ticket_lines("race", waiting, file, url, scores=settings.kind == "scores")
-    show_result(facts, f"{recorded_text(new, old)}{value}; {line}", *lines, as_json=as_json)
+            return read_outcomes(work, csv)
+        value: Any = None
+        if loss or score or not failed:
+            value, _ = parse_outcome("race record", work.describe(), loss, score)
+        return [Outcome(ticket or 0, value, cost=cost, failed=failed)]
+
+    record_outcomes("race", file, read, url, token, as_json=as_json)
+
+
+@app.command()
+def export(
+    file: _File,
+    out: ExportTable,
+    force: Force = False,
+    url: Url = "",
+    token: Token = "",
+    as_json: Json = False,
+) -> None:
+    """Write all answers of a race to a table, by arrival.
+
+    A .csv or .parquet file, one line per answer: ticket, candidate, row, answer in the unit of the
+    race, cost, and whether the call failed.
+    """
+    export_list("race", file, out, url, token, force=force, as_json=as_json)
 
 
 @app.command()
@@ -433,23 +391,23 @@ def status(
     """
     from tombola.racing.report import RaceReport, run_times
 
-    with _open(file, url, token) as opened:
-        report = None if url else RaceReport.from_file(opened)
-        # Only a race on seconds has a cap.
-        cap = None if url else opened.evaluator_config.get("cap")
-        times = [] if cap is None else run_times(opened.race, opened.replay(), float(cap))
-        facts = opened.status() if report is None else report.to_json()
-        waiting = _open_calls(opened)
+    report = None
+    times = []
+    with open_list("race", file, url, token) as work, work.reading():
+        facts = work.to_json()
+        waiting = work.pending
+        if not url:
+            report = RaceReport.from_file(work)
+            # Only a race on seconds has a cap.
+            cap = work.evaluator_config.get("cap")
+            times = [] if cap is None else run_times(work.race, work.replay(), float(cap))
     if as_json:
-        known = {"run_times": [nan_to_none(one._asdict()) for one in times]} if times else {}
+        known = {"run_times": [nan_to_none(row._asdict()) for row in times]} if times else {}
         typer.echo(json.dumps({**facts, **known}, allow_nan=False))
     else:
         _show_status(facts, report, file)
-        show_lines(
-            open_ticket_lines(
-                "race", waiting, file, url, scores=facts["settings"]["kind"] == "scores"
-            )
-        )
+        scores = facts["settings"]["kind"] == "scores"
+        show_lines(open_ticket_lines("race", waiting, file, url, scores=scores))
         _show_run_times(times)
     if exit_code:
         raise typer.Exit(_EXIT_CODES[facts["proved"]])
@@ -461,34 +419,28 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Output: .html page, .json, or .csv with all answers. Default: my.html for "
-            f"my.race. {REPLACED}"
+            help=f"Output: .html page, or .json. Default: my.html for my.race. {REPLACED}"
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a page about the race: standings, savings, how to verify.
 
-    The suffix of --out decides: .html for a page, .json for its data, .csv for a table of all
-    answers.
+    The suffix of --out decides: .html for a page, .json for its data. All answers are written by
+    `race export`.
     """
-    from tombola._files import write_atomic
-    from tombola._formatting import csv_text
+    from tombola._files import check_output_path, write_atomic
     from tombola.racing.report import RaceReport
-    from tombola.worklists.race_csv import answer_table
 
     out = out or file.with_name(f"{file.name.removesuffix('.race')}.html")
-    kind = out.suffix.lower()
-    if kind != ".csv":
-        (check_output if kind == ".json" else check_page)(out, str(file))
-    with _open(file) as race_file:
-        if kind == ".csv":
-            lines = answer_table(race_file)
-            check_output(out, file, columns=lines[0], keys=[line[:3] for line in lines[1:]])
-            text = csv_text(lines)
-        else:
-            found = RaceReport.from_file(race_file)
-            text = json.dumps(found.to_json(), indent=1) if kind == ".json" else found.to_html()
+    is_json = out.suffix.lower() == ".json"
+    if is_json:
+        check_output_path(out, file)
+    else:
+        check_page(out, str(file))
+    with open_list("race", file) as race_file:
+        page = RaceReport.from_file(race_file)
+    text = json.dumps(page.to_json(), indent=1) if is_json else page.to_html()
     write_atomic(out, text, file)
     show_result({"page": str(out)}, f"written: {out}", as_json=as_json, soft=True)
 
@@ -586,12 +538,10 @@ def run(
                 "once per candidate."
             )
         evaluator.check()
+        known_table = None if known is None else _KnownTable(known, commands, column)
         # Statuses and run times are losses; the server has the direction of its race.
-        chosen = settings(
-            commands,
-            "losses" if url or loss != "stdout" else _stated_kind(known, commands),
-            **seconds,
-        )
+        stated = None if known_table is None else known_table.kind
+        chosen = settings(commands, "losses" if url or loss != "stdout" else stated, **seconds)
         evaluator = replace(evaluator, units=chosen.units)
         if url:
             fix = "give it to race start, before the race is served"
@@ -616,8 +566,8 @@ def run(
             # With --loss seconds the cost is the run time, and the cap bounds it.
             chosen = replace(chosen, max_call_cost=cap)
         row_list = read_row_list(rows, column or None)
-        side, strata = _side_of_list(row_list, chosen, known, history, column, by)
-        remarks = _list_remarks(row_list, known, chosen, column, by)
+        side, strata = _side_of_list(row_list, chosen, known_table, history, column, by)
+        remarks = _list_remarks(row_list, known_table, chosen, by)
         if other := other_id_text(row_list, column):
             remarks = [f"ids: column {row_list.id_column}{other}", *remarks]
         show_lines([] if as_json else remarks)
@@ -634,7 +584,7 @@ def run(
             race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
 
         def log_open_calls(race: "Race") -> None:
-            if log is not None and (waiting := _open_calls(race_file, race.pending)):
+            if log is not None and (waiting := race_file.tickets_of(race.pending)):
                 log(f"{open_text('call', waiting)} This run makes them first.")
 
         try:
@@ -646,11 +596,12 @@ def run(
             print_error(f"{file} has {plural(answers, 'answer')}. To continue:")
             print_error(f"  tombola race run {file}")
             raise
-        found, waiting = RaceReport.from_file(race_file, now), _open_calls(race_file, now.pending)
+        page = RaceReport.from_file(race_file, now)
+        waiting = race_file.tickets_of(now.pending)
     if out is not None:
-        write_atomic(out, found.to_html(), file)
+        write_atomic(out, page.to_html(), file)
     if as_json:
-        typer.echo(json.dumps(found.to_json(), allow_nan=False))
+        typer.echo(json.dumps(page.to_json(), allow_nan=False))
     else:
         show(f"{file}: {_direction(now.settings)}", soft=True)
         # The first line states the direction.
@@ -684,13 +635,15 @@ def extend(
         raise ParameterError(
             "race extend: expected a new limit, got none; write --max-cost 50 or --max-calls 500."
         )
-    with _open(file) as race_file:
+    with open_list("race", file) as race_file, race_file.writing():
         race_file.raise_limits(max_calls=max_calls, max_cost=max_cost)
-        chosen, line = race_file.settings, _summary(race_file)[1]
-    given = (("--max-calls", chosen.max_calls), ("--max-cost", chosen.max_cost))
+        settings = race_file.settings
+        summary = race_file.summary()
+    limits = (("--max-calls", settings.max_calls), ("--max-cost", settings.max_cost))
+    texts = [f"{name} {value:g}" for name, value in limits if value is not None]
     show_result(
-        {"file": str(file), "max_calls": chosen.max_calls, "max_cost": chosen.max_cost},
-        f"{file}: {', '.join(f'{name} {value:g}' for name, value in given if value is not None)}; {line}",
+        {"file": str(file), "max_calls": settings.max_calls, "max_cost": settings.max_cost},
+        f"{file}: {', '.join(texts)}; {summary}",
         as_json=as_json,
     )
 
@@ -754,20 +707,20 @@ def _run_remote(
     import asyncio
 
     from tombola.racing.subprocess_evaluator import CallCounts
-    from tombola.service.client import AsyncRaceClient
+    from tombola.service.client import AsyncClient
     from tombola.service.remote_race import run_remote_race
 
     counts = CallCounts()
 
     async def run_it() -> dict[str, Any]:
-        async with AsyncRaceClient(url, token, name) as client:
+        async with AsyncClient(url, token, name) as client:
             return await run_remote_race(
                 client, evaluator, workers, max_seconds, log, reissue_after, counts
             )
 
-    found = asyncio.run(run_it())
-    show_result(found, found["verdict"], as_json=as_json, soft=True)
-    _exit_run(found["proved"], evaluator, counts)
+    status = asyncio.run(run_it())
+    show_result(status, status["verdict"], as_json=as_json, soft=True)
+    _exit_run(status["proved"], evaluator, counts)
 
 
 def _exit_run(
@@ -796,15 +749,14 @@ def table_(
         list[Path],
         typer.Argument(help="Logs of inspect_ai or lm-eval, promptfoo results, long CSV."),
     ],
-    out: Annotated[
-        Path, typer.Option(help=f"The CSV to write: losses, one column per candidate. {REPLACED}")
-    ],
+    out: Annotated[Path, typer.Option(help="The CSV to write: losses, one column per candidate.")],
     metric: Annotated[
         str,
         typer.Option(
             help="The metric to use, if there are several; of lm-eval also METRIC,FILTER."
         ),
     ] = "",
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Convert evaluation logs of other programs to a table of losses.
@@ -812,18 +764,15 @@ def table_(
     The CSV, --out, has a column id and one column of losses in [0, 1] per candidate, lower is
     better.
     """
-    from tombola._files import check_output_path, write_atomic
+    from tombola._files import write_atomic
     from tombola._formatting import csv_text
     from tombola.plugins.logs import read_logs
 
-    check_output_path(out, *files)
+    check_table(out, *files, force=force)
     pool = read_logs(files, metric or None)
     rows = [
         [name, *losses] for name, losses in zip(pool.ids or (), pool.losses.tolist(), strict=True)
     ]
-    # An earlier table of fewer candidates may be replaced: its ids and first losses must be the
-    # same.
-    check_output(out, *files, columns=["id", *pool.actions], keys=rows, n_keys=2)
     write_atomic(out, csv_text([["id", *pool.actions], *rows]), *files)
     next_step = ["Simulate a race on it:", f"  tombola race plan {out} --losses"]
     if pool.k < 2:
@@ -837,10 +786,77 @@ def table_(
     )
 
 
+class _KnownTable:
+    """Answers on file, the table of --known, read once.
+
+    candidates: those of the race; columns of others are not used.
+    column: the option --id, "" if it was left out.
+    """
+
+    def __init__(self, path: Path, candidates: "Iterable[str]", column: str) -> None:
+        from tombola.tables.cells import read_cells
+        from tombola.tables.names import without_kind_word
+
+        self.path = path
+        self.table = read_cells(path)
+        self._column = column
+        names = set(candidates)
+        self._used = tuple(
+            name for name in self.table.names if name in names or without_kind_word(name) in names
+        )
+
+    @property
+    def kind(self) -> "Kind | None":
+        """The direction that the names of the columns state; None without."""
+        return table_header(str(self.path), self._used).kind
+
+    def losses(
+        self, candidates: "Sequence[str]", rows: "Sequence[str]", units: "Units"
+    ) -> "NDArray[np.float64]":
+        """Return the answers as losses, shape (rows, candidates), NaN if blank."""
+        from tombola.worklists.known_answers import read_known
+
+        return read_known(self.table, candidates, rows, self._column or None, units)
+
+    def notes(self, settings: "RaceSettings", by: str) -> list[str]:
+        """Return notes on direction, missing and unused columns, and a row of sums."""
+        from tombola.tables.names import is_group_name, is_id_name, without_kind_word
+
+        notes = []
+        on_file = {*self._used, *map(without_kind_word, self._used)}
+        contradiction = table_header(str(self.path), self._used, settings.kind).contradiction
+        if contradiction:
+            notes.append(contradiction.removesuffix("."))
+        if absent := [name for name in settings.candidates if name not in on_file]:
+            notes.append(
+                f"no answers on file for {join_names(absent)}; check the spelling if there should "
+                "be some"
+            )
+        unused = [
+            name
+            for name in self.table.names
+            if name not in self._used
+            and name.lower() not in {self._column.lower(), by.lower()}
+            and not is_id_name(name)
+            and not is_group_name(name)
+        ]
+        if unused:
+            notes.append(f"columns of {self.path} that are not used: {join_names(unused)}")
+        return notes + self.summary_notes()
+
+    def summary_notes(self) -> list[str]:
+        """Return a note if a last row sums up the others."""
+        from tombola.tables.cells import id_place, without_summary_line
+
+        place = id_place(self.table, self._column or None)
+        notes = without_summary_line(self.table, place).notes[len(self.table.notes) :]
+        return [f"{self.path}: {note}" for note in notes]
+
+
 def _side_of_list(
     row_list: "RowList",
     settings: "RaceSettings",
-    known: Path | None,
+    known: _KnownTable | None,
     history: Path | None,
     column: str,
     by: str,
@@ -849,79 +865,23 @@ def _side_of_list(
     from tombola.racing.side_information import SideInformation
     from tombola.racing.strata import Strata
     from tombola.tables.cells import read_history
-    from tombola.worklists.race_csv import read_known
 
-    names, ids, side = settings.candidates, row_list.ids, None
+    names = settings.candidates
+    ids = row_list.ids
+    side = None
     if known is not None or history is not None:
-        answers = (
-            None if known is None else read_known(known, names, ids, column or None, settings.units)
-        )
+        answers = None if known is None else known.losses(names, ids, settings.units)
         past = None if history is None else read_history(history, ids, column or None)[1]
         side = SideInformation.of(names, ids, answers, past)
     return side, Strata.of(row_list.labels(by), len(ids), by) if by else None
 
 
-def _known_columns(
-    known: Path, candidates: "Iterable[str]"
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of a table of answers on file, and those of candidates."""
-    from tombola.tables.cells import read_cells
-    from tombola.tables.names import without_kind_word
-
-    names, chosen = read_cells(known).names, set(candidates)
-    return names, tuple(
-        name for name in names if name in chosen or without_kind_word(name) in chosen
-    )
-
-
-def _stated_kind(known: Path | None, candidates: "Iterable[str]") -> "Kind | None":
-    """Return the direction that the names of the answers on file state; None without."""
-    return (
-        None
-        if known is None
-        else table_header(str(known), _known_columns(known, candidates)[1]).kind
-    )
-
-
 def _list_remarks(
-    row_list: "RowList", known: Path | None, settings: "RaceSettings", column: str, by: str
+    row_list: "RowList", known: _KnownTable | None, settings: "RaceSettings", by: str
 ) -> list[str]:
-    """Return notes on a list and the answers on file: direction, missing columns, sums.
-
-    column, by: the columns of row ids, "" to detect it, and of groups, "" without groups.
-    """
-    from tombola.tables.names import is_group_name, is_id_name, without_kind_word
-
-    notes = list(row_list.notes)
-    if known is not None:
-        columns, used = _known_columns(known, settings.candidates)
-        on_file = {*used, *map(without_kind_word, used)}
-        contradiction = table_header(str(known), used, settings.kind).contradiction
-        if contradiction:
-            notes.append(contradiction.removesuffix("."))
-        if absent := [name for name in settings.candidates if name not in on_file]:
-            notes.append(
-                f"no answers on file for {join_names(absent)}; check the spelling if there "
-                "should be some"
-            )
-        others = [
-            name
-            for name in columns
-            if name not in used and name.lower() not in {column.lower(), by.lower()}
-        ]
-        if unused := [name for name in others if not is_id_name(name) and not is_group_name(name)]:
-            notes.append(f"columns of {known} that are not used: {join_names(unused)}")
-        notes += _summary_notes(known, column)
+    """Return notes on a list and the answers on file."""
+    notes = [*row_list.notes, *([] if known is None else known.notes(settings, by))]
     return [f"Note: {note}." for note in notes]
-
-
-def _summary_notes(known: Path, column: str) -> list[str]:
-    """Return a note if a last row of the answers on file sums up the others."""
-    from tombola.tables.cells import id_place, read_cells, without_summary_line
-
-    table = read_cells(known)
-    kept = without_summary_line(table, id_place(table, column or None))
-    return [f"{known}: {note}" for note in kept.notes[len(table.notes) :]]
 
 
 def _direction(settings: "RaceSettings") -> str:
@@ -929,43 +889,6 @@ def _direction(settings: "RaceSettings") -> str:
     from tombola.tables.to_pool import direction_text
 
     return direction_text(settings.kind, settings.unit)
-
-
-def _loss(loss: str | None, score: str | None, settings: "RaceSettings") -> float | None:
-    """Return the loss in [0, 1] of --loss or --score, in the range of the race."""
-    from tombola.tables.unit_checks import cell_fix, cell_loss
-
-    text, units = loss if score is None else score, settings.units
-    if text is None:
-        return None
-    check_direction(
-        "race record", "race", settings.kind, "losses" if score is None else "scores", text
-    )
-    found = cell_loss(text, units)
-    if found is None:
-        fix = cell_fix(text, units, "repair it, or start the race with another --range")
-        raise FeedbackError(
-            f"race record: expected a {units.quantity} from {units.low:g} to {units.high:g}, got "
-            f"{text!r}; {fix}."
-        )
-    return found
-
-
-def _known_cells(
-    known: Path | None, table: "ReadTable", ids: tuple[str, ...], column: str
-) -> "tuple[NDArray[np.bool_] | None, list[str]]":
-    """Return the cells of a finished table that --known has answers for, and notes."""
-    import numpy as np
-
-    from tombola.units import Units
-    from tombola.worklists.race_csv import read_known
-
-    if known is None:
-        return None, []
-    units = Units(*table.range, scores=table.kind == "scores")
-    return ~np.isnan(
-        read_known(known, table.pool.actions, ids, column or None, units)
-    ), _summary_notes(known, column)
 
 
 def _commands(texts: list[str]) -> dict[str, str]:
@@ -979,62 +902,6 @@ def _commands(texts: list[str]) -> dict[str, str]:
             )
         commands[name.strip()] = command.strip()
     return commands
-
-
-def _open(file: Path, url: str = "", token: str = "") -> Any:
-    """Open a race: a `RaceFile`, or with --url the `RaceClient` of this name."""
-    if url:
-        from tombola.service.client import RaceClient
-
-        return RaceClient(url, token, str(file))
-    from tombola.worklists.race_file import RaceFile
-
-    return RaceFile.open(file)
-
-
-def _open_calls(
-    opened: "RaceFile | RaceClient", calls: "Sequence[Call] | None" = None
-) -> list[OpenTicket]:
-    """Return the calls without an answer: `calls`, or those of the file or server."""
-    from tombola.worklists.race_file import RaceFile
-
-    if isinstance(opened, RaceFile):
-        times = opened.lease_times()
-        calls = opened.pending if calls is None else calls
-        pending = [{**call._asdict(), "since": times.get(call.ticket)} for call in calls]
-    else:
-        pending = opened.status()["pending"]
-    return [
-        OpenTicket(one["ticket"], f"{one['candidate']} on {one['row']}", one["since"])
-        for one in pending
-    ]
-
-
-def _summary(opened: "RaceFile | RaceClient") -> tuple[bool, str]:
-    """Return whether a race is done, and its verdict or its progress."""
-    from tombola.racing.driver import progress_line
-    from tombola.worklists.race_file import RaceFile
-
-    if isinstance(opened, RaceFile):
-        race = opened.race
-        return race.done, race.verdict if race.done else progress_line(race)
-    now = opened.verdict()
-    return now["done"], now["verdict"] if now["done"] else now["progress"]
-
-
-def _issued_calls(
-    opened: "RaceFile | RaceClient",
-) -> "tuple[dict[tuple[str, str], int], Callable[[int], Call | None]]":
-    """Return tickets by candidate and row, and a function from tickets to calls.
-
-    By URL, both have only the pending calls.
-    """
-    from tombola.worklists.race_file import RaceFile
-
-    if isinstance(opened, RaceFile):
-        return opened.tickets(), opened.race.call
-    calls = {call.ticket: call for call in opened.pending}
-    return {(call.candidate, call.row): ticket for ticket, call in calls.items()}, calls.get
 
 
 def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path) -> None:

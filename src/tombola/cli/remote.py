@@ -1,86 +1,101 @@
-"""Session of a `tombola serve` server, for the session commands with --url."""
+"""A session or race of a `tombola serve` server, for commands with --url."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
-from tombola._formatting import unknown_name_text
-from tombola.budget.budget import Budget
 from tombola.errors import FeedbackError, ParameterError
 from tombola.service.client import Client
-from tombola.units import Units
-from tombola.worklists.session_file import Assignment
-from tombola.worklists.session_status import Status
+from tombola.worklists.work_file import Assignment, Description
 
 
-class RemoteSession:
-    """A session of a server, with the interface of `SessionFile` that commands use.
+class RemoteList:
+    """A list of a server, with the part of `WorkFile` that commands use.
 
-    ParameterError if the server has no session of this name. Other methods are those of `Client`.
-
-    reissue_after: `next` first returns pending tickets issued at least this many seconds ago; None:
-        only new ones.
+    ParameterError if the server has no list of this name and kind. Other methods are those of
+    `Client`.
     """
 
-    def __init__(self, url: str, token: str, name: str, reissue_after: float | None = None) -> None:
-        self._client, self._reissue_after = Client(url, token, name), reissue_after
-        sessions = {one["name"]: one for one in self._client.overview()["sessions"]}
-        found = sessions.get(name)
-        if found is None:
+    def __init__(self, url: str, token: str, name: str, kind: str) -> None:
+        self._client = Client(url, token, name)
+        try:
+            self._about = self._client.describe()
+            if self._about.kind != kind:
+                raise ParameterError(
+                    f"{url}: expected a {kind}, got {name!r}, a {self._about.kind}; write tombola "
+                    f"{self._about.kind} instead."
+                )
+        except BaseException:
             self._client.close()
-            raise ParameterError(f"{url}: {unknown_name_text('session', name, list(sessions))}")
-        self.path, self.horizon = Path(name), int(found["rows"])
-        self.names = tuple(found["actions"])
-        self.kind, (low, high) = found["direction"], found["range"]
-        self.range = (float(low), float(high))
-        self.columns, self.id_column, self.delimiter = (
-            tuple(found["columns"]),
-            found["id_column"],
-            found["delimiter"],
-        )
-        self.budget = None if found["budget"] is None else Budget(*found["budget"])
-        self.feedback_model = SimpleNamespace(
-            full_feedback=found["full_feedback"], n_listed_actions=found["n_listed_actions"]
-        )
+            raise
 
-    def next(self, count: int) -> list[Assignment]:
-        """Issue at most `count` tickets; with `reissue_after`, expired ones first."""
-        return self._client.next(count, reissue_after=self._reissue_after)
+    def describe(self) -> Description:
+        """Return the settings that do not change."""
+        return self._about
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Do nothing: every request is a transaction of the server."""
+        return nullcontext()
+
+    def writing(self) -> AbstractContextManager[Any]:
+        """Do nothing, as `reading`."""
+        return nullcontext()
+
+    def lease(
+        self, request: str, count: int | None, *, reissue_after: float | None = None
+    ) -> list[Assignment]:
+        """Issue tickets; the client draws the key of the request."""
+        return self._client.next(count, reissue_after=reissue_after)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is known now."""
+        return self._client.status()
+
+    def summary(self) -> str:
+        """Return one line on the state."""
+        return str(self.to_json()["summary"])
 
     @property
-    def round(self) -> int:
-        """The number of tickets issued so far."""
-        return int(self._client.status()["played"])
+    def done(self) -> bool:
+        """Whether no further ticket will be issued."""
+        return bool(self.to_json()["done"])
 
-    def status(self) -> Status:
-        """Return progress and estimates of the session."""
-        return Status.from_json(
-            self._client.status(), Units(*self.range, scores=self.kind == "scores")
-        )
-
-    def lease_times(self) -> dict[int, float]:
-        """Return the Unix time of the last issue of each pending ticket, if it is known."""
-        pending = self._client.status()["pending"]
-        return {one["ticket"]: one["since"] for one in pending if one["since"] is not None}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def round_of(self, id: str) -> int:
-        """Always raise FeedbackError: the server does not search tickets by row id."""
+    def ticket_of(self, id: str, action: str = "") -> int:
+        """Return the ticket of a pending call of a race; in a session raise FeedbackError."""
+        if self._about.kind == "session":
+            raise FeedbackError(
+                "session record: expected the column ticket with --url, got a table with ids such "
+                f"as {id!r}; take the table that `session next --out` wrote."
+            )
+        for ticket in self._client.pending:
+            if (ticket.id, ticket.action) == (id, action):
+                return ticket.ticket
         raise FeedbackError(
-            "session record: expected the column ticket with --url, got a table with ids such "
-            f"as {id!r}; take the "
-            "table that `session next --out` wrote."
+            f"race record: expected a call that waits for an answer, got {action!r} on {id!r}; "
+            "request it with tombola race next."
         )
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
-        """Return rows of tickets, in the order of `columns`; one request per ticket."""
-        rows = [
-            {self.id_column: task.id, **self._client.columns(task.round)} for task in assignments
-        ]
-        return [tuple(cells.get(name, "") for name in self.columns) for cells in rows]
+        """Return rows of tickets, in the order of the columns; one request per ticket."""
+        rows = []
+        for ticket in assignments:
+            cells = {
+                self._about.id_column: ticket.id,
+                **self._client.columns(ticket.ticket),
+            }
+            rows.append(tuple(cells.get(name, "") for name in self._about.columns))
+        return rows
+
+    def export(self, path: Path) -> int:
+        """Write all tickets to a table; return the number of those with an outcome."""
+        self._client.export(path)
+        now = self._client.status()
+        return int(now["played"] if self._about.kind == "session" else now["calls"])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
 
     def __enter__(self) -> Self:
         return self

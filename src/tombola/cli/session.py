@@ -1,7 +1,5 @@
 """Commands of `tombola session`: parse options, call `SessionFile`, print."""
 
-import json
-import secrets
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,32 +11,32 @@ from tombola._formatting import plural
 from tombola.cli.help import App
 from tombola.cli.options import (
     REPLACED,
+    Force,
     Json,
     LiveSeed,
     ReissueAfter,
     Token,
     Url,
-    check_output,
     check_page,
-    check_reissue_after,
 )
-from tombola.cli.printing import (
-    OpenTicket,
-    open_ticket_lines,
-    recorded_text,
-    show,
-    show_cells,
-    show_result,
-)
+from tombola.cli.printing import show, show_cells, show_result
 from tombola.cli.session_text import suggested_count
-from tombola.errors import FeedbackError, ParameterError, TableError
+from tombola.cli.work_list import (
+    Again,
+    ExportTable,
+    TicketTable,
+    export_list,
+    issue_tickets,
+    open_list,
+    parse_outcome,
+    record_outcomes,
+)
+from tombola.errors import FeedbackError, ParameterError
 
 if TYPE_CHECKING:
-    from tombola.cli.remote import RemoteSession
     from tombola.tables.cells import RowList
-    from tombola.units import Kind, Units
-    from tombola.worklists.session_file import Assignment, SessionFile
     from tombola.worklists.session_status import Status
+    from tombola.worklists.work_file import Outcome
 
 # The command `tombola session`; its subcommands follow.
 app = App(
@@ -133,9 +131,11 @@ def start(
     from tombola.learners.spec import parse_learner
     from tombola.tables.cells import read_row_list
     from tombola.tables.features import features_of_list
+    from tombola.units import parse_range
     from tombola.worklists.session_file import SessionFile
 
-    kind, names = parse_kind(losses=losses, scores=scores), parse_names(actions, keep_blank=True)
+    kind = parse_kind(losses=losses, scores=scores)
+    names = parse_names(actions, keep_blank=True)
     if kind is None:
         raise ParameterError(
             "session start: expected the direction of the outcomes, got none; write --scores if "
@@ -152,50 +152,56 @@ def start(
     chosen = parse_learner(
         learner or ("Routed" if routes else "Thrifty" if allowed is None else "ThriftyLP")
     )
-    listed = read_row_list(table, id_column or None, sheet or None)
-    encoded = (
-        features_of_list(listed, parse_names(features), parse_names(text), str(table))
-        if routes
-        else None
-    )
+    row_list = read_row_list(table, id_column or None, sheet or None)
+    encoded = None
+    if routes:
+        encoded = features_of_list(row_list, parse_names(features), parse_names(text), str(table))
     with SessionFile.start(
         file,
-        listed.ids,
+        row_list.ids,
         names,
         chosen,
         budget=allowed,
         seed=seed,
-        columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
-        id_column=listed.id_column,
+        columns={
+            name: [row[at] for row in row_list.cells] for at, name in enumerate(row_list.columns)
+        },
+        id_column=row_list.id_column,
         kind=kind,
-        range=_limits(limits, (0.0, 1.0)),
-        delimiter=listed.delimiter,
+        range=parse_range(limits) if limits else (0.0, 1.0),
+        delimiter=row_list.delimiter,
         features=None if encoded is None else encoded.values,
         feature_names=None if encoded is None else encoded.names,
     ) as session:
-        rows, learner_text, seed = session.horizon, repr(session.learner), session.seed
+        about = session.describe()
+        seed = session.seed
     facts = {
         "file": str(file),
-        "rows": rows,
+        "rows": about.rows,
         "actions": names,
-        "learner": learner_text,
+        "learner": about.learner,
         "seed": seed,
     }
-    facts |= ({} if encoded is None else {"features": list(encoded.names)}) | (
-        {"budget": budget} if allowed else {}
-    )
-    (low, high), better = session.range, "higher" if kind == "scores" else "lower"
+    if encoded is not None:
+        facts["features"] = list(encoded.names)
+    if allowed:
+        facts["budget"] = budget
+    low, high = about.range
+    better = "higher" if kind == "scores" else "lower"
     lines = [
-        f"{file}: {plural(rows, 'row')} in random order (seed {seed}), {learner_text} on "
+        f"{file}: {plural(about.rows, 'row')} in random order (seed {seed}), {about.learner} on "
         f"{', '.join(names)}",
         *([f"spends at most {', '.join(f'{amount:g}' for amount in budget)}"] if budget else []),
-        *(f"note: {note}" for note in (*listed.notes, *(() if encoded is None else encoded.notes))),
-        f"ids: column {listed.id_column}{other_id_text(listed, id_column)}",
+        *(
+            f"note: {note}"
+            for note in (*row_list.notes, *(() if encoded is None else encoded.notes))
+        ),
+        f"ids: column {row_list.id_column}{other_id_text(row_list, id_column)}",
         f"Outcomes: {kind} from {low:g} to {high:g}, {better} is better.",
     ]
-    if session.feedback_model.full_feedback:
+    if about.full_feedback:
         lines += ["Record an outcome for every action of a row: this learner compares them."]
-    command = f"  tombola session next {file} --count {suggested_count(rows)} --out today.csv"
+    command = f"  tombola session next {file} --count {suggested_count(about.rows)} --out today.csv"
     show_result(facts, *lines, "The list for the first day:", command, as_json=as_json, soft=True)
 
 
@@ -203,18 +209,11 @@ def start(
 def next_(
     file: _File,
     count: Annotated[
-        int, typer.Option(help="Number of tickets; fewer if fewer rows are left.", min=1)
-    ] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the tickets to .csv or .xlsx, with the list's own columns and a blank "
-            "outcome."
-        ),
+        int | None,
+        typer.Option(help="Number of tickets, fewer if fewer rows are left. Default: 1.", min=1),
     ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="List the pending tickets again; issue none.")
-    ] = False,
+    out: TicketTable = None,
+    again: Again = False,
     url: Url = "",
     token: Token = "",
     reissue_after: ReissueAfter = None,
@@ -225,40 +224,9 @@ def next_(
     A ticket is an action to play on one row of the list; record its outcome by its number. With
     --out, the list is a .csv or .xlsx file with a blank column outcome.
     """
-    from tombola.worklists.session_csv import check_daily_list, write_daily_list
-
-    check_reissue_after(reissue_after, url)
-    with _open(file, url, token, reissue_after) as session:
-        if out is not None:
-            check_daily_list(out, file)
-        if again:
-            assignments = session.pending
-        elif url:
-            assignments = session.next(count)
-        else:
-            # A lease stores the time, which `status` prints for open tickets.
-            assignments = session.lease(secrets.token_urlsafe(12), count)
-        if out is not None:
-            write_daily_list(session, assignments, out)
-    if as_json:
-        typer.echo(json.dumps([assignment.to_json() for assignment in assignments]))
-    elif out is not None:
-        blank = (
-            "a column for every action"
-            if session.feedback_model.full_feedback
-            else "the column outcome"
-        )
-        show(
-            f"{out}: {plural(len(assignments), 'ticket')}. Fill in {blank}, then record it:",
-            soft=True,
-        )
-        more = ("" if session.kind is not None else " --scores") + (f" --url {url}" if url else "")
-        show(f"  tombola session record {file} --csv {out}{more}", soft=True)
-    elif not assignments:
-        show("no ticket is pending")
-    else:
-        for assignment in assignments:
-            show(f"ticket {assignment.round}: {_instruction(session, assignment)}", soft=True)
+    issue_tickets(
+        "session", file, count, out, url, token, reissue_after, again=again, as_json=as_json
+    )
 
 
 @app.command()
@@ -302,38 +270,29 @@ def record(
     for the same ticket is an error. Prints the number of new outcomes.
     """
     from tombola.cli.table_options import parse_kind
-    from tombola.worklists.session_csv import read_outcomes
-    from tombola.worklists.session_events import Outcome
+    from tombola.units import parse_range
+    from tombola.worklists.work_file import Outcome
+    from tombola.worklists.worklist import read_outcomes
 
     # These options belong to --csv; the others to a single ticket.
     misplaced = bool(losses or scores or outcome) if csv is None else bool(loss or score or cost)
     if (ticket is None) == (csv is None) or misplaced:
         raise FeedbackError(
             "session record: expected either a ticket with its loss or score, or a table of "
-            "outcomes, got both or "
-            "neither; write record FILE 17 --loss 0.25 (or --score 0.75), or record FILE --csv "
-            "today.csv."
+            "outcomes, got both or neither; write record FILE 17 --loss 0.25 (or --score 0.75), or "
+            "record FILE --csv today.csv."
         )
-    with _open(file, url, token) as session:
-        if csv is not None:
-            kind = parse_kind(losses=losses, scores=scores)
-            outcomes = read_outcomes(
-                session,
-                csv,
-                lambda name: _column_unit(session, name, kind, limits),
-                outcome=outcome,
-            )
-        else:
-            value, units = _loss("session record", session, loss, score, limits)
-            outcomes = [Outcome(ticket or 0, value, None, cost or None, units=units)]
-        new = session.record_all(outcomes)
-        # While rows are left, the session goes on without the outcomes of open tickets.
-        waiting = _open_tickets(session) if not as_json and session.round == session.horizon else []
-    old = len(outcomes) - new
-    lines = open_ticket_lines("session", waiting, file, url, scores=session.kind == "scores")
-    show_result(
-        {"recorded": new, "already_recorded": old}, recorded_text(new, old), *lines, as_json=as_json
-    )
+
+    def read(work: Any) -> "list[Outcome]":
+        if csv is None:
+            owner = "session record"
+            value, units = parse_outcome(owner, work.describe(), loss, score, limits)
+            return [Outcome(ticket or 0, value, None, cost or None, units=units)]
+        kind = parse_kind(losses=losses, scores=scores)
+        span = parse_range(limits) if limits else None
+        return read_outcomes(work, csv, kind, span, outcome=outcome)
+
+    outcomes = record_outcomes("session", file, read, url, token, as_json=as_json)
     if csv is not None and not outcomes and not as_json:
         show(
             f"{csv}: every outcome is blank; fill in the column, or name another with --outcome.",
@@ -358,11 +317,11 @@ def amend(
 
     The ticket gets the outcome of --loss or --score. The old one stays in the log, and is printed.
     """
-    with _open(file, url, token) as session:
-        value, units = _loss("session amend", session, loss, score, limits)
+    with open_list("session", file, url, token) as session, session.writing():
+        value, units = parse_outcome("session amend", session.describe(), loss, score, limits)
         before = session.amend(ticket, loss=value)
     numbers = (
-        [units.number(one) for one in before]
+        [units.number(loss_) for loss_ in before]
         if isinstance(before, Sequence)
         else units.number(before)
     )
@@ -385,7 +344,7 @@ def cancel(
 
     It cannot be undone.
     """
-    with _open(file, url, token) as session:
+    with open_list("session", file, url, token) as session:
         new = session.cancel(ticket)
     text = f"ticket {ticket} " + ("cancelled" if new else "was cancelled before")
     show_result({"ticket": ticket, "new": new}, text, as_json=as_json)
@@ -394,7 +353,10 @@ def cancel(
 @app.command()
 def export(
     file: _File,
-    out: Annotated[Path, typer.Option(help=f"Table to write: .csv or .parquet. {REPLACED}")],
+    out: ExportTable,
+    force: Force = False,
+    url: Url = "",
+    token: Token = "",
     as_json: Json = False,
 ) -> None:
     """Write all tickets and outcomes to a table.
@@ -402,18 +364,7 @@ def export(
     A .csv or .parquet file, one line per ticket: ticket, id of the row, action, probability,
     outcome, and whether the outcome was amended or the ticket cancelled.
     """
-    from tombola.worklists.session_csv import export_columns, export_keys, export_tickets
-
-    with _open(file) as session:
-        if out.suffix.lower() in (".csv", ".parquet"):
-            check_output(out, file, columns=export_columns(session), keys=export_keys(session))
-        rows = export_tickets(session, out)
-    show_result(
-        {"table": str(out), "rows": rows},
-        f"{out}: {plural(rows, 'ticket')}",
-        as_json=as_json,
-        soft=True,
-    )
+    export_list("session", file, out, url, token, force=force, as_json=as_json)
 
 
 @app.command()
@@ -428,11 +379,14 @@ def status(
     The details have the plays, mean and confidence interval of each action.
     """
     from tombola.cli.session_text import status_lines
+    from tombola.worklists.session_status import Status
 
-    with _open(file, url, token) as session:
-        now, since = session.status(), session.lease_times()
-    lines = status_lines(now, str(file), since, url)
-    show_result({**now.to_json(), "text": lines}, *lines, "", as_json=as_json)
+    with open_list("session", file, url, token) as session:
+        facts = session.to_json()
+        units = session.describe().units
+    now = Status.from_json(facts, units)
+    lines = status_lines(now, str(file), url)
+    show_result({**facts, "text": lines}, *lines, "", as_json=as_json)
     if not as_json:
         _print_status(now)
 
@@ -452,149 +406,35 @@ def report(
 
     out = out or file.with_name(f"{file.name.removesuffix('.run')}.html")
     check_page(out, str(file))
-    with _open(file) as session:
+    with open_list("session", file) as session:
         write_atomic(out, session_page(session), file)
     show_result({"page": str(out)}, f"page: {out}", as_json=as_json, soft=True)
 
 
-def other_id_text(listed: "RowList", id_column: str) -> str:
+def other_id_text(row_list: "RowList", id_column: str) -> str:
     """Return how to choose another column of ids than the detected one; "" if not needed.
 
     id_column: the option --id, "" if it was left out.
     """
     from tombola.tables.names import IDS
 
-    others = [name for name in listed.columns if name != listed.id_column]
-    is_guess = others and not id_column and listed.id_column.lower() not in IDS
+    others = [name for name in row_list.columns if name != row_list.id_column]
+    is_guess = others and not id_column and row_list.id_column.lower() not in IDS
     return f" (another one: --id {shlex.quote(others[0])})" if is_guess else ""
 
 
-def _open(file: Path, url: str = "", token: str = "", reissue_after: float | None = None) -> Any:
-    """Open a session file, or with --url the session of this name: a `RemoteSession`."""
-    if url:
-        from tombola.cli.remote import RemoteSession
-
-        return RemoteSession(url, token, str(file), reissue_after)
-    from tombola.worklists.session_file import SessionFile
-
-    session = SessionFile.open(file)
-    # A command is short: loading the compiler would take longer than replaying a few events.
-    session.interpreted = True
-    return session
-
-
-def _open_tickets(session: "SessionFile | RemoteSession") -> list[OpenTicket]:
-    """Return the tickets without an outcome."""
-    times = session.lease_times()
-    return [
-        OpenTicket(one.round, f"{one.action} on {one.id}", times.get(one.round))
-        for one in session.pending
-    ]
-
-
-def _instruction(session: "SessionFile | RemoteSession", assignment: "Assignment") -> str:
-    if (
-        session.budget is not None
-        and session.names.index(assignment.action) >= session.feedback_model.n_listed_actions
-    ):
-        recorded = "" if session.feedback_model.full_feedback else " (recorded)"
-        return f"leave {assignment.id} alone{recorded}"
-    return f"play {assignment.action} on {assignment.id}"
-
-
-def _limits(text: str, default: tuple[float, float]) -> tuple[float, float]:
-    from tombola.units import parse_range
-
-    return parse_range(text) if text else default
-
-
-def _column_unit(
-    session: "SessionFile | RemoteSession", name: str, given: "Kind | None", limits: str
-) -> "Units":
-    """Return the unit of a column; raise unless its direction is stated, once."""
-    from tombola.tables.names import direction_of
-    from tombola.units import Units
-
-    by_name = direction_of([name])[0]
-    stated = [kind for kind in (given, session.kind, by_name) if kind is not None]
-    if not stated:
-        raise TableError(
-            "session record: expected losses (lower is better) or scores (higher is better, yes "
-            "is good), got a "
-            f"column called {name!r}, which can be either; add --scores, or --losses."
-        )
-    # An option that differs from the name of the column is an explicit choice; the session's
-    # direction is fixed.
-    if session.kind is not None and set(stated) != {session.kind}:
-        raise TableError(
-            f"session record: expected {session.kind}, as stated when the session was started, "
-            f"got {stated[0]} in "
-            f"column {name!r}; leave out the option --{stated[0]}, or rename the column to outcome."
-        )
-    return Units(*_limits(limits, session.range), scores=stated[0] == "scores")
-
-
-def _loss(
-    owner: str, session: "SessionFile | RemoteSession", loss: str, score: str, limits: str
-) -> "tuple[float | list[float], Units]":
-    """Return the loss of --loss or --score, a list with full feedback, and its unit."""
-    from tombola.tables.unit_checks import cell_fix, cell_loss
-    from tombola.units import Units
-
-    if bool(loss) == bool(score):
-        given = "both" if loss else "neither"
-        raise FeedbackError(
-            f"{owner}: expected a loss or a score, got {given}; write --loss 0.25, or --score 0.75."
-        )
-    check_direction(owner, "session", session.kind, "scores" if score else "losses", loss or score)
-    unit = Units(*_limits(limits, session.range), scores=bool(score))
-    full = session.feedback_model.full_feedback
-    cells = [cell.strip() for cell in (loss or score).split(",")] if full else [loss or score]
-    found = [cell_loss(cell, unit) for cell in cells]
-    wrong = next((cell for cell, value in zip(cells, found, strict=True) if value is None), None)
-    if wrong is not None:
-        raise FeedbackError(
-            f"{owner}: expected {unit.expected_text}, got {wrong!r}; {cell_fix(wrong, unit)}."
-        )
-    numbers = [value for value in found if value is not None]
-    return (numbers if full else numbers[0]), unit
-
-
-def check_direction(
-    owner: str, place: str, stated: "Kind | None", given: "Kind", value: str
-) -> None:
-    """Raise FeedbackError for --loss in a race or session of scores, or the reverse.
-
-    place: "race" or "session", in which all outcomes are of the kind `stated`; None: of either.
-    """
-    if stated not in (None, given):
-        expected, got = ("score", "loss") if stated == "scores" else ("loss", "score")
-        raise FeedbackError(
-            f"{owner}: expected a {expected}, because this {place} has {stated}, got --{got} "
-            f"{value}; write "
-            f"--{expected} {value} if it is a {expected}."
-        )
-
-
 def _print_status(now: "Status") -> None:
-    units = now.units
     counts = f"{now.answered} answered, {len(now.pending)} pending"
     counts += f", {now.cancelled} cancelled" if now.cancelled else ""
     counts += f", {now.amended} amended" if now.amended else ""
     show(
         f"{now.learner}, seed {now.seed}: {now.played} of {plural(now.rows, 'row')} issued, "
-        f"{counts}; "
-        f"{plural(now.switches, 'switch', 'switches')}"
+        f"{counts}; {plural(now.switches, 'switch', 'switches')}"
     )
     left_out = f"{plural(now.left_out, 'row')} left alone" if now.left_out else ""
     for text in (now.balance_text, now.target_text, now.mix_text, now.router, left_out):
         if text:
             show(text)
-    rows = []
-    for action in now.actions:
-        _, *cells = action.texts(units)
-        rows.append((action.name, *cells))
     interval = f"{100 * (1 - now.level):g} % interval for all rows"
-    show_cells(
-        ("action", "plays", "known", f"mean {units.quantity}", interval), rows, right=range(1, 5)
-    )
+    heads = ("action", "plays", "known", f"mean {now.units.quantity}", interval)
+    show_cells(heads, [action.texts() for action in now.actions], right=range(1, 5))

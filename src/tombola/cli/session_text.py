@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from tombola._formatting import format_number, plural, since_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tombola.units import Units
     from tombola.worklists.session_status import ActionStatus, Status
 
@@ -28,15 +26,12 @@ def suggested_count(left: int) -> int:
     return max(min(left // 10, _MAX_ROWS), min(_MIN_ROWS, -(-left // 3)))
 
 
-def status_lines(
-    now: "Status", file: str, since: "Mapping[int, float] | None" = None, url: str = ""
-) -> list[str]:
+def status_lines(now: "Status", file: str, url: str = "") -> list[str]:
     """Return the status of a session as sentences, one per line.
 
     A command to copy is on a line of its own, indented.
 
     file: path of the session; its name if `url`, the address of a server, is not empty.
-    since: when tickets were issued, in Unix seconds by ticket number, as far as it is known.
     """
     at = f" --url {url}" if url else ""
     return [
@@ -44,7 +39,7 @@ def status_lines(
         *_leader(now),
         *_confidence(now),
         *([f"Wide interval: {now.advice}."] if now.advice else []),
-        *_pending(now, file, since or {}, at),
+        *_pending(now, file, at),
         *_next_step(now, file, at),
     ]
 
@@ -70,7 +65,9 @@ def _progress(now: "Status") -> list[str]:
 
 def _leader(now: "Status") -> list[str]:
     known = sorted(
-        (action for action in now.actions if action.known), key=lambda action: action.mean
+        (action for action in now.actions if action.known),
+        key=lambda action: action.mean,
+        reverse=now.units.scores,
     )
     leader = next((action for action in known if action.name == now.best), None)
     if leader is None:
@@ -85,7 +82,7 @@ def _leader(now: "Status") -> list[str]:
 
 
 def _mean_text(action: "ActionStatus", units: "Units") -> str:
-    mean = format_number(units.number(action.mean))
+    mean = format_number(action.mean)
     return f"{action.name}, mean {units.quantity} {mean} in {plural(action.known, 'outcome')}"
 
 
@@ -95,26 +92,25 @@ def _confidence(now: "Status") -> list[str]:
         return []
     if now.within <= 0.0:
         return [f"Sure: at {share} confidence {now.best} is the best action on this list."]
-    gap = format_number(now.units.gap(now.within))
+    gap = format_number(now.within)
     return [
         f"Not sure yet: at {share} confidence another action may be better than {now.best} by up "
         f"to {gap} per row."
     ]
 
 
-def _pending(now: "Status", file: str, since: "Mapping[int, float]", at: str) -> list[str]:
+def _pending(now: "Status", file: str, at: str) -> list[str]:
     if not now.pending:
         return []
     first = now.pending[0]
     count = f"{plural(len(now.pending), 'ticket')} {'waits' if len(now.pending) == 1 else 'wait'}"
     return [
-        f"Pending: {count} for an outcome, the oldest is ticket {first.round} ({first.action} on "
-        f"{first.id}"
-        f"{since_text(since.get(first.round))}). Write them to a table again:",
+        f"Pending: {count} for an outcome, the oldest is ticket {first.ticket} ({first.action} on "
+        f"{first.id}{since_text(first.since)}). Write them to a table again:",
         f"  tombola session next {file} --again --out pending.csv{at}",
         "If the action failed, record the worst outcome. Cancel a ticket only if its action was "
         "never tried:",
-        f"  tombola session cancel {file} {first.round}{at}",
+        f"  tombola session cancel {file} {first.ticket}{at}",
     ]
 
 

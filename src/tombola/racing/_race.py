@@ -215,6 +215,11 @@ class Race(ProcessBound, Answers):
             raise conflicting_answer(before, event, self.settings.units)
         return before is None
 
+    def checked(self, answer: Event) -> Event:
+        """Return an answer with numbers of the right types; FeedbackError if it is malformed."""
+        number = self._check_ticket(answer.ticket)
+        return self._check_answer(number, answer.loss, answer.cost, failed=answer.failed)
+
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
         """Raise the limits of a race, which then goes on; None keeps a limit.
 

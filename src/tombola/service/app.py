@@ -26,8 +26,6 @@ from tombola.service.pages import COOKIE, page_routes
 from tombola.service.parsing import CheckedRequest, read_json
 from tombola.service.problems import ProblemError, problem_from
 from tombola.service.tokens import LOCAL_ADMIN, Identity, TokenStore
-from tombola.worklists.race_file import RaceFile
-from tombola.worklists.session_file import SessionFile
 
 # Logger that receives one JSON line per request, at level INFO.
 LOG = logging.getLogger("tombola.service")
@@ -72,7 +70,7 @@ _Reader = Callable[[Request], Awaitable[dict[str, Any]]]
 class Service:
     """Files, tokens and request checks of a service; from `open_service`.
 
-    sessions, races: open files by name; no path of a request reaches the disk.
+    lists: open session and race files by name; no path of a request reaches the disk.
     tokens: without any token every caller is an admin, so the server must listen on this machine
         only.
     outcomes: text of each button of an outcome -> its value, in the unit of the session; None or
@@ -81,20 +79,16 @@ class Service:
 
     def __init__(
         self,
-        sessions: Mapping[str, HostedFile[SessionFile]],
-        races: Mapping[str, HostedFile[RaceFile]],
+        lists: Mapping[str, HostedFile],
         tokens: TokenStore,
         outcomes: Mapping[str, str] | None = None,
     ) -> None:
-        self.sessions, self.races, self.tokens = dict(sessions), dict(races), tokens
+        self.lists = dict(lists)
+        self.tokens = tokens
         self.outcomes = dict(outcomes or {})
         self.document = document(API)
         self.streams = 0
         self._wrong_tokens: dict[str, deque[float]] = {}
-
-    def files(self) -> list[HostedFile[Any]]:
-        """Return the open files: all sessions, then all races."""
-        return [*self.sessions.values(), *self.races.values()]
 
     def identify(self, request: Request, token: str | None = None) -> Identity:
         """Return the owner of a token; a local admin if the service has no tokens.
@@ -206,20 +200,16 @@ class Service:
 def create_app(service: Service) -> ASGIApp:
     """Return the ASGI application of a service; it closes the files at shutdown."""
     table = []
-    for one in API:
-        read = None if one.body is None else partial(read_json, schema=one.body)
-        table.append(
-            Route(
-                one.path,
-                service.endpoint(one.role, one.handler, read, one.status),
-                methods=[one.method],
-            )
-        )
+    for operation in API:
+        body = operation.body
+        read = None if body is None else partial(read_json, schema=body)
+        endpoint = service.endpoint(operation.role, operation.handler, read, operation.status)
+        table.append(Route(operation.path, endpoint, methods=[operation.method]))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        for hosted in service.files():
+        for hosted in service.lists.values():
             hosted.close()
 
     handlers: Any = {ProblemError: _problem_reply, HTTPException: _http_reply}

@@ -1,7 +1,6 @@
 """Clients of `tombola serve`: sessions and races over HTTP, with retries.
 
-`Client` and `RaceClient` block; `AsyncClient` and `AsyncRaceClient` have the same methods for async
-functions.
+`Client` blocks; `AsyncClient` has the same methods for async functions.
 """
 
 import asyncio
@@ -16,7 +15,6 @@ from typing import (
     Any,
     ClassVar,
     Concatenate,
-    NamedTuple,
     ParamSpec,
     Self,
     TypeVar,
@@ -25,7 +23,7 @@ from typing import (
 from urllib.parse import quote
 
 from tombola._files import write_atomic
-from tombola._formatting import is_cli_style
+from tombola._formatting import is_cli_style, unknown_name_text
 from tombola.errors import (
     MALFORMED_DATA_ERRORS,
     ConflictError,
@@ -35,15 +33,12 @@ from tombola.errors import (
     SessionError,
     TombolaError,
 )
-from tombola.racing.events import Call, Event
-from tombola.racing.options import RaceSettings
-from tombola.worklists.session_events import Outcome
-from tombola.worklists.session_file import Assignment
+from tombola.worklists.work_file import Assignment, Description, Outcome
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["AsyncClient", "AsyncRaceClient", "Client", "IssuedCalls", "RaceClient"]
+__all__ = ["AsyncClient", "Client"]
 
 # Log of requests that wait; Python prints warnings to standard error unless a program configures
 # logging.
@@ -74,16 +69,6 @@ _READ_TIMEOUT = 30.0
 _T = TypeVar("_T")
 # Parameters of a method.
 _P = ParamSpec("_P")
-
-
-class IssuedCalls(NamedTuple):
-    """Calls of a race to make, and whether it is done.
-
-    If there is no call and it is not done, the race waits for answers.
-    """
-
-    calls: list[Call]
-    done: bool
 
 
 class _Retries:
@@ -149,41 +134,35 @@ def _parse_reply(reply: "httpx.Response", parse: Callable[[Any], _T]) -> _T:
     raise _ERRORS.get(kind, SessionError)(detail) if is_problem else foreign
 
 
-def _overview(found: dict[str, Any]) -> dict[str, Any]:
+def _overview(reply: dict[str, Any]) -> dict[str, Any]:
     """Return the overview of a server with all of its keys."""
-    return {**found, **{name: found[name] for name in ("you", "sessions", "races")}}
+    return {**reply, **{name: reply[name] for name in ("you", "lists")}}
 
 
-def _object(found: dict[str, Any]) -> dict[str, Any]:
-    return {**found}
+def _object(reply: dict[str, Any]) -> dict[str, Any]:
+    return {**reply}
 
 
 def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _tickets(found: list[Any]) -> list[Assignment]:
-    return [Assignment.from_json(one) for one in found]
-
-
-def _calls(found: list[Any]) -> list[Call]:
-    return [Call(one["ticket"], one["candidate"], one["row"], one["row_index"]) for one in found]
+def _tickets(reply: list[Any]) -> list[Assignment]:
+    return [Assignment.from_json(ticket) for ticket in reply]
 
 
 def _outcomes_body(outcomes: Iterable[Outcome]) -> dict[str, Any]:
-    rows = [
-        _without_none(ticket=one.round, loss=one.loss, reward=one.reward, cost=one.cost)
-        for one in outcomes
+    bodies = [
+        _without_none(
+            ticket=outcome.ticket,
+            loss=outcome.loss,
+            reward=outcome.reward,
+            cost=outcome.cost,
+            failed=outcome.failed or None,
+        )
+        for outcome in outcomes
     ]
-    return {"outcomes": rows}
-
-
-def _answers_body(answers: Iterable[Event]) -> dict[str, Any]:
-    rows = [
-        _without_none(ticket=one.ticket, loss=one.loss, cost=one.cost, failed=one.failed)
-        for one in answers
-    ]
-    return {"answers": rows}
+    return {"outcomes": bodies}
 
 
 def _awaited(
@@ -199,7 +178,6 @@ def _awaited(
 class _Connection:
     """Address, token and name, which sync and async clients share; see `Client`."""
 
-    kind: ClassVar[str]
     _http_type: ClassVar[str]  # name of the client of httpx
 
     def __init__(
@@ -211,7 +189,9 @@ class _Connection:
         patience: float = 60.0,
         transport: Any = None,
     ) -> None:
-        self.url, self.patience, self._name = url, patience, name
+        self.url = url
+        self.patience = patience
+        self._name = name
         try:
             import httpx
         except ImportError:
@@ -221,7 +201,7 @@ class _Connection:
             ) from None
         # A header of HTTP has no other characters. The message shows one of them, and never the
         # token.
-        if wrong := next((one for one in token if not (one.isascii() and one.isprintable())), ""):
+        if wrong := next((c for c in token if not (c.isascii() and c.isprintable())), ""):
             place = "--token or TOMBOLA_TOKEN" if is_cli_style() else "token"
             raise ParameterError(
                 f"Client: expected printable ASCII characters in the token, got {wrong!r}; "
@@ -247,41 +227,44 @@ class _Connection:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 
-    def _check_name(self, overview: dict[str, Any]) -> str:
-        """Return the name, or that of the only session or race; else ParameterError."""
-        names = [one["name"] for one in overview[self.kind]]
-        if len(names) != 1:
-            listed = f" ({', '.join(names[:10])})" if names else ""
+    def _find(self, overview: dict[str, Any]) -> Description:
+        """Return the description of the list, or of the only one; else ParameterError."""
+        lists = {entry["name"]: entry for entry in overview["lists"]}
+        if not self._name and len(lists) == 1:
+            [self._name] = lists
+        if not self._name:
+            names = f" ({', '.join([*lists][:10])})" if lists else ""
             raise ParameterError(
-                f"Client: expected the name of one of the {len(names)} {self.kind}{listed}, got "
-                "none; "
+                f"Client: expected the name of one of the {len(lists)} lists{names}, got none; "
                 "write Client(url, token, name)."
             )
-        self._name = str(names[0])
-        return self._name
+        if self._name not in lists:
+            raise ParameterError(f"{self.url}: {unknown_name_text('list', self._name, [*lists])}")
+        return Description.from_json(lists[self._name])
 
     def _build(
         self, name: str, path: str, body: dict[str, Any] | None = None, key: str = ""
     ) -> "httpx.Request":
-        """Return a request about a session or race; about the server without a name.
+        """Return a request about a list; about the server without a name.
 
         body: None for a GET request; else its fields; those that are None are left out.
         key: idempotency key. All repetitions of the request carry it, so the server acts once. ""
             for none.
         """
-        address = f"/v1/{self.kind}/{quote(name, safe='')}/{path}" if name else "/v1"
+        address = f"/v1/lists/{quote(name, safe='')}/{path}" if name else "/v1"
         headers = {"idempotency-key": key} if key else {}
-        method, given = ("GET", None) if body is None else ("POST", _without_none(**body))
+        method = "GET" if body is None else "POST"
+        content = None if body is None else _without_none(**body)
         try:
-            built: httpx.Request = self._http.build_request(
-                method, address, json=given, headers=headers
+            request: httpx.Request = self._http.build_request(
+                method, address, json=content, headers=headers
             )
         except (TypeError, ValueError):
             raise FeedbackError(
                 "Client: expected finite numbers and lists of them, got something else; convert "
                 "with float()."
             ) from None
-        return built
+        return request
 
 
 class _SyncConnection(_Connection):
@@ -291,28 +274,32 @@ class _SyncConnection(_Connection):
 
     @property
     def name(self) -> str:
-        """The name of the session or race."""
-        return self._name or self._check_name(self.overview())
+        """The name of the list."""
+        if not self._name:
+            self.describe()
+        return self._name
 
     def overview(self) -> dict[str, Any]:
-        """Return the caller ("you"), the "sessions" and the "races" of the server.
+        """Return the caller ("you") and the "lists" of the server.
 
-        The caller has name and role; each session and race has its name and settings.
+        The caller has name and role; each list has its name and the fields of `Description`.
         """
         return self._send(self._build("", ""), _overview)
 
-    def status(self) -> dict[str, Any]:
-        """Return progress, pending tickets or calls, and estimates as plain data.
+    def describe(self) -> Description:
+        """Return the settings of the list; ParameterError if the server has none of its name."""
+        return self._send(self._build("", ""), lambda reply: self._find(_overview(reply)))
 
-        Keys are those of `Status.to_json` or `RaceReport.to_json`, "pending" and "paused".
+    def status(self) -> dict[str, Any]:
+        """Return progress, pending tickets, and estimates or the answer, as plain data.
+
+        Keys are those of `Status.to_json` or `RaceReport.to_json`, "kind", "pending", "done" and
+        "paused".
         """
         return self._run("status", _object)
 
     def export(self, path: str | Path) -> None:
-        """Write all tickets and outcomes, or all answers, to a .csv or .parquet file.
-
-        An existing file is replaced.
-        """
+        """Write all tickets and outcomes to a .csv or .parquet file, which is replaced."""
         suffix = Path(path).suffix.lower()
         if suffix not in (".csv", ".parquet"):
             raise ParameterError(
@@ -337,7 +324,7 @@ class _SyncConnection(_Connection):
         body: dict[str, Any] | None = None,
         key: str = "",
     ) -> _T:
-        """Send a request about the session or race, as `_build`; return the parsed reply."""
+        """Send a request about the list, as `_build`; return the parsed reply."""
         return self._send(self._build(self.name, path, body, key), parse)
 
     def _send(self, request: "httpx.Request", parse: Callable[[Any], _T]) -> _T:
@@ -361,10 +348,13 @@ class _AsyncConnection(_Connection):
     _http_type = "AsyncClient"
 
     async def name(self) -> str:
-        """Return the name of the session or race."""
-        return self._name or self._check_name(await self.overview())
+        """Return the name of the list."""
+        if not self._name:
+            await self.describe()
+        return self._name
 
     overview = _awaited(_SyncConnection.overview)
+    describe = _awaited(_SyncConnection.describe)
     status = _awaited(_SyncConnection.status)
     export = _awaited(_SyncConnection.export)
 
@@ -385,7 +375,7 @@ class _AsyncConnection(_Connection):
         body: dict[str, Any] | None = None,
         key: str = "",
     ) -> _T:
-        """Send a request about the session or race, as `_build`; return the parsed reply."""
+        """Send a request about the list, as `_build`; return the parsed reply."""
         return await self._send(self._build(await self.name(), path, body, key), parse)
 
     async def _send(self, request: "httpx.Request", parse: Callable[[Any], _T]) -> _T:
@@ -404,11 +394,11 @@ class _AsyncConnection(_Connection):
 
 
 class Client(_SyncConnection):
-    """A session behind `tombola serve`, with the methods of `SessionFile`.
+    """A session or race behind `tombola serve`, with the methods of `SessionFile` and `RaceFile`.
 
     url: address of the server, such as "http://127.0.0.1:8787".
     token: token of a worker; empty if the server has none.
-    name: name of the session; may be empty if the server has only one.
+    name: name of the list; may be empty if the server has only one.
     patience: seconds for which a request is repeated while the server does not reply.
     transport: transport of httpx, for tests.
 
@@ -418,179 +408,86 @@ class Client(_SyncConnection):
 
         with tombola.Client("http://127.0.0.1:8787", token) as client:
             for ticket in client.next(10):
-                client.record(ticket.round, loss=call(ticket.id, ticket.action))
+                client.record(ticket.ticket, loss=call(ticket.id, ticket.action))
     """
 
-    kind = "sessions"
+    def next(
+        self, count: int | None = None, *, reissue_after: float | None = None
+    ) -> list[Assignment]:
+        """Issue the next tickets and return them, as `SessionFile.next`.
 
-    def next(self, count: int = 1, *, reissue_after: float | None = None) -> list[Assignment]:
-        """Issue the next tickets and return them; ExhaustedError if no row is left.
+        At the end of the list a session raises ExhaustedError. A race returns an empty list if it
+        is over (`status()["done"]`), or waits for answers.
 
-        count: fewer are issued if fewer rows are left.
+        count: fewer are issued if fewer rows are left; None: one, in a race all that the next row
+            needs.
         reissue_after: first offer tickets without an outcome issued at least this many seconds ago;
             None for never.
         """
         body = {"count": count, "reissue_after": reissue_after}
-        return self._run("next", lambda found: _tickets(found["tickets"]), body, _new_key())
+        return self._run("next", lambda reply: _tickets(reply["tickets"]), body, _new_key())
 
-    def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
+    def record(
+        self,
+        ticket: int,
+        *,
+        loss: Any = None,
+        reward: Any = None,
+        cost: Any = None,
+        failed: bool = False,
+    ) -> bool:
         """Record a ticket's outcome, as `SessionFile.record`; return whether it is new.
 
         False may also mean that a first attempt succeeded and its reply was lost.
         """
-        body = _outcomes_body([Outcome(round, loss, reward, cost)])
-        return self._run("record", lambda found: bool(found["recorded"]), body)
+        body = _outcomes_body([Outcome(ticket, loss, reward, cost, failed=failed)])
+        return self._run("record", lambda reply: bool(reply["recorded"]), body)
 
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none; return how many are new."""
-        return self._run("record", lambda found: int(found["recorded"]), _outcomes_body(outcomes))
+        return self._run("record", lambda reply: int(reply["recorded"]), _outcomes_body(outcomes))
 
-    def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Any:
-        """Replace a wrong outcome, as `SessionFile.amend`.
+    def amend(self, ticket: int, *, loss: Any = None, reward: Any = None) -> Any:
+        """Replace a wrong outcome of a session; return its old loss, or list of losses."""
+        body = {"ticket": ticket, "loss": loss, "reward": reward}
+        return self._run("amend", lambda reply: reply["loss_before"], body)
 
-        Return its old loss, or list of losses.
-        """
-        body = {"ticket": round, "loss": loss, "reward": reward}
-        return self._run("amend", lambda found: found["loss_before"], body)
-
-    def cancel(self, round: int) -> bool:
+    def cancel(self, ticket: int) -> bool:
         """Cancel a ticket that will never be answered; return whether that is new."""
-        return self._run("cancel", lambda found: bool(found["new"]), {"ticket": round})
+        return self._run("cancel", lambda reply: bool(reply["new"]), {"ticket": ticket})
 
     @property
     def pending(self) -> list[Assignment]:
         """The issued tickets without an outcome that were not cancelled, of all workers."""
-        return self._run("status", lambda found: _tickets(found["pending"]))
+        return self._run("status", lambda reply: _tickets(reply["pending"]))
 
-    def ranking(self) -> dict[str, Any]:
-        """Return the actions, the best first, with intervals of their mean losses.
-
-        Keys: actions (dicts with name, plays, known, mean, low and high), best (name), within
-            (bound on its distance
-        from the best mean), level (error probability) and estimate (a sentence).
-        """
-        return self._run("ranking", _object)
-
-    def assignment(self, round: int) -> Assignment:
+    def assignment(self, ticket: int) -> Assignment:
         """Return the issued ticket with this number; FeedbackError if it was not issued."""
-        return self._run(f"tickets/{int(round)}", Assignment.from_json)
+        return self._run(f"tickets/{int(ticket)}", Assignment.from_json)
 
-    def columns(self, round: int) -> dict[str, str]:
+    def columns(self, ticket: int) -> dict[str, str]:
         """Return filled cells of a ticket's row in the user's list, by column, without id."""
-        return self._run(f"tickets/{int(round)}", lambda found: dict(found["columns"]))
+        return self._run(f"tickets/{int(ticket)}", lambda reply: dict(reply["columns"]))
 
 
 class AsyncClient(_AsyncConnection):
-    """A session behind `tombola serve`; `Client` for async functions.
+    """A session or race behind `tombola serve`; `Client` for async functions.
 
     Parameters and methods are those of `Client`; every result is awaited, also `pending` and
     `name()`.
 
         async with tombola.AsyncClient("http://127.0.0.1:8787", token) as client:
             for ticket in await client.next(10):
-                await client.record(ticket.round, loss=await call(ticket.id, ticket.action))
+                await client.record(ticket.ticket, loss=await call(ticket.id, ticket.action))
     """
-
-    kind = "sessions"
 
     next = _awaited(Client.next)
     record = _awaited(Client.record)
     record_all = _awaited(Client.record_all)
     amend = _awaited(Client.amend)
     cancel = _awaited(Client.cancel)
-    ranking = _awaited(Client.ranking)
     assignment = _awaited(Client.assignment)
     columns = _awaited(Client.columns)
 
     # In the async client, `_run` of this property returns a coroutine.
     pending: Awaitable[list[Assignment]] = cast("Any", Client.pending)
-
-
-class RaceClient(_SyncConnection):
-    """A race behind `tombola serve`, with the methods of `RaceFile`.
-
-    The parameters are those of `Client`.
-
-    with tombola.RaceClient("http://127.0.0.1:8787", token) as race:
-        for call in race.calls():
-            race.record(call.ticket, loss=evaluate(call.candidate, call.row))
-    """
-
-    kind = "races"
-
-    def calls(self, count: int | None = None, *, reissue_after: float | None = None) -> list[Call]:
-        """Issue the next calls, as `next`; none if the race is done, or waits for answers."""
-        body = {"count": count, "reissue_after": reissue_after}
-        return self._run("next", lambda found: _calls(found["calls"]), body, _new_key())
-
-    def next(self, count: int | None = None, *, reissue_after: float | None = None) -> IssuedCalls:
-        """Issue the next calls, candidates to evaluate on rows.
-
-        Return also whether the race is done.
-
-        count: number of calls; None for all that the next row needs.
-        reissue_after: first offer calls without an answer issued at least this many seconds ago;
-            None for never.
-        """
-        body = {"count": count, "reissue_after": reissue_after}
-        return self._run(
-            "next",
-            lambda found: IssuedCalls(_calls(found["calls"]), found["done"]),
-            body,
-            _new_key(),
-        )
-
-    def record(
-        self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False
-    ) -> bool:
-        """Record the answer to a call, as `RaceFile.record`; return whether it is new.
-
-        False may also mean that a first attempt succeeded and its reply was lost.
-        """
-        return self._run(
-            "record",
-            lambda found: bool(found["recorded"]),
-            _answers_body([Event("answer", ticket, loss, cost, failed)]),
-        )
-
-    def record_all(self, answers: Iterable[Event]) -> int:
-        """Record answers, events of kind "answer", all or none; return how many are new."""
-        return self._run("record", lambda found: int(found["recorded"]), _answers_body(answers))
-
-    @property
-    def settings(self) -> RaceSettings:
-        """The settings of the race: candidates, level, range of the values, limits."""
-        return self._run("status", lambda found: RaceSettings.from_json(found["settings"]))
-
-    @property
-    def pending(self) -> list[Call]:
-        """The issued calls without an answer whose candidates are still in the race."""
-        return self._run("status", lambda found: _calls(found["pending"]))
-
-    def verdict(self) -> dict[str, Any]:
-        """Return the answer of the race so far, as plain data.
-
-        Keys: verdict and progress (sentences), proved (None while undecided), answer (names of
-            possible answers), done
-        (whether the race is over), active (candidates left), leader, calls, calls_left (not made) and
-        calls_saved (None unless the race is decided).
-        """
-        return self._run("verdict", _object)
-
-
-class AsyncRaceClient(_AsyncConnection):
-    """A race behind `tombola serve`; `RaceClient` for async functions.
-
-    Every result is awaited, also `pending`, `settings` and `name()`.
-    """
-
-    kind = "races"
-
-    calls = _awaited(RaceClient.calls)
-    next = _awaited(RaceClient.next)
-    record = _awaited(RaceClient.record)
-    record_all = _awaited(RaceClient.record_all)
-    verdict = _awaited(RaceClient.verdict)
-
-    settings: Awaitable[RaceSettings] = cast("Any", RaceClient.settings)
-    pending: Awaitable[list[Call]] = cast("Any", RaceClient.pending)

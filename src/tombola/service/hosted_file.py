@@ -5,24 +5,21 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from tombola.errors import TombolaError
 from tombola.service.problems import ProblemError, problem_from
-from tombola.worklists.race_file import RaceFile
-from tombola.worklists.session_file import SessionFile
+from tombola.worklists.work_file import WorkFile
 
 # Result of a function that is called with the file.
 _T = TypeVar("_T")
-# Type of the open file.
-_File = TypeVar("_File", bound=SessionFile | RaceFile)
 
 # Seconds for which a computed status is reused without a change by this server. Another process may
 # have written the file in the meantime, so it is short.
 _STATUS_LIFETIME = 1.0
 
 
-class HostedFile(Generic[_File]):
+class HostedFile:
     """A served session or race file, with the only thread that uses it.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives
@@ -32,10 +29,13 @@ class HostedFile(Generic[_File]):
     """
 
     def __init__(
-        self, name: str, file: _File, *, on_close: Callable[[], Any] | None = None
+        self, name: str, file: WorkFile[Any], *, on_close: Callable[[], Any] | None = None
     ) -> None:
-        self.name, self.file, self._on_close = name, file, on_close
-        self.paused, self.changes = False, 0
+        self.name = name
+        self.file: Any = file
+        self._on_close = on_close
+        self.paused = False
+        self.changes = 0
         self._changed = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}")
         self._cached: dict[str, tuple[float, int, Any]] = {}
@@ -43,7 +43,8 @@ class HostedFile(Generic[_File]):
     @property
     def path(self) -> Path:
         """The path of the session or race file on the server."""
-        return self.file.path
+        path: Path = self.file.path
+        return path
 
     async def read(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call a function on the file's thread; a TombolaError becomes a ProblemError."""
@@ -79,8 +80,8 @@ class HostedFile(Generic[_File]):
         """
         at, changes, value = self._cached.get(key, (0.0, -1, None))
         if changes == self.changes and time.monotonic() - at < _STATUS_LIFETIME:
-            found: _T = value
-            return found
+            result: _T = value
+            return result
         changes = self.changes
         fresh = await self.read(function)
         self._cached[key] = (time.monotonic(), changes, fresh)

@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
 from tombola import __version__
-from tombola.service import endpoints, race_endpoints
+from tombola.service import endpoints
 from tombola.service.parsing import MAX_KEY_LENGTH, MAX_NUMBER
 from tombola.service.problems import MEDIA_TYPE, TITLES
 from tombola.service.tokens import MAX_NAME_LENGTH, ROLES
 
 # A JSON schema, as plain data.
 _Schema = dict[str, Any]
-# Largest number of tickets or calls in one reply: bounds the time for which a request holds the
+# Largest number of tickets in one reply: bounds the time for which a request holds the
 # writer thread.
 _MAX_COUNT = 1000
-# Largest number of outcomes or answers in one request, for the same reason.
+# Largest number of outcomes in one request, for the same reason.
 _MAX_OUTCOMES = 10_000
 # Largest reissue_after, in seconds: one year. It exceeds every real wait, and rejects infinite
 # numbers.
@@ -26,7 +26,7 @@ _MAX_SECONDS = 366 * 86_400.0
 class Operation(NamedTuple):
     """One operation of the JSON API: a method of a path, its handler and its schemas.
 
-    path: may have parameters in braces, such as /v1/sessions/{name}/next.
+    path: may have parameters in braces, such as /v1/lists/{name}/next.
     role: the least role that may call it: "reader", "worker" or "admin"; None: public.
     handler: called with a `CheckedRequest`. Its docstring is the description.
     reply, body: JSON schemas, or the media types of another reply; None: no body. The body is
@@ -55,7 +55,7 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
         "info": {
             "title": "tombola serve",
             "version": __version__,
-            "description": "Tickets of sessions and calls of races. Requests may be repeated: "
+            "description": "Tickets of sessions and races. Requests may be repeated: "
             "the same Idempotency-Key "
             "gives the same tickets, and the same outcome twice is ignored.",
         },
@@ -69,17 +69,16 @@ def document(operations: Iterable[Operation]) -> dict[str, Any]:
 
 def _operation(operation: Operation) -> dict[str, Any]:
     text = inspect.cleandoc(operation.handler.__doc__ or "")
-    module = operation.handler.__module__.rpartition(".")[2]
-    found: dict[str, Any] = {
-        "operationId": f"{module}.{operation.handler.__name__}",
+    entry: dict[str, Any] = {
+        "operationId": operation.handler.__name__,
         "summary": text.partition("\n")[0],
         "responses": {str(operation.status): _reply(operation.reply), "default": _PROBLEM_REPLY},
     }
     if "\n" in text:
-        found["description"] = text
+        entry["description"] = text
     if operation.role is not None:
-        found["security"] = [{"token": []}]
-        found["x-role"] = operation.role
+        entry["security"] = [{"token": []}]
+        entry["x-role"] = operation.role
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": _PATH_PARAMETERS[name]}
         for name in re.findall(r"{(\w+)}", operation.path)
@@ -89,13 +88,13 @@ def _operation(operation: Operation) -> dict[str, Any]:
             {"name": "Idempotency-Key", "in": "header", "required": False, "schema": _KEY}
         )
     if parameters:
-        found["parameters"] = parameters
+        entry["parameters"] = parameters
     if operation.body is not None:
-        found["requestBody"] = {
+        entry["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": operation.body}},
         }
-    return found
+    return entry
 
 
 def _reply(reply: _Schema | tuple[str, ...]) -> dict[str, Any]:
@@ -169,99 +168,91 @@ _PROBLEM_REPLY: _Schema = {
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
-# Request for tickets or calls: how many, and after how many seconds unanswered ones are offered
+# Request for tickets: how many, and after how many seconds unanswered ones are offered
 # again.
 _LEASE_BODY = _body(
     {},
     count={"type": "integer", "minimum": 1, "maximum": _MAX_COUNT},
     reissue_after={"type": "number", "minimum": 0, "maximum": _MAX_SECONDS},
 )
-# An issued ticket: row id, action and its probability, cells of the row by column.
-_ASSIGNMENT = _object(
-    ticket=_TICKET,
-    id=_TEXT,
-    action=_TEXT,
-    probability=_nullable(_NUMBER),
-    columns={"type": "object"},
-)
-_TICKETS = _object(tickets=_list(_ASSIGNMENT), key=_TEXT)
-_OUTCOME = _body({"ticket": _TICKET}, loss=_LOSSES, reward=_LOSSES, cost=_COSTS)
+# A ticket: row id, action (or candidate) and its probability, Unix time of its issue.
+_TICKET_FIELDS = {
+    "ticket": _TICKET,
+    "id": _TEXT,
+    "action": _TEXT,
+    "probability": _nullable(_NUMBER),
+    "since": _nullable(_NUMBER),
+}
+# An issued ticket, with the cells of its row by column.
+_ASSIGNMENT = _object(**_TICKET_FIELDS, columns={"type": "object"})
+_TICKETS = _object(tickets=_list(_ASSIGNMENT), key=_TEXT, done=_BOOLEAN)
+_OUTCOME = _body({"ticket": _TICKET}, loss=_LOSSES, reward=_LOSSES, cost=_COSTS, failed=_BOOLEAN)
 _OUTCOMES_BODY = _body({"outcomes": _list(_OUTCOME, minItems=1, maxItems=_MAX_OUTCOMES)})
-_RECORDED = _object(recorded=_COUNT, known=_COUNT)
+_RECORDED = _object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
 _AMEND_BODY = _body({"ticket": _TICKET}, loss=_LOSSES, reward=_LOSSES)
 _AMENDED = _object(ticket=_TICKET, loss_before=_LOSSES)
 _TICKET_BODY = _body({"ticket": _TICKET})
 _CANCELLED = _object(ticket=_TICKET, new=_BOOLEAN)
-# Estimate of an action: plays, known losses, their mean (null without any), ends of the confidence
-# interval.
+# Fields of the status that both kinds of list have.
+_STATUS_FIELDS = {
+    "rows": _COUNT,
+    "quantity": _TEXT,
+    "pending": _list(_object(**_TICKET_FIELDS)),
+    "done": _BOOLEAN,
+    "summary": _TEXT,
+    "paused": _BOOLEAN,
+}
+# Estimate of an action: plays, known outcomes, their mean (null without any), ends of the
+# confidence interval.
 _ACTION = _object(
     name=_TEXT, plays=_COUNT, known=_COUNT, mean=_nullable(_NUMBER), low=_NUMBER, high=_NUMBER
 )
-# Status of a session: counts of tickets, estimates, pending tickets. The total is in a field named
-# by `quantity`.
+# Status of a session. The total is in a field named by `quantity`.
 _SESSION_STATUS = _object(
-    **dict.fromkeys(("rows", "played", "answered", "cancelled", "amended"), _COUNT),
-    quantity={"enum": ["loss", "score"]},
+    kind={"enum": ["session"]},
+    **_STATUS_FIELDS,
+    **dict.fromkeys(("played", "answered", "cancelled", "amended"), _COUNT),
     actions=_list(_ACTION),
-    pending=_list(
-        _object(
-            ticket=_TICKET,
-            id=_TEXT,
-            action=_TEXT,
-            probability=_nullable(_NUMBER),
-            since=_nullable(_NUMBER),
-        )
-    ),
     best=_TEXT,
-    paused=_BOOLEAN,
-)
-_RANKING = _object(
-    actions=_list(_ACTION), best=_TEXT, within=_nullable(_NUMBER), level=_NUMBER, estimate=_TEXT
-)
-
-_CALL = _object(ticket=_TICKET, candidate=_TEXT, row=_TEXT, row_index=_COUNT)
-_CALLS = _object(calls=_list(_CALL), key=_TEXT, done=_BOOLEAN)
-_ANSWER = _body(
-    {"ticket": _TICKET}, loss=_LOSS, cost={"type": "number", "minimum": 0}, failed=_BOOLEAN
-)
-_ANSWERS_BODY = _body({"answers": _list(_ANSWER, minItems=1, maxItems=_MAX_OUTCOMES)})
-_ANSWERED = _object(recorded=_COUNT, known=_COUNT, done=_BOOLEAN)
-# Answer of a race; proved is null while it is undecided.
-_VERDICT = _object(
-    verdict=_TEXT,
-    progress=_TEXT,
-    proved=_nullable(_BOOLEAN),
-    answer=_list(_TEXT),
-    done=_BOOLEAN,
-    active=_list(_TEXT),
-    leader=_nullable(_TEXT),
-    calls=_COUNT,
-    calls_left=_COUNT,
-    calls_saved=_nullable(_COUNT),
+    within=_nullable(_NUMBER),
+    level=_NUMBER,
+    estimate=_TEXT,
 )
 # A candidate of a race: mean over its rows in the unit of the race (null without any); whether it
 # is in the race.
 _STANDING = _object(name=_TEXT, mean=_nullable(_NUMBER), rows=_COUNT, active=_BOOLEAN)
-# Status of a race: answer, standings, pending calls, counts.
+# Status of a race; proved is null while it is undecided.
 _RACE_STATUS = _object(
-    **_VERDICT["properties"],
-    quantity=_TEXT,
+    kind={"enum": ["race"]},
+    **_STATUS_FIELDS,
+    verdict=_TEXT,
+    proved=_nullable(_BOOLEAN),
+    answer=_list(_TEXT),
+    active=_list(_TEXT),
+    leader=_nullable(_TEXT),
     candidates=_list(_STANDING),
-    pending=_list(_object(**_CALL["properties"], since=_nullable(_NUMBER))),
-    **dict.fromkeys(("rows", "rows_counted", "failures"), _COUNT),
+    **dict.fromkeys(("calls", "calls_left", "rows_counted", "failures"), _COUNT),
+    calls_saved=_nullable(_COUNT),
     cost=_NUMBER,
-    paused=_BOOLEAN,
 )
+_STATUS: _Schema = {"anyOf": [_SESSION_STATUS, _RACE_STATUS]}
 
 _ROLE: _Schema = {"enum": list(ROLES)}
 _IDENTITY = _object(name=_TEXT, role=_ROLE)
-_OVERVIEW = _object(
-    you=_IDENTITY,
-    sessions=_list(
-        _object(name=_TEXT, rows=_COUNT, actions=_list(_TEXT), learner=_TEXT, paused=_BOOLEAN)
-    ),
-    races=_list(_object(name=_TEXT, rows=_COUNT, candidates=_list(_TEXT), paused=_BOOLEAN)),
+# A list: its settings that do not change.
+_DESCRIPTION = _object(
+    name=_TEXT,
+    kind={"enum": ["session", "race"]},
+    rows=_COUNT,
+    actions=_list(_TEXT),
+    columns=_list(_TEXT),
+    id_column=_TEXT,
+    direction=_nullable({"enum": ["losses", "scores"]}),
+    range=_list(_NUMBER),
+    unit=_TEXT,
+    paused=_BOOLEAN,
 )
+_OVERVIEW = _object(you=_IDENTITY, lists=_list(_DESCRIPTION))
 _PAUSE_BODY = _body({"paused": _BOOLEAN})
 _PAUSED = _object(name=_TEXT, paused=_BOOLEAN)
 _TOKEN_BODY = _body({"name": _NAME, "role": _ROLE})
@@ -270,7 +261,7 @@ _NEW_TOKEN = _object(name=_TEXT, role=_TEXT, token=_TEXT)
 _TABLE = ("text/csv", "application/vnd.apache.parquet")
 _STREAM = ("text/event-stream",)
 
-_SESSION, _RACE = "/v1/sessions/{name}", "/v1/races/{name}"
+_LIST = "/v1/lists/{name}"
 
 # All operations: method, path, least role (None: public), handler, schema of the reply, and
 # options.
@@ -281,39 +272,22 @@ API = (
     Operation("GET", "/v1", "reader", endpoints.overview, _OVERVIEW),
     Operation(
         "POST",
-        f"{_SESSION}/next",
+        f"{_LIST}/next",
         "worker",
         endpoints.next_tickets,
         _TICKETS,
         _LEASE_BODY,
         takes_key=True,
     ),
-    Operation("POST", f"{_SESSION}/record", "worker", endpoints.record, _RECORDED, _OUTCOMES_BODY),
-    Operation("POST", f"{_SESSION}/amend", "worker", endpoints.amend, _AMENDED, _AMEND_BODY),
-    Operation("POST", f"{_SESSION}/cancel", "worker", endpoints.cancel, _CANCELLED, _TICKET_BODY),
-    Operation("GET", f"{_SESSION}/status", "reader", endpoints.status, _SESSION_STATUS),
-    Operation("GET", f"{_SESSION}/ranking", "reader", endpoints.ranking, _RANKING),
-    Operation("GET", f"{_SESSION}/tickets/{{ticket}}", "reader", endpoints.ticket, _ASSIGNMENT),
-    Operation("GET", f"{_SESSION}/export.{{kind}}", "reader", endpoints.export_table, _TABLE),
-    Operation("GET", f"{_SESSION}/events", "reader", endpoints.events, _STREAM),
-    Operation(
-        "POST",
-        f"{_RACE}/next",
-        "worker",
-        race_endpoints.next_calls,
-        _CALLS,
-        _LEASE_BODY,
-        takes_key=True,
-    ),
-    Operation("POST", f"{_RACE}/record", "worker", race_endpoints.record, _ANSWERED, _ANSWERS_BODY),
-    Operation("GET", f"{_RACE}/status", "reader", race_endpoints.status, _RACE_STATUS),
-    Operation("GET", f"{_RACE}/verdict", "reader", race_endpoints.verdict, _VERDICT),
-    Operation("GET", f"{_RACE}/export.{{kind}}", "reader", race_endpoints.export_table, _TABLE),
-    Operation("GET", f"{_RACE}/events", "reader", race_endpoints.events, _STREAM),
-    Operation(
-        "GET", "/v1/files/{name}/backup", "admin", endpoints.backup, ("application/vnd.sqlite3",)
-    ),
-    Operation("POST", "/v1/files/{name}/pause", "admin", endpoints.pause, _PAUSED, _PAUSE_BODY),
+    Operation("POST", f"{_LIST}/record", "worker", endpoints.record, _RECORDED, _OUTCOMES_BODY),
+    Operation("POST", f"{_LIST}/amend", "worker", endpoints.amend, _AMENDED, _AMEND_BODY),
+    Operation("POST", f"{_LIST}/cancel", "worker", endpoints.cancel, _CANCELLED, _TICKET_BODY),
+    Operation("GET", f"{_LIST}/status", "reader", endpoints.status, _STATUS),
+    Operation("GET", f"{_LIST}/tickets/{{ticket}}", "reader", endpoints.ticket, _ASSIGNMENT),
+    Operation("GET", f"{_LIST}/export.{{kind}}", "reader", endpoints.export_table, _TABLE),
+    Operation("GET", f"{_LIST}/events", "reader", endpoints.events, _STREAM),
+    Operation("GET", f"{_LIST}/backup", "admin", endpoints.backup, ("application/vnd.sqlite3",)),
+    Operation("POST", f"{_LIST}/pause", "admin", endpoints.pause, _PAUSED, _PAUSE_BODY),
     Operation(
         "GET", "/v1/tokens", "admin", endpoints.list_tokens, _object(tokens=_list(_IDENTITY))
     ),

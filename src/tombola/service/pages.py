@@ -23,14 +23,13 @@ from tombola.service.endpoints import cells_of
 from tombola.service.hosted_file import HostedFile
 from tombola.service.parsing import CheckedRequest, invalid_value, read_form
 from tombola.service.problems import ProblemError
-from tombola.service.race_endpoints import race_status
 from tombola.service.tokens import ROLES
 from tombola.tables.unit_checks import cell_loss
 from tombola.units import Units
 from tombola.worklists.race_file import RaceFile
-from tombola.worklists.session_events import Outcome
 from tombola.worklists.session_file import SessionFile
 from tombola.worklists.session_status import Status
+from tombola.worklists.work_file import Outcome
 
 if TYPE_CHECKING:
     from tombola.service.app import Service
@@ -62,16 +61,14 @@ def page_routes(service: "Service") -> list[Route]:
         ("GET", "/login", None, _login_form),
         ("POST", "/login", None, _login),
         ("POST", "/logout", None, _logout),
-        ("GET", "/s/{name}", "reader", _work),
-        ("GET", "/s/{name}/progress", "reader", _progress),
-        ("POST", "/s/{name}/next", "worker", _next),
-        ("POST", "/s/{name}/record", "worker", _record),
-        ("POST", "/s/{name}/amend", "worker", _amend),
-        ("POST", "/s/{name}/cancel", "worker", _cancel),
-        ("GET", "/r/{name}", "reader", _race),
-        ("GET", "/r/{name}/progress", "reader", _race_progress),
+        ("GET", "/lists/{name}", "reader", _work),
+        ("GET", "/lists/{name}/progress", "reader", _progress),
+        ("POST", "/lists/{name}/next", "worker", _next),
+        ("POST", "/lists/{name}/record", "worker", _record),
+        ("POST", "/lists/{name}/amend", "worker", _amend),
+        ("POST", "/lists/{name}/cancel", "worker", _cancel),
         ("GET", "/admin", "admin", _admin),
-        ("POST", "/admin/files/{name}/pause", "admin", _pause),
+        ("POST", "/admin/lists/{name}/pause", "admin", _pause),
         ("POST", "/admin/tokens", "admin", _add_token),
         ("POST", "/admin/tokens/remove", "admin", _remove_token),
         ("GET", "/static/{file}", None, _static),
@@ -105,14 +102,9 @@ def _with_error_pages(
             if problem.status == 401 and path != "/login":
                 return _redirect("/login")
             is_repeatable = problem.status in (409, 422, 423, 503)
-            session = path.startswith("/s/") and is_repeatable and request.path_params["name"]
-            back = (
-                f"/s/{quote(session, safe='')}"
-                if session
-                else "/admin"
-                if path.startswith("/admin")
-                else "/"
-            )
+            back = "/admin" if path.startswith("/admin") else "/"
+            if path.startswith("/lists/") and is_repeatable:
+                back = f"/lists/{quote(request.path_params['name'], safe='')}"
             reply = _page(
                 "problem.html", problem.status, title=problem.kind, detail=problem.detail, back=back
             )
@@ -123,10 +115,10 @@ def _with_error_pages(
 
 
 async def _index(request: CheckedRequest) -> Response:
-    sessions, races = list(request.service.sessions), list(request.service.races)
-    if len(sessions) + len(races) == 1:
-        return _redirect("/s" if sessions else "/r", *sessions, *races)
-    return _page("index.html", sessions=sessions, races=races, you=request.identity)
+    lists = {name: hosted.file.kind for name, hosted in request.service.lists.items()}
+    if len(lists) == 1:
+        return _redirect("/lists", *lists)
+    return _page("index.html", lists=lists, you=request.identity)
 
 
 async def _login_form(request: CheckedRequest) -> Response:
@@ -156,10 +148,15 @@ async def _logout(request: CheckedRequest) -> Response:
 
 
 async def _work(request: CheckedRequest) -> Response:
-    hosted, file = request.session, request.session.file
-    unit, model = unit_of(file), file.feedback_model
-    mine = await hosted.read(_worker_view, file, request.identity.name)
-    now = await hosted.read_cached("status", file.status)
+    hosted = request.list
+    header = _header_values(request, hosted)
+    if isinstance(hosted.file, RaceFile):
+        return _page("race.html", **header, **await _progress_values(hosted))
+    file: SessionFile = hosted.file
+    model = file.feedback_model
+    unit = unit_of(file)
+    mine = await hosted.read(_worker_view, file, request.identity.name, unit)
+    is_costly = file.budget is not None and file.budget.prices is None
     return _page(
         "work.html",
         mine=mine,
@@ -167,24 +164,33 @@ async def _work(request: CheckedRequest) -> Response:
         actions=list(file.names[: model.n_listed_actions]),
         full=bool(model.full_feedback),
         buttons=_buttons(request.service, unit),
-        n_costs=0
-        if file.budget is None or file.budget.prices is not None
-        else len(now.balance.amounts),
+        n_costs=len(file.describe().cost_columns) if is_costly else 0,
         may_amend=bool(model.supports_amend),
         may_work=request.identity.may("worker") and not hosted.paused,
         key=secrets.token_urlsafe(16),
-        **_header_values(request, hosted),
-        **_progress_values(now, unit),
+        **header,
+        **await _progress_values(hosted),
     )
 
 
 async def _progress(request: CheckedRequest) -> Response:
-    file = request.session.file
-    now = await request.session.read_cached("status", file.status)
-    return _page("progress.html", **_progress_values(now, unit_of(file)))
+    hosted = request.list
+    is_race = isinstance(hosted.file, RaceFile)
+    template = "race_progress.html" if is_race else "progress.html"
+    return _page(template, **await _progress_values(hosted))
 
 
-def _header_values(request: CheckedRequest, hosted: HostedFile[Any]) -> dict[str, Any]:
+async def _progress_values(hosted: HostedFile) -> dict[str, Any]:
+    """Return the variables of the progress template of a list."""
+    file = hosted.file
+    if isinstance(file, RaceFile):
+        return await hosted.read_cached("page", lambda: _race_view(file))
+    unit = unit_of(file)
+    now = await hosted.read_cached("page", lambda: file.status(units=unit))
+    return _session_view(now)
+
+
+def _header_values(request: CheckedRequest, hosted: HostedFile) -> dict[str, Any]:
     has_token = bool(len(request.service.tokens))
     return {
         "name": hosted.name,
@@ -196,7 +202,7 @@ def _header_values(request: CheckedRequest, hosted: HostedFile[Any]) -> dict[str
 
 def unit_of(file: SessionFile) -> Units:
     """Return the unit in which outcomes are entered and shown; scores by default."""
-    return Units(*file.range, scores=file.kind != "losses")
+    return Units(*file.range, scores=file.direction != "losses")
 
 
 def _buttons(service: "Service", unit: Units) -> list[dict[str, str]]:
@@ -215,16 +221,22 @@ def _buttons(service: "Service", unit: Units) -> list[dict[str, str]]:
     ]
 
 
-def _worker_view(file: SessionFile, worker: str) -> dict[str, Any]:
+def _worker_view(file: SessionFile, worker: str, unit: Units) -> dict[str, Any]:
     """Return the tickets of a worker, those of which the last lease is the worker's.
 
     current, columns: the oldest ticket without an outcome, None without any, and the cells of its
         row.
-    answered, n_today: today's last answered tickets with their losses, the newest first, and the
+    answered, n_today: today's last answered tickets with their outcomes, the newest first, and the
         number of all.
     workers: name and number of answers of each worker, the most active first.
     """
-    view, leases = file.view(), file.lease_of_ticket()
+    with file.reading():
+        return _tickets_of(file, worker, unit)
+
+
+def _tickets_of(file: SessionFile, worker: str, unit: Units) -> dict[str, Any]:
+    view = file.view()
+    leases = file.lease_of_ticket()
     outcomes = {
         ticket: outcome for ticket, outcome in enumerate(view.outcomes, 1) if outcome is not None
     }
@@ -235,16 +247,13 @@ def _worker_view(file: SessionFile, worker: str) -> dict[str, Any]:
     today = [ticket for ticket in mine if ticket in outcomes and leases[ticket].time >= midnight]
     pending = [ticket for ticket in mine if ticket not in outcomes and ticket not in view.cancelled]
     current = file.assignment(pending[0]) if pending else None
-    if (
-        current is not None
-        and file.names.index(current.action) >= file.feedback_model.n_listed_actions
-    ):
+    if current is not None and file.describe().is_null(current.action):
         current = None
     return {
         "current": current,
         "columns": {} if current is None else cells_of(file, file.rows_of([current])[0]),
         "answered": [
-            (file.assignment(ticket), outcomes[ticket])
+            (file.assignment(ticket), unit.text(outcomes[ticket]))
             for ticket in today[-_LISTED_OUTCOMES:][::-1]
         ],
         "n_today": len(today),
@@ -252,55 +261,45 @@ def _worker_view(file: SessionFile, worker: str) -> dict[str, Any]:
     }
 
 
-def _progress_values(now: Status, units: Units) -> dict[str, Any]:
+def _session_view(now: Status) -> dict[str, Any]:
     """Return the values of the progress template; positions are per cent of the width."""
+    units = now.units
 
-    def share(loss: float) -> float:
-        return _position(1 - loss if units.scores else loss)
-
-    def number(loss: float) -> str:
-        return format_number(units.number(loss))
+    def position(number: float) -> float:
+        return _position((number - units.low) / (units.high - units.low))
 
     strips = []
     for action in now.actions:
-        low, high = sorted((share(action.low), share(action.high)))
-        strip = {
-            "name": action.name,
-            "best": action.name == now.best and now.answered > 0,
-            "known": action.known,
-        }
-        strip |= {
-            "low": low,
-            "width": max(high - low, 0.5),
-            "mean": share(action.mean) if action.known else None,
-        }
-        strip["text"] = number(action.mean) if action.known else ""
-        strip["range"] = " to ".join(map(format_number, units.interval(action.low, action.high)))
-        strips.append(strip)
+        low, high = position(action.low), position(action.high)
+        strips.append(
+            {
+                "name": action.name,
+                "best": action.name == now.best and now.answered > 0,
+                "known": action.known,
+                "low": low,
+                "width": max(high - low, 0.5),
+                "mean": position(action.mean) if action.known else None,
+                "text": format_number(action.mean) if action.known else "",
+                "range": f"{format_number(action.low)} to {format_number(action.high)}",
+            }
+        )
     unit = {
         "word": units.quantity,
         "low": format_number(units.low),
         "high": format_number(units.high),
     }
-    return {
-        "now": now,
-        "strips": strips,
-        "words": _plain_words(now, units),
-        "unit": unit,
-        "number": number,
-    }
+    return {"now": now, "strips": strips, "words": _plain_words(now), "unit": unit}
 
 
-def _plain_words(now: Status, units: Units) -> str:
+def _plain_words(now: Status) -> str:
     """Return how the session goes as one or two sentences."""
     if not now.answered or len(now.actions) < 2:
         return ""
     if now.within <= 0.0:
         return f"{now.best} is the best action on this list, with probability {1 - now.level:g}."
-    gap = format_number(units.gap(now.within))
     return (
         f"{now.best} is ahead. It is not sure yet: another action may be better by up to "
-        f"{gap} per row."
+        f"{format_number(now.within)} per row."
     )
 
 
@@ -308,13 +307,14 @@ async def _next(request: CheckedRequest) -> Response:
     # Without the key of the page, a form that is sent twice would issue two tickets.
     if "key" not in request.fields:
         raise invalid_value("key", "the key of the page", "none", "reload the page")
-    key, file = request.key, request.session.file
-    await request.session.write(lambda: file.lease(key, worker=request.identity.name))
-    return _redirect("/s", request.session.name)
+    key = request.key
+    file = request.list.file
+    await request.list.write(lambda: file.lease(key, worker=request.identity.name))
+    return _redirect("/lists", request.list.name)
 
 
 async def _record(request: CheckedRequest) -> Response:
-    await request.session.write(request.session.file.record_all, [_outcome(request)])
+    await request.list.write(request.list.file.record_all, [_outcome(request)])
     if request.fields.get("then") == "next":
         try:
             return await _next(request)
@@ -322,52 +322,40 @@ async def _record(request: CheckedRequest) -> Response:
             # The outcome is recorded; the page shows that no row is left.
             if problem.kind != "exhausted":
                 raise
-    return _redirect("/s", request.session.name)
+    return _redirect("/lists", request.list.name)
 
 
 async def _amend(request: CheckedRequest) -> Response:
-    given, file = _outcome(request), request.session.file
-    await request.session.write(lambda: file.amend(given.round, loss=given.loss))
-    return _redirect("/s", request.session.name)
+    outcome = _outcome(request)
+    file = request.list.file
+    await request.list.write(lambda: file.amend(outcome.ticket, loss=outcome.loss))
+    return _redirect("/lists", request.list.name)
 
 
 async def _cancel(request: CheckedRequest) -> Response:
-    await request.session.write(request.session.file.cancel, request.ticket)
-    return _redirect("/s", request.session.name)
-
-
-async def _race(request: CheckedRequest) -> Response:
-    hosted = request.race
-    now = await hosted.read_cached("page", lambda: _race_view(hosted.file))
-    return _page("race.html", **_header_values(request, hosted), **now)
-
-
-async def _race_progress(request: CheckedRequest) -> Response:
-    hosted = request.race
-    return _page(
-        "race_progress.html", **await hosted.read_cached("page", lambda: _race_view(hosted.file))
-    )
+    await request.list.write(request.list.file.cancel, request.ticket)
+    return _redirect("/lists", request.list.name)
 
 
 def _race_view(file: RaceFile) -> dict[str, Any]:
     """Return the variables of the race templates; means are positions in per cent."""
-    now, units = race_status(file), file.settings.units
+    with file.reading():
+        now = file.to_json()
+        leases = file.lease_of_ticket()
+    units = file.settings.units
     calls = now["calls"]
     left = now["calls_left"]
-    workers = Counter(lease.worker or "local" for lease in file.lease_of_ticket().values())
+    workers = Counter(lease.worker or "local" for lease in leases.values())
+    standings = []
+    for candidate in now["candidates"][:_LISTED_CANDIDATES]:
+        mean = candidate["mean"]
+        place = None if mean is None else _position((mean - units.low) / units.gap(1.0))
+        standings.append({**candidate, "place": place})
     return {
         "now": now,
         "limits": f"{units.low:g} to {units.high:g}",
         "left_share": f"{100 * left / max(calls + left, 1):.0f} %",
-        "standings": [
-            {
-                **one,
-                "place": None
-                if one["mean"] is None
-                else _position((one["mean"] - units.low) / units.gap(1.0)),
-            }
-            for one in now["candidates"][:_LISTED_CANDIDATES]
-        ],
+        "standings": standings,
         "n_hidden": max(len(now["candidates"]) - _LISTED_CANDIDATES, 0),
         "workers": workers.most_common(_LISTED_WORKERS),
     }
@@ -375,10 +363,9 @@ def _race_view(file: RaceFile) -> dict[str, Any]:
 
 async def _admin(request: CheckedRequest, token: str = "", owner: str = "") -> Response:
     service = request.service
-    files = [("sessions", one) for one in service.sessions.values()]
     return _page(
         "admin.html",
-        files=[*files, *(("races", one) for one in service.races.values())],
+        lists=list(service.lists.values()),
         tokens=service.tokens.owners(),
         roles=ROLES,
         you=request.identity,
@@ -388,7 +375,7 @@ async def _admin(request: CheckedRequest, token: str = "", owner: str = "") -> R
 
 
 async def _pause(request: CheckedRequest) -> Response:
-    request.file.pause(paused=request.fields.get("paused") == "yes")
+    request.list.pause(paused=request.fields.get("paused") == "yes")
     return _redirect("/admin")
 
 
@@ -427,8 +414,12 @@ def _redirect(path: str, *names: str) -> Response:
 
 def _outcome(request: CheckedRequest) -> Outcome:
     """Return the outcome of a form: a loss, or one per action, and costs."""
-    fields, file = request.fields, request.session.file
-    model, unit = file.feedback_model, unit_of(file)
+    fields = request.fields
+    file = request.list.file
+    if not isinstance(file, SessionFile):
+        raise invalid_value("list", "a session", file.kind, "record answers by the API")
+    model = file.feedback_model
+    unit = unit_of(file)
     if model.full_feedback:
         loss: Any = [
             _loss(unit, fields.get(f"outcome-{index}", ""))

@@ -3,7 +3,6 @@
 import json
 import reprlib
 import secrets
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
@@ -14,8 +13,6 @@ from tombola._formatting import unknown_name_text
 from tombola.service.hosted_file import HostedFile
 from tombola.service.problems import ProblemError
 from tombola.service.tokens import Identity
-from tombola.worklists.race_file import RaceFile
-from tombola.worklists.session_file import SessionFile
 
 if TYPE_CHECKING:
     from tombola.service.app import Service
@@ -56,19 +53,15 @@ class CheckedRequest(NamedTuple):
     fields: dict[str, Any]
 
     @property
-    def session(self) -> HostedFile[SessionFile]:
-        """The session named in the path; ProblemError 404 if unknown."""
-        return self._named("session", self.service.sessions)
-
-    @property
-    def race(self) -> HostedFile[RaceFile]:
-        """The race named in the path; ProblemError 404 if unknown."""
-        return self._named("race", self.service.races)
-
-    @property
-    def file(self) -> HostedFile[Any]:
+    def list(self) -> HostedFile:
         """The session or race named in the path; ProblemError 404 if unknown."""
-        return self._named("session or race", {**self.service.sessions, **self.service.races})
+        name = self.http.path_params["name"]
+        lists = self.service.lists
+        if name not in lists:
+            raise ProblemError(
+                404, "not-found", f"request: {unknown_name_text('list', name, [*lists])}"
+            )
+        return lists[name]
 
     @property
     def ticket(self) -> int:
@@ -91,14 +84,6 @@ class CheckedRequest(NamedTuple):
                 "key", f"1 to {MAX_KEY_LENGTH} printable characters", key, "change it"
             )
         return key
-
-    def _named(self, kind: str, files: Mapping[str, HostedFile[Any]]) -> HostedFile[Any]:
-        name = self.http.path_params["name"]
-        if name not in files:
-            raise ProblemError(
-                404, "not-found", f"request: {unknown_name_text(kind, name, list(files))}"
-            )
-        return files[name]
 
 
 async def _read_body(request: Request) -> bytes:

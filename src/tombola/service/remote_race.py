@@ -10,10 +10,10 @@ from typing import Any
 from tombola._formatting import plural, since_text
 from tombola.errors import ConflictError, ParameterError, SessionError
 from tombola.racing.driver import Log, loss_and_cost
-from tombola.racing.events import Call, Event
-from tombola.racing.options import RaceSettings
+from tombola.racing.events import Call
 from tombola.racing.subprocess_evaluator import CallCounts, OutOfRangeError, SubprocessEvaluator
-from tombola.service.client import AsyncRaceClient
+from tombola.service.client import AsyncClient
+from tombola.worklists.work_file import Description, Outcome
 
 # Seconds between two requests for the verdict, which other machines may have reached, and for new
 # calls while none is possible.
@@ -21,7 +21,7 @@ _POLL_SECONDS = 1.0
 
 
 async def run_remote_race(
-    client: AsyncRaceClient,
+    client: AsyncClient,
     evaluator: SubprocessEvaluator,
     workers: int = 1,
     max_seconds: float | None = None,
@@ -29,9 +29,9 @@ async def run_remote_race(
     reissue_after: float | None = None,
     counts: CallCounts | None = None,
 ) -> dict[str, Any]:
-    """Run commands until the race is done, here or elsewhere, and return its verdict.
+    """Run commands until the race is done, here or elsewhere, and return its status.
 
-    The verdict is that of `AsyncRaceClient.verdict`. ParameterError if the commands are not those
+    The result is that of `AsyncClient.status`. ParameterError if the commands are not those
     of the race, SessionError if all first calls fail, OutOfRangeError if a command prints a number
     outside of the range of the race.
 
@@ -44,17 +44,17 @@ async def run_remote_race(
         never.
     counts: counts the calls of this run and their failures; None: no counts.
     """
-    settings = await client.settings
-    await _check_evaluator(client, evaluator)
-    in_units = replace(evaluator, units=settings.units)
+    about = await client.describe()
+    _check_evaluator(about, evaluator)
+    in_units = replace(evaluator, units=about.units)
 
     async def ask(call: Call) -> Any:
         return await in_units.evaluate(call, log, counts)
 
-    worker = _RemoteWorker(client, settings, log or (lambda _: None), reissue_after)
+    worker = _RemoteWorker(client, about, log or (lambda _: None), reissue_after)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(worker.drive(ask, workers), max_seconds)
-    return await client.verdict()
+    return await client.status()
 
 
 class _RemoteWorker:
@@ -66,18 +66,18 @@ class _RemoteWorker:
     """
 
     def __init__(
-        self, client: AsyncRaceClient, settings: RaceSettings, log: Log, reissue_after: float | None
+        self, client: AsyncClient, about: Description, log: Log, reissue_after: float | None
     ) -> None:
-        self._client, self._settings, self._log, self._reissue_after = (
-            client,
-            settings,
-            log,
-            reissue_after,
-        )
+        self._client = client
+        self._about = about
+        self._log = log
+        self._reissue_after = reissue_after
         # By ticket: a call that was offered again keeps its last answer.
-        self._held: dict[int, Event] = {}
+        self._held: dict[int, Outcome] = {}
         self._has_succeeded = False
-        self._last_line, self._next_look, self._has_waited = "", 0.0, False
+        self._last_line = ""
+        self._next_look = 0.0
+        self._has_waited = False
 
     async def drive(self, ask: Callable[[Call], Awaitable[Any]], workers: int) -> None:
         """Make calls until the race is done, and record their answers."""
@@ -107,32 +107,33 @@ class _RemoteWorker:
     ) -> bool:
         """Start calls until all workers are busy; return whether the race is done."""
         while len(tasks) < workers:
-            calls, done = await self._client.next(1, reissue_after=self._reissue_after)
-            if done or not calls:
-                return done
+            tickets = await self._client.next(1, reissue_after=self._reissue_after)
+            if not tickets:
+                return bool((await self._client.status())["done"])
+            [ticket] = tickets
             # A call that is under way here may be offered again.
-            if calls[0] in tasks.values():
+            if any(call.ticket == ticket.ticket for call in tasks.values()):
                 break
-            tasks[asyncio.ensure_future(ask(calls[0]))] = calls[0]
+            call = Call(ticket.ticket, ticket.action, ticket.id, -1)
+            tasks[asyncio.ensure_future(ask(call))] = call
         if time.monotonic() < self._next_look:
             return False
         self._next_look = time.monotonic() + _POLL_SECONDS
-        now = await self._client.verdict()
-        if now["progress"] != self._last_line:
-            self._last_line = now["progress"]
+        now = await self._client.status()
+        if now["summary"] != self._last_line:
+            self._last_line = now["summary"]
             self._log(self._last_line)
         return bool(now["done"])
 
     async def _log_open_calls(self) -> None:
         """Log, once, the calls of other machines that this one waits for."""
-        pending = [] if self._has_waited else (await self._client.status())["pending"]
+        pending = [] if self._has_waited else await self._client.pending
         if pending:
             self._has_waited = True
             first = pending[0]
             self._log(
                 f"waits for {plural(len(pending), 'call')} without an answer, the first is "
-                f"ticket {first['ticket']} "
-                f"({first['candidate']} on {first['row']}{since_text(first['since'])})"
+                f"ticket {first.ticket} ({first.action} on {first.id}{since_text(first.since)})"
                 + (
                     "; to take them over, run with --reissue-after 600"
                     if self._reissue_after is None
@@ -148,16 +149,15 @@ class _RemoteWorker:
             raise error
         if error is None:
             self._has_succeeded = True
-            cost = self._settings.default_cost
-            answer = Event(
-                "answer", call.ticket, *loss_and_cost(call, task.result(), default_cost=cost)
-            )
+            default_cost = self._about.default_cost
+            loss, cost = loss_and_cost(call, task.result(), default_cost=default_cost)
+            answer = Outcome(call.ticket, loss, cost=cost)
         else:
-            answer = Event("answer", call.ticket, failed=True)
+            answer = Outcome(call.ticket, failed=True)
         self._held[call.ticket] = answer
         if self._has_succeeded:
             await self._flush()
-        elif len(self._held) >= len(self._settings.candidates):
+        elif len(self._held) >= len(self._about.actions):
             raise SessionError(
                 f"race run: expected a loss, but the first {plural(len(self._held), 'call')} on "
                 "this machine all "
@@ -175,22 +175,21 @@ class _RemoteWorker:
             del self._held[ticket]
 
 
-async def _check_evaluator(client: AsyncRaceClient, evaluator: SubprocessEvaluator) -> None:
+def _check_evaluator(about: Description, evaluator: SubprocessEvaluator) -> None:
     """Reject commands for other candidates, or another definition of the loss."""
-    name = await client.name()
-    found = next(one for one in (await client.overview())["races"] if one["name"] == name)
-    if set(found["candidates"]) != set(evaluator.commands):
+    if about.kind != "race":
+        raise ParameterError("race run: expected the name of a race, got a session; check it.")
+    if set(about.actions) != set(evaluator.commands):
         raise ParameterError(
-            f"race run: expected a command for each of {', '.join(found['candidates'][:10])}, "
-            "got those of "
-            f"{', '.join(list(evaluator.commands)[:10])}; write --candidate 'NAME=COMMAND "
+            f"race run: expected a command for each of {', '.join(about.actions[:10])}, got those "
+            f"of {', '.join(list(evaluator.commands)[:10])}; write --candidate 'NAME=COMMAND "
             f"{{row}}' once for each."
         )
-    stored, given = found["evaluator"] or {}, evaluator.to_json()
-    different = [name for name in ("loss", "cap") if name in stored and stored[name] != given[name]]
-    if different:
-        raise ParameterError(
-            f"race run: expected --{different[0]} {stored[different[0]]} as in the race, got "
-            f"{given[different[0]]}; "
-            "give the same."
-        )
+    stored = about.evaluator or {}
+    commands = evaluator.to_json()
+    for name in ("loss", "cap"):
+        if name in stored and stored[name] != commands[name]:
+            raise ParameterError(
+                f"race run: expected --{name} {stored[name]} as in the race, got "
+                f"{commands[name]}; give the same."
+            )

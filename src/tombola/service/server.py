@@ -11,15 +11,15 @@ from typing import Any
 
 import uvicorn
 
-from tombola.errors import FileError, ParameterError, SessionError
+from tombola.errors import FileError, ParameterError
 from tombola.racing.driver import run_lock
 from tombola.service.app import LOG, Service, create_app
 from tombola.service.hosted_file import HostedFile
 from tombola.service.pages import unit_of
 from tombola.service.tokens import TokenStore
 from tombola.tables.unit_checks import cell_loss
-from tombola.worklists.race_file import RaceFile
 from tombola.worklists.session_file import SessionFile
+from tombola.worklists.work_file import open_work_file
 
 # Seconds that requests under way have to finish when the server stops; event streams, which never
 # finish, are cut then.
@@ -39,41 +39,31 @@ def open_service(
     outcomes: text of each button of an outcome -> its value, in the unit of the session; None: yes
         and no.
     """
-    sessions: dict[str, HostedFile[SessionFile]] = {}
-    races: dict[str, HostedFile[RaceFile]] = {}
+    lists: dict[str, HostedFile] = {}
     for path in paths:
         name = path.stem
-        if name in sessions or name in races:
+        if name in lists:
             raise ParameterError(
                 f"serve: expected files with different names, got {name!r} twice; rename one."
             )
-        if _is_race(path):
-            # `race run` on the same file would make the calls that clients make.
-            lock = ExitStack()
-            lock.enter_context(run_lock(path))
-            races[name] = HostedFile(name, RaceFile.open(path), on_close=lock.close)
-        else:
-            file = SessionFile.open(path)
+        file = open_work_file(path)
+        lock = ExitStack()
+        if isinstance(file, SessionFile):
             # The first page must not wait for the compiler.
             file.interpreted = True
-            sessions[name] = HostedFile(name, file)
             unit = unit_of(file)
             for text, value in (outcomes or {}).items():
                 if cell_loss(value, unit) is None:
                     raise ParameterError(
                         f"--outcomes: expected values from {unit.low:g} to {unit.high:g} for "
-                        f"{path.name}, got "
-                        f"{text}={value}; write --outcomes 'sold=1,later=0.5,no=0'."
+                        f"{path.name}, got {text}={value}; write --outcomes "
+                        "'sold=1,later=0.5,no=0'."
                     )
-    return Service(sessions, races, tokens, outcomes)
-
-
-def _is_race(path: Path) -> bool:
-    try:
-        RaceFile.open(path).close()
-    except SessionError:
-        return False
-    return True
+        else:
+            # `race run` on the same file would make the calls that clients make.
+            lock.enter_context(run_lock(path))
+        lists[name] = HostedFile(name, file, on_close=lock.close)
+    return Service(lists, tokens, outcomes)
 
 
 def check_host(host: str, n_tokens: int, *, proxy_headers: bool = False) -> None:

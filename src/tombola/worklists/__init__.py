@@ -1,4 +1,4 @@
-"""Files of sessions and races: event log in SQLite, CSV, JSON, result cache.
+"""Work lists: session and race files on an event log in SQLite, and their tables.
 
 Names are imported on first use, so that commands start quickly.
 """
@@ -7,20 +7,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tombola.worklists.session_events import Outcome
-    from tombola.worklists.session_file import Assignment, SessionFile
+    from tombola.worklists.race_file import RaceFile
+    from tombola.worklists.session_file import SessionFile
     from tombola.worklists.session_status import ActionStatus, Status, TicketView
+    from tombola.worklists.work_file import Assignment, Description, Outcome, WorkFile
 
 _MODULES = {
     "ActionStatus": "session_status",
-    "Assignment": "session_file",
-    "Outcome": "session_events",
+    "Assignment": "work_file",
+    "Description": "work_file",
+    "Outcome": "work_file",
+    "RaceFile": "race_file",
     "SessionFile": "session_file",
     "Status": "session_status",
     "TicketView": "session_status",
+    "WorkFile": "work_file",
 }
 
-__all__ = ["ActionStatus", "Assignment", "Outcome", "SessionFile", "Status", "TicketView"]
+__all__ = [
+    "ActionStatus",
+    "Assignment",
+    "Description",
+    "Outcome",
+    "RaceFile",
+    "SessionFile",
+    "Status",
+    "TicketView",
+    "WorkFile",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -109,6 +109,7 @@ class EventLog:
         self.length = 0
         self._start = self._position = self._end = _Position(0, b"")
         self._appended: list[tuple[Any, ...]] = []
+        self._is_writing = False
         self._rejected: SessionError | None = None
         self._lock = RLock()
         with self._sqlite_errors():
@@ -159,18 +160,23 @@ class EventLog:
         return log
 
     @classmethod
-    def open(cls, path: Path, owner: str, kind: str) -> "EventLog":
-        """Open a file of this kind, written by `create`; SessionError for another one."""
+    def open(cls, path: Path, owner: str, kind: str | None) -> "EventLog":
+        """Open a file of this kind, written by `create`; SessionError for another one.
+
+        kind: None accepts a session and a race.
+        """
         if not path.is_file():
             raise SessionError(
-                f"{owner}: expected the file of a {kind}, found none at {path}; check the path."
+                f"{owner}: expected the file of a {kind or 'session or race'}, found none at "
+                f"{path}; check the path."
             )
         log = cls(path, owner, "rw")
         with log.closed_on_error():
             log._read_start()
-            if log.about.get("kind") != kind:
+            kinds = ("session", "race") if kind is None else (kind,)
+            if log.about.get("kind") not in kinds:
                 raise SessionError(
-                    f"{owner}: expected the file of a {kind}, got {path}, that of a "
+                    f"{owner}: expected the file of a {' or '.join(kinds)}, got {path}, that of a "
                     f"{log.about.get('kind')}; "
                     f"write tombola {log.about.get('kind')} instead."
                 )
@@ -180,21 +186,20 @@ class EventLog:
     def writing(self) -> Iterator[None]:
         """Lock the file for writing; when the block ends, appended events are on the disk.
 
-        If it raises, none is. Read all of `unread` before the first `append`.
+        If it raises, none is. Read all of `unread` before the first `append`. A block inside of
+        another one belongs to its transaction.
         """
-        try:
-            with self._transaction("IMMEDIATE"):
-                self._read_end()
-                yield
-                self.flush()
-        finally:
-            self._appended = []
+        with self._transaction("IMMEDIATE"):
+            yield
+            self.flush()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read a consistent snapshot: events that other processes append are not visible."""
+        """Read a consistent snapshot: events that other processes append are not visible.
+
+        Inside of `writing`, or of another `reading`, it is part of that transaction.
+        """
         with self._transaction("DEFERRED"):
-            self._read_end()
             yield
 
     @contextmanager
@@ -425,6 +430,15 @@ class EventLog:
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
         with self._lock, self._sqlite_errors():
+            if self._connection.in_transaction:
+                if kind == "IMMEDIATE" and not self._is_writing:
+                    raise SessionError(
+                        f"{self.owner}: expected writing() around a call that changes the file, "
+                        "got reading(); write writing()."
+                    )
+                yield
+                return
+            self._is_writing = kind == "IMMEDIATE"
             # Forget cached pages: SQLite does not notice every backup that is copied over the file.
             self._connection.execute("PRAGMA shrink_memory")
             self._connection.execute(f"BEGIN {kind}")
@@ -435,12 +449,16 @@ class EventLog:
                         "after it was opened here; "
                         "nothing was changed, so open it again."
                     )
+                if self._start.digest:
+                    self._read_end()
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+            finally:
+                self._appended = []
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         return self._connection.execute(query, values).fetchall()

@@ -3,19 +3,20 @@
 The file is an append-only event log (`tombola.worklists.event_log`): the settings, the rows in
 the order of the list, and every call, answer, lease and raised limit with a chained digest. The
 race itself is rebuilt from them. A driver (`tombola.racing.driver`) uses the file as its event log
-and holds the race. `calls`, `lease` and `record` are for processes that make no calls themselves,
+and holds the race. `next`, `lease` and `record` are for processes that make no calls themselves,
 such as `tombola race next`, `tombola race record` and `tombola serve`.
 """
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tombola import __version__
+from tombola import __version__, _validate
 from tombola._formatting import is_encodable
-from tombola.errors import MALFORMED_DATA_ERRORS, ParameterError, SessionError
+from tombola.errors import MALFORMED_DATA_ERRORS, FeedbackError, ParameterError, SessionError
 from tombola.racing._race import Race, conflicting_answer, is_same_answer
 from tombola.racing.events import Call, Event, EventSink, MemoryLog
 from tombola.racing.options import RaceSettings, distinct_names
@@ -24,7 +25,7 @@ from tombola.racing.strata import Strata
 from tombola.tables.cells import RowList
 from tombola.tables.names import without_kind_word
 from tombola.worklists.event_log import EventLog, LogEvent
-from tombola.worklists.leases import LeasedFile
+from tombola.worklists.work_file import Assignment, Description, Outcome, WorkFile, errors_at
 
 # SQL statements that create the views of a race file, for people who open it with SQLite. The only
 # view, `answers`, has one line per answer: ticket, loss, cost, failed.
@@ -47,7 +48,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _LIMITS = ("max_calls", "max_cost")
 
 
-class RaceFile(LeasedFile[None, Call]):
+class RaceFile(WorkFile[None]):
     """A race in a file; several processes may open it, each with its own object.
 
     Made by `RaceFile.start`, `RaceFile.open` or `RaceFile.at`; a context manager that closes the
@@ -59,29 +60,29 @@ class RaceFile(LeasedFile[None, Call]):
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with RaceFile.start(f"{folder.name}/my.race", RaceSettings(("a", "b"), seed=1), ["x", "y", "z"]) as file:
-    ...     calls = file.calls()
-    ...     file.record(calls[0].ticket, loss=0.5), file.record(calls[0].ticket, loss=0.5)
+    ...     tickets = file.next()
+    ...     file.record(tickets[0].ticket, loss=0.5), file.record(tickets[0].ticket, loss=0.5)
     (True, False)
     >>> with RaceFile.open(f"{folder.name}/my.race") as file:
-    ...     [call.candidate for call in file.race.pending]
+    ...     [ticket.action for ticket in file.pending]
     ['b']
     >>> folder.cleanup()
     """
 
+    kind = "race"
     _alternative = "RaceFile.open(path) there"
 
     def __init__(self, log: EventLog) -> None:
-        with log.reading():
-            self.rows = tuple(log.ids())
+        self._rows: tuple[str, ...] | None = None
+        # Tickets of the issued calls by row and candidate; None until they are needed.
+        self._tickets: dict[tuple[str, str], int] | None = None
         with log.malformed_data_as_error():
             self._first_settings = self.settings = RaceSettings.from_json(
                 log.about["race"]
             ).with_seed()
             stored = log.about.get("side_information")
-            self.side = SideInformation.from_json(
-                stored, len(self.rows), len(self.settings.candidates)
-            )
-            self.strata = Strata.from_json(log.about.get("strata"), len(self.rows))
+            self.side = SideInformation.from_json(stored, log.length, len(self.settings.candidates))
+            self.strata = Strata.from_json(log.about.get("strata"), log.length)
             # A race that was not started from a table has only the names of its rows.
             listed = log.about.get("list") or {
                 "columns": ["row"],
@@ -89,7 +90,8 @@ class RaceFile(LeasedFile[None, Call]):
                 "delimiter": ",",
             }
             self.columns = tuple(str(name) for name in listed["columns"])
-            self.id_column, self.delimiter = str(listed["id_column"]), str(listed["delimiter"])
+            self.id_column = str(listed["id_column"])
+            self.delimiter = str(listed["delimiter"])
         self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
         super().__init__(log)
 
@@ -153,7 +155,11 @@ class RaceFile(LeasedFile[None, Call]):
     @classmethod
     def open(cls, path: str | PathLike[str]) -> "RaceFile":
         """Open an existing race file; SessionError if it is missing or damaged."""
-        log = EventLog.open(Path(path), "Race", "race")
+        return cls.of_log(EventLog.open(Path(path), "Race", "race"))
+
+    @classmethod
+    def of_log(cls, log: EventLog) -> "RaceFile":
+        """Return the race of an open event log, as `open`."""
         with log.closed_on_error():
             return cls(log)
 
@@ -211,16 +217,38 @@ class RaceFile(LeasedFile[None, Call]):
         with self._reading():
             return self._current_race()
 
-    def calls(self, count: int | None = None) -> list[Call]:
-        """Issue the next calls, candidates to evaluate on rows; no call is issued twice.
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The names of the rows, in the order of the list; read when they are first used."""
+        if self._rows is None:
+            with self._locked(), self._log.reading():
+                self._rows = tuple(self._log.ids())
+        return self._rows
 
-        Returns an empty list if none is possible now: the race is over, a limit is reached, or
-        pending answers come first.
+    @property
+    def done(self) -> bool:
+        """Whether the race is answered, out of rows, or ended by a limit or failure."""
+        return self.race.done
 
-        count: largest number of calls; None: all that the next row needs.
-        """
-        with self._writing():
-            return self._items(self._issue(count))
+    def describe(self) -> Description:
+        """Return the settings that do not change."""
+        settings = self.settings
+        return Description(
+            kind="race",
+            rows=self._log.length,
+            actions=settings.candidates,
+            n_listed=len(settings.candidates),
+            full_feedback=False,
+            columns=self.columns,
+            id_column=self.id_column,
+            delimiter=self.delimiter,
+            direction=settings.kind,
+            range=(float(settings.range[0]), float(settings.range[1])),
+            unit=settings.unit,
+            cost_columns=("cost",),
+            default_cost=settings.default_cost,
+            evaluator=self.evaluator_config or None,
+        )
 
     def _issue(self, count: int | None, *, is_optional: bool = True) -> list[int]:
         calls = self._current_race().calls(count)
@@ -231,39 +259,92 @@ class RaceFile(LeasedFile[None, Call]):
     def _pending_numbers(self) -> list[int]:
         return [call.ticket for call in self._current_race().pending]
 
-    def _items(self, numbers: Iterable[int]) -> list[Call]:
+    def _items(self, numbers: Iterable[int]) -> list[Assignment]:
         race = self._current_race()
-        return [race.call(number) for number in numbers]
+        return [self._assignment(race.call(number)) for number in numbers]
+
+    def tickets_of(self, calls: Iterable[Call]) -> list[Assignment]:
+        """Return the tickets of calls of the race, with the times of their issue."""
+        with self._reading():
+            return [self._assignment(call) for call in calls]
+
+    def _assignment(self, call: Call) -> Assignment:
+        return Assignment(call.ticket, call.row, call.candidate, since=self._since(call.ticket))
+
+    def assignment(self, ticket: int) -> Assignment:
+        """Return the issued ticket with this number; FeedbackError if it was not issued."""
+        with self._reading():
+            self._check_issued(self._current_race(), ticket)
+            return self._items([ticket])[0]
+
+    def _check_issued(self, race: Race, ticket: Any) -> None:
+        """Raise FeedbackError unless a ticket of the race was issued."""
+        if race.call(ticket).ticket not in self._answers:
+            raise FeedbackError(
+                f"Race.record: expected a ticket that has been issued, got {ticket}; list the next "
+                f"calls with tombola race next {shlex.quote(str(self.path))}."
+            )
+
+    def ticket_of(self, id: str, action: str = "") -> int:
+        """Return the ticket of a candidate on a row; FeedbackError if it was not issued."""
+        with self._reading():
+            race = self._current_race()
+            if self._tickets is None:
+                calls = [race.call(ticket) for ticket in self._answers]
+                self._tickets = {(call.row, call.candidate): call.ticket for call in calls}
+            ticket = self._tickets.get((id, action))
+        if ticket is None:
+            raise FeedbackError(
+                f"Race: expected a call that has been issued, got {action!r} on {id!r}; request it "
+                "with tombola race next."
+            )
+        return ticket
 
     @property
     def _lease_size(self) -> int:
         return len(self.settings.candidates)
 
-    def record(
-        self, ticket: int, *, loss: float | None = None, cost: float = 0.0, failed: bool = False
-    ) -> bool:
-        """Record the answer to a call; it is on the disk on return.
-
-        Returns True, or False if the same answer was recorded before; ConflictError if another one
-        was, FeedbackError if the call was not issued or the answer is not valid.
-
-        loss: in [0, 1]; None if the call failed.
-        cost: at least 0, in the unit of the limit `max_cost`.
-        """
-        return self.record_all([Event("answer", ticket, loss, cost, failed)]) == 1
-
-    def record_all(self, answers: Iterable[Event]) -> int:
-        """Record events of kind "answer", all or none; return how many are new."""
-        count = 0
+    def record_all(self, outcomes: Iterable[Outcome]) -> int:
+        """Record many answers, all or none, as `record`; return how many are new."""
         with self._writing():
             race = self._current_race()
-            for answer in answers:
-                if race.record(
-                    answer.ticket, loss=answer.loss, cost=answer.cost, failed=answer.failed
-                ):
-                    self._write(race.recorded(answer.ticket))
-                    count += 1
-        return count
+            # All are checked before the first one is stored: a rejected batch changes nothing.
+            new: dict[int, Event] = {}
+            for outcome in outcomes:
+                with errors_at(outcome.source):
+                    answer = self._answer(outcome)
+                    self._check_issued(race, answer.ticket)
+                    answer = race.checked(answer)
+                    before = new.get(answer.ticket) or self._answers[answer.ticket]
+                    if before is None:
+                        new[answer.ticket] = answer
+                    elif not is_same_answer(before, answer):
+                        raise conflicting_answer(before, answer, self.settings.units)
+            for answer in new.values():
+                race.apply(answer)
+                self._write(answer)
+            return len(new)
+
+    def _answer(self, outcome: Outcome) -> Event:
+        """Return an outcome as an event, with the cost of a call that reports none."""
+        cost = outcome.cost
+        if isinstance(cost, list | tuple) and len(cost) == 1:
+            cost = cost[0]
+        if cost is None:
+            cost = 0.0 if outcome.failed else self.settings.default_cost
+        if cost is None:
+            raise FeedbackError(
+                "race record: expected the cost of the call, because the race has --max-cost, got "
+                "none; write for example --cost 0.02."
+            )
+        loss = outcome.loss
+        if outcome.reward is not None:
+            if loss is not None:
+                raise FeedbackError(
+                    "race record: expected a loss or a reward, got both; leave one out."
+                )
+            loss = 1.0 - _validate.real("race record", "reward", outcome.reward, least=0, most=1)
+        return Event("answer", outcome.ticket, loss, cost, outcome.failed)
 
     def raise_limits(self, *, max_calls: int | None = None, max_cost: float | None = None) -> None:
         """Raise limits of the race, which goes on; None keeps a limit.
@@ -296,25 +377,64 @@ class RaceFile(LeasedFile[None, Call]):
                 self._race.apply(event)
             self._write(event)
 
-    def rows_of(self, calls: Sequence[Call]) -> list[tuple[str, ...]]:
-        """Return the row of each call: cells in the user's list, in the order of columns."""
+    def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
+        """Return the row of each ticket: cells in the user's list, in the order of columns."""
         if self._log.about.get("list") is None:
-            return [(call.row,) for call in calls]
-        with self._locked(), self._log.reading():
-            return [
-                tuple(cells) for cells in self._log.cells_of([call.row_index + 1 for call in calls])
-            ]
+            return [(assignment.id,) for assignment in assignments]
+        with self._reading():
+            race = self._current_race()
+            places = [race.call(assignment.ticket).row_index + 1 for assignment in assignments]
+            return [tuple(cells) for cells in self._log.cells_of(places)]
 
     def replay(self) -> tuple[Event, ...]:
         """Return all calls and answers of the file in order, of all processes."""
         with self._reading():
             return tuple(self._events)
 
-    def tickets(self) -> dict[tuple[str, str], int]:
-        """Return the ticket numbers of all issued calls by (candidate name, row name)."""
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers of rows, calls and candidates left, and whether it is done.
+
+        left: pairs of a row and a candidate neither evaluated nor known before.
+        """
         race = self.race
-        calls = [race.call(ticket) for ticket in self._answers]
-        return {(call.candidate, call.row): call.ticket for call in calls}
+        return {
+            "rows": len(race.rows),
+            "rows_counted": race.rows_counted,
+            "issued": race.calls_made,
+            "answered": race.calls_answered,
+            "pending": race.calls_made - race.calls_answered,
+            "left": race.calls_left,
+            "active": len(race.active),
+            "done": race.done,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of `RaceReport.to_json`, kind, pending, active, leader, summary."""
+        from tombola.racing.report import RaceReport
+
+        with self._reading():
+            race = self._current_race()
+            return {
+                **RaceReport.from_file(self, race).to_json(),
+                "kind": self.kind,
+                "pending": [assignment.to_json() for assignment in self.pending],
+                "active": list(race.active),
+                "leader": race.leader,
+                "summary": self.summary(),
+            }
+
+    def summary(self) -> str:
+        """Return one line on the state: the verdict, or the progress until there is one."""
+        from tombola.racing.driver import progress_line
+
+        race = self.race
+        return race.verdict if race.done else progress_line(race)
+
+    def export(self, path: str | PathLike[str]) -> int:
+        """Write all answers, by arrival, to a .csv or .parquet table; return how many."""
+        from tombola.worklists.worklist import export_answers
+
+        return export_answers(self, Path(path))
 
     def _forget(self) -> None:
         super()._forget()
@@ -322,6 +442,7 @@ class RaceFile(LeasedFile[None, Call]):
         self._events: list[Event] = []
         # Answer of each issued call, None while it is pending.
         self._answers: dict[int, Event | None] = {}
+        self._tickets = None
         self.settings = self._first_settings
         self.earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
 
@@ -388,6 +509,7 @@ class RaceFile(LeasedFile[None, Call]):
 
     def _remember(self, event: Event) -> None:
         self._events.append(event)
+        self._tickets = None
         self._answers[event.ticket] = event if event.kind == "answer" else None
 
 

@@ -6,44 +6,25 @@
 | | | routers: also the decision (a list, see `Session.decision_of`) and, in a saved session, the features |
 | outcome, amend | round | the encoded outcome: a list of `outcome_width` floats |
 | cancel | round | null |
-| lease | first round | see `tombola.worklists.leases` |
+| lease | first round | see `tombola.worklists.work_file` |
 
 Nothing in a file reaches compiled code unchecked: `replay_ticket` and `replay_outcome` check types,
 lengths and ranges.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tombola.engine.tickets import ACTION, PROBABILITY, ROUNDS, Ticket
 from tombola.errors import FeedbackError
-from tombola.units import Units
+from tombola.worklists.work_file import Outcome
 
 if TYPE_CHECKING:
     from tombola.session import Session
 
 # Losses of one outcome: a single one, or one per action with full feedback.
 Losses = float | tuple[float, ...]
-
-
-class Outcome(NamedTuple):
-    """Feedback for a ticket; `SessionFile.record_all` takes many of them.
-
-    round: number of the ticket, from 1.
-    loss, reward, cost: as of `Session.observe`.
-    source: file and line that it was read from, for error messages; "" if it was not read from a
-        table.
-    units: unit of the numbers in error messages; None: the unit of the session.
-    """
-
-    round: int
-    loss: Any = None
-    reward: Any = None
-    cost: Any = None
-    source: str = ""
-    units: Units | None = None
 
 
 class ReplayError(ValueError):
@@ -140,10 +121,10 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
     """Check and encode an outcome, `outcome_width` floats; FeedbackError if invalid."""
-    action = int(session.ticket_table.cells[outcome.round, ACTION])
+    action = int(session.ticket_table.cells[outcome.ticket, ACTION])
     given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
     try:
-        return session.feedback_model.encode(outcome.round, action, given)
+        return session.feedback_model.encode(outcome.ticket, action, given)
     except FeedbackError as error:
         text = (
             str(error)
@@ -153,14 +134,3 @@ def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[fl
         raise FeedbackError(
             text.replace("write observe(ticket, loss=...)", "give one of them")
         ) from None
-
-
-@contextmanager
-def errors_at(source: str) -> Iterator[None]:
-    """Name file and line of a table in each FeedbackError of the block; "" changes none."""
-    try:
-        yield
-    except FeedbackError as error:
-        if not source:
-            raise
-        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None

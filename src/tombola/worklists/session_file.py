@@ -20,8 +20,9 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -54,16 +55,21 @@ from tombola.rng import RngStreams
 from tombola.session import Session
 from tombola.units import Kind, Units
 from tombola.worklists.event_log import EventLog, LogEvent
-from tombola.worklists.leases import LeasedFile
 from tombola.worklists.session_events import (
     Losses,
-    Outcome,
     ReplayError,
     encode_outcome,
-    errors_at,
     replay_outcome,
     replay_ticket,
     ticket_value,
+)
+from tombola.worklists.work_file import (
+    Assignment,
+    Description,
+    Outcome,
+    WorkFile,
+    check_session_only,
+    errors_at,
 )
 
 if TYPE_CHECKING:
@@ -94,45 +100,13 @@ VIEWS = (
 )
 
 
-class Assignment(NamedTuple):
-    """A ticket with names: the action to play on the row with this id.
-
-    probability: with which the learner chose the action; NaN if the learner cannot compute it.
-    """
-
-    round: int
-    id: str
-    action: str
-    probability: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON data: the keys ticket, id, action and probability (None for NaN)."""
-        probability = None if math.isnan(self.probability) else self.probability
-        return {
-            "ticket": self.round,
-            "id": self.id,
-            "action": self.action,
-            "probability": probability,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Assignment":
-        """Return the ticket that `to_json` wrote; other keys are ignored."""
-        probability = data["probability"]
-        return cls(
-            data["ticket"],
-            data["id"],
-            data["action"],
-            math.nan if probability is None else probability,
-        )
-
-
-class SessionFile(LeasedFile[Session, Assignment]):
+class SessionFile(WorkFile[Session]):
     """A session on a list of rows, in a file that several processes may open.
 
     Made by `SessionFile.start` or `SessionFile.open`; a context manager that closes the file.
     `next` issues tickets, `record` takes their outcomes. Attributes beside the parameters of
-    `start`: names and horizon (actions, with an added null action last, and number of rows), units
+    `start`: direction (its parameter kind), names and horizon (actions, with an added null action
+    last, and number of rows), units
     (conversion between outcomes and losses), feedback_model (encodes and checks outcomes), and
     interpreted (whether a short file is replayed without loading the compiler; False, and set by
     commands).
@@ -151,23 +125,26 @@ class SessionFile(LeasedFile[Session, Assignment]):
     >>> file.close()
     >>> with SessionFile.open(path) as file:
     ...     file.pending
-    [Assignment(round=1, id='Bob', action='call', probability=1.0)]
+    [Assignment(ticket=1, id='Bob', action='call', probability=1.0, since=None)]
     >>> folder.cleanup()
     """
 
+    kind = "session"
     _alternative = "SessionFile.open(path) there"
 
     def __init__(self, log: EventLog, learner: AnyLearner) -> None:
         super().__init__(log)
         self.learner = learner
         self.names = tuple(str(name) for name in log.about["actions"])
-        self.horizon, self.seed = log.length, int(log.about["seed"])
+        self.horizon = log.length
+        self.seed = int(log.about["seed"])
         self.columns = tuple(str(name) for name in log.about["columns"])
-        self.id_column, self.delimiter = str(log.about["id_column"]), str(log.about["delimiter"])
-        kind, low, high = log.about["outcome"]
-        self.kind: Kind | None = kind if kind in ("losses", "scores") else None
+        self.id_column = str(log.about["id_column"])
+        self.delimiter = str(log.about["delimiter"])
+        direction, low, high = log.about["outcome"]
+        self.direction: Kind | None = direction if direction in ("losses", "scores") else None
         self.range = float(low), float(high)
-        self.units = Units(*self.range, scores=self.kind == "scores")
+        self.units = Units(*self.range, scores=self.direction == "scores")
         budget = log.about.get("budget")
         self.budget = None if budget is None else Budget(*budget)
         self.interpreted = False
@@ -265,15 +242,31 @@ class SessionFile(LeasedFile[Session, Assignment]):
 
         learner: needed if it is not a learner of tombola; None: restored from the file.
         """
-        log = EventLog.open(Path(path), "SessionFile", "session")
+        return cls.of_log(EventLog.open(Path(path), "SessionFile", "session"), learner)
+
+    @classmethod
+    def of_log(cls, log: EventLog, learner: "Learner | None" = None) -> "SessionFile":
+        """Return the session of an open event log, as `open`."""
         with log.closed_on_error(), log.malformed_data_as_error():
             return cls(log, from_spec(log.about["learner"], learner))
 
-    def next(self, count: int = 1) -> list[Assignment]:
-        """Issue the next tickets, on the disk on return; ExhaustedError if no row is left."""
-        count = _validate.integer("SessionFile.next", "count", count, least=1)
-        with self._writing():
-            return self._items(self._issue(count))
+    def describe(self) -> Description:
+        """Return the settings that do not change."""
+        model = self.feedback_model
+        return Description(
+            kind="session",
+            rows=self.horizon,
+            actions=self.names,
+            n_listed=int(model.n_listed_actions),
+            full_feedback=bool(model.full_feedback),
+            columns=self.columns,
+            id_column=self.id_column,
+            delimiter=self.delimiter,
+            direction=self.direction,
+            range=self.range,
+            cost_columns=cost_columns(self.budget),
+            learner=repr(self.learner),
+        )
 
     def _issue(self, count: int | None, *, is_optional: bool = False) -> list[int]:
         session = self._current()
@@ -292,7 +285,8 @@ class SessionFile(LeasedFile[Session, Assignment]):
                 "ticket", round_, ticket_value(ticket, decision=session.decision_of(round_))
             )
             if self._is_null(ticket):
-                self._record(session, Outcome(round_))
+                owner = "SessionFile.next"
+                self._store(session, round_, encode_outcome(session, Outcome(round_), owner))
         return rounds
 
     def _pending_numbers(self) -> list[int]:
@@ -307,35 +301,36 @@ class SessionFile(LeasedFile[Session, Assignment]):
         tickets = [table.ticket(number) for number in numbers]
         ids = self._log.ids_of([ticket.round for ticket in tickets])
         return [
-            # One NaN object for all, so that equal assignments compare equal.
             Assignment(
-                t.round,
+                ticket.round,
                 id_,
-                self.names[t.action],
-                math.nan if math.isnan(t.probability) else t.probability,
+                self.names[ticket.action],
+                # One NaN object for all, so that equal assignments compare equal.
+                math.nan if math.isnan(ticket.probability) else ticket.probability,
+                self._since(ticket.round),
             )
-            for t, id_ in zip(tickets, ids, strict=True)
+            for ticket, id_ in zip(tickets, ids, strict=True)
         ]
 
     @property
     def _lease_size(self) -> int:
         return 1
 
-    def record(self, round: int, *, loss: Any = None, reward: Any = None, cost: Any = None) -> bool:
-        """Record the outcome of a ticket; it is on the disk on return.
-
-        Returns True, or False if the same outcome was recorded before. ConflictError if the ticket
-        has another outcome or was cancelled; FeedbackError if the outcome is malformed. Parameters
-        as `Session.observe`.
-        """
-        return self.record_all([Outcome(round, loss, reward, cost)]) == 1
-
     def record_all(self, outcomes: Iterable[Outcome]) -> int:
         """Record many outcomes, all or none, as `record`; return how many are new."""
         with self._writing() as session:
-            return sum([self._record(session, outcome) for outcome in outcomes])
+            # All are checked before the first one is stored: a rejected batch changes nothing.
+            encoded: dict[int, tuple[float, ...]] = {}
+            for outcome in outcomes:
+                with errors_at(outcome.source):
+                    ticket, numbers = self._checked(session, outcome, encoded)
+                if numbers is not None:
+                    encoded[ticket] = numbers
+            for ticket, numbers in encoded.items():
+                self._store(session, ticket, numbers)
+            return len(encoded)
 
-    def amend(self, round: int, *, loss: Any = None, reward: Any = None) -> Losses:
+    def amend(self, ticket: int, *, loss: Any = None, reward: Any = None) -> Losses:
         """Replace a wrong outcome; return the wrong loss, or losses with full feedback.
 
         The learner replays the session with the new outcome, given as to `record`. Tickets issued
@@ -349,7 +344,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
                     "budget, and money spent "
                     "stays spent; record the next outcomes as they are."
                 )
-            number = self._issued(session, "SessionFile.amend", round)
+            number = self._issued(session, "SessionFile.amend", ticket)
             before = session.ticket_table.outcome(number)
             if before is None:
                 raise ConflictError(
@@ -365,14 +360,14 @@ class SessionFile(LeasedFile[Session, Assignment]):
             losses: Losses = self.feedback_model.decode(before)
             return losses
 
-    def cancel(self, round: int) -> bool:
+    def cancel(self, ticket: int) -> bool:
         """Cancel a ticket that never gets an outcome; return False if already cancelled.
 
         ConflictError if it has an outcome. Its row is not issued again, and the interval of its
         action uses no loss of later tickets. If the action failed, record the worst loss instead.
         """
         with self._writing() as session:
-            number = self._issued(session, "SessionFile.cancel", round)
+            number = self._issued(session, "SessionFile.cancel", ticket)
             if session.ticket_table.outcome(number) is not None:
                 raise ConflictError(
                     f"SessionFile.cancel: ticket {number} has an outcome; amend it instead."
@@ -384,45 +379,90 @@ class SessionFile(LeasedFile[Session, Assignment]):
             return True
 
     @property
-    def round(self) -> int:
+    def issued(self) -> int:
         """The number of tickets issued so far, by all processes."""
         with self._reading() as session:
             return session.round
 
-    def round_of(self, id: str) -> int:
-        """Return the ticket number of a row id, issued or not; FeedbackError if unknown."""
+    @property
+    def done(self) -> bool:
+        """Whether all rows have a ticket."""
+        return self.issued == self.horizon
+
+    def ticket_of(self, id: str, action: str = "") -> int:
+        """Return the number of the ticket of a row; FeedbackError if there is none."""
         name = str(id)
-        with self._locked(), self._log.reading():
+        with self._reading() as session:
             place = self._log.place_of(name) if is_encodable(name) else None
+            issued = session.round
         if place is None:
             raise FeedbackError(
                 f"SessionFile: expected the id of one of the {plural(self.horizon, 'row')}, got "
                 f"{id!r}; check its name."
             )
+        if place > issued:
+            raise FeedbackError(
+                f"SessionFile: expected a row with a ticket, got {id!r}, which has no ticket yet; "
+                "issue it with tombola session next, or leave its outcome blank."
+            )
         return place
 
-    def assignment(self, round: int) -> Assignment:
+    def assignment(self, ticket: int) -> Assignment:
         """Return the ticket with this number, from 1; FeedbackError if it was not issued."""
         with self._reading() as session:
-            number = self._issued(session, "SessionFile.assignment", round)
+            number = self._issued(session, "SessionFile.assignment", ticket)
             return self._items([number])[0]
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
         """Return the row of each ticket: cells of the user's list, in `columns` order."""
         with self._locked(), self._log.reading():
-            cells = [iter(row) for row in self._log.cells_of([task.round for task in assignments])]
+            cells = [iter(row) for row in self._log.cells_of([task.ticket for task in assignments])]
         return [
             tuple(task.id if name == self.id_column else next(row, "") for name in self.columns)
             for task, row in zip(assignments, cells, strict=True)
         ]
 
-    def status(self, level: float = 0.05) -> "Status":
-        """Return progress, pending tickets, and mean losses with intervals at this level."""
+    def status(self, level: float = 0.05, units: Units | None = None) -> "Status":
+        """Return progress, pending tickets, and mean outcomes with intervals at this level.
+
+        units: unit of its numbers; None: that of the outcomes.
+        """
         from tombola.worklists.session_status import status_of
 
         with self._reading() as session:
             pending = self._items(self._pending_numbers())
-            return status_of(session, self._view(session), pending, level, self.units)
+            return status_of(session, self._view(session), pending, level, units or self.units)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of `Status.to_json`, kind, done and summary."""
+        with self._reading():
+            more = {"kind": self.kind, "done": self.done, "summary": self.summary()}
+            return self.status().to_json() | more
+
+    def summary(self) -> str:
+        """Return one line on the state."""
+        counts = self.counts()
+        text = f"{counts['answered']:,} of {plural(counts['rows'], 'row')} answered"
+        return f"{text}, {counts['pending'] or 'no'} pending"
+
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers of rows, and of tickets by state."""
+        view = self.view()
+        n_cancelled = len(view.cancelled)
+        return {
+            "rows": view.horizon,
+            "issued": view.issued,
+            "answered": view.answered,
+            "cancelled": n_cancelled,
+            "pending": view.issued - view.answered - n_cancelled,
+            "done": view.issued == view.horizon,
+        }
+
+    def export(self, path: str | PathLike[str]) -> int:
+        """Write all tickets, in the session's unit, to .csv or .parquet; return how many."""
+        from tombola.worklists.worklist import export_tickets
+
+        return export_tickets(self, Path(path))
 
     def view(self) -> "TicketView":
         """Return a read-only snapshot of all tickets and outcomes, as arrays."""
@@ -481,7 +521,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
             f"mean {self.units.quantity}",
             f"{1 - now.level:.0%} interval",
         )
-        table = HtmlTable(heads, [action.texts(self.units) for action in now.actions])
+        table = HtmlTable(heads, [action.texts() for action in now.actions])
         notes = [now.balance_text, now.headline]
         return html_block(
             f"SessionFile {self.path.name}: {short_learner(self.learner)}", facts, [table], notes
@@ -591,27 +631,48 @@ class SessionFile(LeasedFile[Session, Assignment]):
             reason = " ".join(str(error).split())
             raise self._log.damage_error(f"event {event.number} does not fit: {reason}") from None
 
-    def _record(self, session: Session, outcome: Outcome) -> bool:
-        with errors_at(outcome.source):
-            round_ = self._issued(session, "SessionFile.record", outcome.round)
-            encoded = encode_outcome(session, outcome._replace(round=round_), "SessionFile.record")
-            if round_ in self._cancelled:
-                raise ConflictError(
-                    f"SessionFile.record: ticket {round_} was cancelled; record only pending "
-                    "tickets."
-                )
-            before = session.ticket_table.outcome(round_)
-            if before is not None and not _validate.same_numbers(before, encoded):
-                raise self._conflict(round_, before, encoded, outcome.units or self.units)
+    def _checked(
+        self, session: Session, outcome: Outcome, new: Mapping[int, tuple[float, ...]]
+    ) -> tuple[int, tuple[float, ...] | None]:
+        """Return the ticket of an outcome, and its numbers; None if it was recorded before.
+
+        new: numbers of the tickets before it in the same batch.
+        """
+        owner = "SessionFile.record"
+        check_session_only(outcome, owner)
+        ticket = self._issued(session, owner, outcome.ticket)
+        left_alone = FeedbackError(
+            f"{owner}: expected a ticket with an action, got {ticket}, which leaves its row alone, "
+            "so its outcome is recorded already; leave it out."
+        )
+        is_null = self._is_null(session.ticket_table.ticket(ticket))
+        try:
+            encoded = encode_outcome(session, outcome._replace(ticket=ticket), owner)
+        except FeedbackError:
+            if is_null:
+                raise left_alone from None
+            raise
+        if ticket in self._cancelled:
+            raise ConflictError(
+                f"{owner}: ticket {ticket} was cancelled; record only pending tickets."
+            )
+        before = new.get(ticket) or session.ticket_table.outcome(ticket)
         if before is None:
-            self._log.append("outcome", round_, list(encoded))
-            session._live.learn(session.ticket_table.cells, round_, round_, encoded)
-        return before is None
+            return ticket, encoded
+        if not _validate.same_numbers(before, encoded):
+            if is_null:
+                raise left_alone
+            raise self._conflict(ticket, before, encoded, outcome.units or self.units)
+        return ticket, None
+
+    def _store(self, session: Session, ticket: int, encoded: tuple[float, ...]) -> None:
+        self._log.append("outcome", ticket, list(encoded))
+        session._live.learn(session.ticket_table.cells, ticket, ticket, encoded)
 
     def _conflict(
         self, round_: int, before: tuple[float, ...], encoded: tuple[float, ...], units: Units
     ) -> ConflictError:
-        first, now = (self._outcome_text(found, units) for found in (before, encoded))
+        first, now = (self._outcome_text(numbers, units) for numbers in (before, encoded))
         advice = "record the next outcome"
         if self.feedback_model.supports_amend:
             advice = "amend it if it was wrong"
@@ -635,7 +696,7 @@ class SessionFile(LeasedFile[Session, Assignment]):
 
     def _issued(self, session: Session, owner: str, round_: Any) -> int:
         """Return the number of an issued ticket."""
-        number = _validate.integer(owner, "round", round_, least=1)
+        number = _validate.integer(owner, "ticket", round_, least=1)
         if number > session.round:
             raise FeedbackError(
                 f"{owner}: expected one of {plural(session.round, 'issued ticket')}, got {number}; "
@@ -647,6 +708,18 @@ class SessionFile(LeasedFile[Session, Assignment]):
         from tombola.worklists.session_status import TicketView
 
         return TicketView(session, self.seed, frozenset(self._amended), frozenset(self._cancelled))
+
+
+def cost_columns(budget: Budget | None) -> tuple[str, ...]:
+    """Return the cost columns of tables of outcomes: none, `cost`, or `cost:1`, ...
+
+    >>> cost_columns(Budget([5.0, 2.0], worst=1.0))
+    ('cost:1', 'cost:2')
+    """
+    resources = 0 if budget is None else budget.per_resource.size
+    if resources == 1:
+        return ("cost",)
+    return tuple(f"cost:{number}" for number in range(1, resources + 1))
 
 
 def _new_session(

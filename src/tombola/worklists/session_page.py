@@ -31,8 +31,9 @@ _LISTED_ACTIONS = 8
 
 def session_page(file: "SessionFile") -> str:
     """Return a self-contained HTML page: the answer, means, charts, pending tickets."""
-    now = file.status()
-    view = file.view()
+    with file.reading():
+        now = file.status()
+        view = file.view()
     units = file.units
     charts = (_share_chart(view), _loss_chart(view, units)) if now.answered else ()
     return render(
@@ -47,7 +48,7 @@ def session_page(file: "SessionFile") -> str:
         now=now,
         confidence=format_percent(1 - now.level),
         means=_mean_list(now, units),
-        actions=[action.texts(units) for action in now.actions],
+        actions=[action.texts() for action in now.actions],
         pending_counts=_pending_counts(now),
         listed=_LISTED_TICKETS,
         drawings=[draw_for_page(f"run-{index}", chart) for index, chart in enumerate(charts)],
@@ -61,7 +62,7 @@ def _answer(now: "Status") -> Answer:
         ("waiting for an outcome", f"{len(now.pending):,}"),
         (
             f"mean {now.units.quantity} so far",
-            format_number(now.units.number(now.loss / now.answered)) if now.answered else "–",
+            format_number(now.mean) if now.answered else "–",
         ),
     )
     if not now.answered:
@@ -70,8 +71,9 @@ def _answer(now: "Status") -> Answer:
         sentence = f"{now.best} is the best action on this list, with probability {1 - now.level:g} or more."
         return Answer("proved", "good", now.best, sentence, facts)
     known = [action for action in now.actions if action.known]
-    leader = min(known, key=lambda action: action.mean)
-    mean = format_number(now.units.number(leader.mean))
+    best_of = max if now.units.scores else min
+    leader = best_of(known, key=lambda action: action.mean)
+    mean = format_number(leader.mean)
     sentence = (
         f"So far {leader.name} has the best mean {now.units.quantity}: {mean} in "
         f"{plural(leader.known, 'outcome')}."
@@ -80,10 +82,9 @@ def _answer(now: "Status") -> Answer:
 
 
 def _cards(now: "Status", units: Units) -> list[tuple[str, str]]:
-    total = now.answered * units.number(now.loss / max(now.answered, 1))
     cards = [
         ("issued", f"{now.played:,} of {now.rows:,}"),
-        (f"total {units.quantity}", f"{total:,.6g}"),
+        (f"total {units.quantity}", f"{now.total:,.6g}"),
         ("changes of action", f"{now.switches:,}"),
     ]
     extra = (("amended", now.amended), ("cancelled", now.cancelled), ("left alone", now.left_out))
@@ -106,9 +107,10 @@ def _mean_list(now: "Status", units: Units) -> DotList:
     """Return the means of the actions, with the interval for all rows; the best mean first."""
     is_proved = len(now.actions) > 1 and now.within <= 0.0
     rows = []
-    for action in sorted(now.actions, key=lambda action: (not action.known, action.mean)):
-        low, high = units.interval(action.low, action.high)
-        mean = units.number(action.mean) if action.known else None
+    sign = -1.0 if units.scores else 1.0
+    for action in sorted(now.actions, key=lambda action: (not action.known, sign * action.mean)):
+        low, high = action.low, action.high
+        mean = action.mean if action.known else None
         text = "–" if mean is None else format_number(mean)
         rows.append(
             DotRow(
@@ -127,9 +129,9 @@ def _mean_list(now: "Status", units: Units) -> DotList:
 
 def _pending_counts(now: "Status") -> list[tuple[str, int, int]]:
     """Return the actions with most pending tickets: name, count, oldest ticket."""
-    counts = Counter(one.action for one in now.pending).most_common(_LISTED_ACTIONS)
+    counts = Counter(task.action for task in now.pending).most_common(_LISTED_ACTIONS)
     return [
-        (name, count, next(one.round for one in now.pending if one.action == name))
+        (name, count, next(task.ticket for task in now.pending if task.action == name))
         for name, count in counts
     ]
 
@@ -150,7 +152,7 @@ def plot_view(
         raise ParameterError(
             f"plot: expected curve='shares' or curve='loss', got {curve!r}; write one of them."
         )
-    if not view.round or (curve == "loss" and not view.answered):
+    if not view.issued or (curve == "loss" and not view.answered):
         count = "ticket" if curve == "shares" else "outcome"
         raise ParameterError(
             f"plot: expected a session with at least one {count}, got none; plot it later."
@@ -174,13 +176,14 @@ def _share_chart(view: "TicketView") -> Chart:
 
 def _loss_chart(view: "TicketView", units: Units) -> Chart:
     """Return the chart of the mean loss of the answered rounds, over rounds."""
-    rounds, values = view.answered_rounds.astype(np.float64), view.losses
+    tickets = view.answered_tickets.astype(np.float64)
+    values = view.losses
     points = _chart_points(values.size)
     losses: Floats = np.cumsum(values)[points - 1] / points
     mean = np.array([units.number(float(loss)) for loss in losses])
     name = f"mean {units.quantity}"
     title = f"{name.capitalize()} of the answered rounds"
-    band = Band(name, rounds[points - 1], mean, mean, mean)
+    band = Band(name, tickets[points - 1], mean, mean, mean)
     return Chart(title, "round", name, (band,), log_x=False, log_y=False, alt=title)
 
 

@@ -15,15 +15,17 @@ from tombola.evidence.certificate import Certificate
 from tombola.evidence.monitors import RowMonitor, certify_plays
 from tombola.policies.live import RouterState
 from tombola.units import UNIT_LOSSES, Units
+from tombola.worklists.work_file import Assignment
 
 if TYPE_CHECKING:
     from tombola.session import Session
-    from tombola.worklists.session_file import Assignment
 
 # Numbers of a router's decision that a log has: stake, choice, safe choice, capital.
 _N_LOGGED = 4
 # Smaller shares of a mix are not reported: they would be printed as 0 %.
 _MIN_SHARE = 0.005
+# Bounds of a status, which are infinite without any outcome.
+_BOUNDS = ("within", "regret", "worst_regret")
 # Open tickets that the advice names at most.
 _MAX_ADVICE = 3
 
@@ -33,23 +35,24 @@ class TicketView:
 
     Later tickets and outcomes do not appear in it. An amended ticket has its new outcome. Its
     amended and cancelled are numbers of tickets, n_actions counts the actions without an added null
-    action, round the tickets; target is the mean loss to reach under a budget, or None.
+    action, issued the tickets; target is the mean loss to reach under a budget, or None.
     """
 
     def __init__(
         self, session: "Session", seed: int, amended: frozenset[int], cancelled: frozenset[int]
     ) -> None:
-        self.learner, self.names, self.seed = session.learner, session.names, seed
+        self.learner = session.learner
+        self.names = session.names
+        self.seed = seed
         self.feedback_model = session.feedback_model
         self.target = None if session.budget is None else session.budget.target
-        self.horizon, self.n_actions, self.round = (
-            session.horizon,
-            self.feedback_model.n_listed_actions,
-            session.round,
-        )
-        self.amended, self.cancelled = amended, cancelled
+        self.horizon = session.horizon
+        self.n_actions = self.feedback_model.n_listed_actions
+        self.issued = session.round
+        self.amended = amended
+        self.cancelled = cancelled
         # Rows of a table never change once answered, so copying the flags makes a snapshot.
-        self._cells = session.ticket_table.cells[1 : self.round + 1]
+        self._cells = session.ticket_table.cells[1 : self.issued + 1]
         self._answered = self._cells[:, ANSWER_INDEX] > 0
 
     @property
@@ -72,7 +75,10 @@ class TicketView:
         """All tickets issued, in order: number, action index and probability of each."""
         return list(
             map(
-                Ticket, range(1, self.round + 1), self.actions.tolist(), self.probabilities.tolist()
+                Ticket,
+                range(1, self.issued + 1),
+                self.actions.tolist(),
+                self.probabilities.tolist(),
             )
         )
 
@@ -87,27 +93,27 @@ class TicketView:
         ]
 
     @property
-    def answered_rounds(self) -> Integers:
+    def answered_tickets(self) -> Integers:
         """The numbers, from 1, of the tickets with an outcome, ascending."""
         return np.flatnonzero(self._answered) + 1
 
     @property
     def losses(self) -> Floats:
-        """Losses in [0, 1] of the actions played, one per ticket of `answered_rounds`."""
-        return self.losses_of(self.answered_rounds)
+        """Losses in [0, 1] of the actions played, one per ticket of `answered_tickets`."""
+        return self.losses_of(self.answered_tickets)
 
-    def losses_of(self, rounds: Integers) -> Floats:
-        """Return the losses of the actions played in these rounds, which have an outcome."""
+    def losses_of(self, tickets: Integers) -> Floats:
+        """Return the losses of the actions played of these tickets, which have an outcome."""
         model = self.feedback_model
         losses: Floats = self._per_action(
-            rounds, lambda action, outcome: (model.loss(action, outcome),)
+            tickets, lambda action, outcome: (model.loss(action, outcome),)
         )[0]
         return losses
 
     @property
     def costs(self) -> Floats:
         """Costs of the actions played, shape (resources, tickets with an outcome)."""
-        return self._per_action(self.answered_rounds, self.feedback_model.costs)
+        return self._per_action(self.answered_tickets, self.feedback_model.costs)
 
     @property
     def rows(self) -> Floats:
@@ -155,12 +161,12 @@ class TicketView:
 
 
 class ActionStatus(NamedTuple):
-    """Plays and losses of one action; confidence interval of its mean over all rows.
+    """Plays and outcomes of one action; confidence interval of its mean over all rows.
 
-    plays, known: numbers of its tickets, and of its known losses; `mean` is theirs, NaN without
-        any.
-    used: losses that the interval is computed from: those before the first ticket without an
-        outcome, because late outcomes may differ from early ones. Later losses only cut the
+    plays, known: numbers of its tickets, and of its known outcomes; `mean` is theirs, NaN without
+        any. Mean and interval are in the unit of the status.
+    used: outcomes that the interval is computed from: those before the first ticket without an
+        outcome, because late outcomes may differ from early ones. Later ones only cut the
         interval to the range that is certain.
     open_ticket: number of the first ticket without an outcome if `used` is less than `known`; else
         0.
@@ -175,34 +181,34 @@ class ActionStatus(NamedTuple):
     high: float
     open_ticket: int
 
-    def texts(self, units: Units) -> tuple[str, ...]:
-        """Return cells of a table: name, plays, known losses, mean and interval."""
-        mean = f"{units.number(self.mean):.4g}" if self.known else "–"
-        interval = "{:.4g} to {:.4g}".format(*units.interval(self.low, self.high))
+    def texts(self) -> tuple[str, ...]:
+        """Return cells of a table: name, plays, known outcomes, mean and interval."""
+        mean = f"{self.mean:.4g}" if self.known else "–"
+        interval = f"{self.low:.4g} to {self.high:.4g}"
         return self.name, f"{self.plays:,}", f"{self.known:,}", mean, interval
 
 
 @dataclass(frozen=True)
 class Status:
-    """Progress and estimates of a session at one moment; losses are in [0, 1].
+    """Progress and estimates of a session at one moment, in the unit of its outcomes.
 
     With probability 1 - `level` all intervals hold, and so do the bounds `within` and `regret`.
 
     played, answered, cancelled, amended: numbers of tickets; `pending` has those without an
         outcome.
     switches: number of tickets whose action differs from that of the ticket before.
-    loss: total loss of the answered tickets.
-    best, within: best action so far, and a bound on its mean loss minus the smallest mean loss of
-        any action.
-    regret: bound on the total loss of the n answered tickets minus n times the mean loss of the
-        best action over all rows.
-    worst_regret: the same bound over all tickets, if those without an outcome have loss 1.
+    total: sum of the outcomes of the answered tickets.
+    best, within: best action so far, and a bound on how much worse its mean is than the best mean
+        of any action.
+    regret: bound on how much worse the total of the n answered tickets is than n times the mean of
+        the best action over all rows.
+    worst_regret: the same bound over all tickets, if those without an outcome have the worst one.
     balance: amounts spent, reserved and left of each resource; empty without a budget.
     mix: under a budget, (action, share of the rows) of the current plan, largest share first; else
         empty.
     left_out: number of tickets of the null action, which leaves a row alone.
-    target: mean loss to reach under a budget; None without a target.
-    units: unit of the outcomes, for texts and JSON.
+    target: mean to reach under a budget; None without a target.
+    units: unit of the numbers.
     router: sentence about the router of a session with features; "" without a router.
     """
 
@@ -214,9 +220,9 @@ class Status:
     cancelled: int
     amended: int
     switches: int
-    loss: float
+    total: float
     actions: tuple[ActionStatus, ...]
-    pending: tuple["Assignment", ...]
+    pending: tuple[Assignment, ...]
     level: float
     best: str
     within: float
@@ -249,11 +255,18 @@ class Status:
 
     @property
     def target_text(self) -> str:
-        """Mean loss so far and target as text, in the outcomes' unit; "" without either."""
+        """Mean so far and target as text; "" without either."""
         if self.target is None or not self.answered:
             return ""
-        mean, target = self.units.number(self.loss / self.answered), self.units.number(self.target)
-        return f"mean {self.units.quantity} {mean:.4g} so far, target {target:.4g} over all rows"
+        return (
+            f"mean {self.units.quantity} {self.mean:.4g} so far, target {self.target:.4g} over all "
+            "rows"
+        )
+
+    @property
+    def mean(self) -> float:
+        """Mean of the outcomes of the answered tickets; NaN without any."""
+        return self.total / self.answered if self.answered else math.nan
 
     @property
     def mix_text(self) -> str:
@@ -264,17 +277,14 @@ class Status:
     @property
     def estimate(self) -> str:
         """Sentence on the best action so far, with bounds on its mean and the regret."""
-        open_, units = " and cancelled" if self.cancelled else "", self.units
-        within, regret, worst = (
-            units.gap(number) for number in (self.within, self.regret, self.worst_regret)
-        )
-        more = f", {worst:.4g} if all pending{open_} ones fail" if self.pending else ""
+        quantity = self.units.quantity
+        others = " and cancelled" if self.cancelled else ""
+        more = f", {self.worst_regret:.4g} if all pending{others} ones fail" if self.pending else ""
         return (
-            f"with probability {1 - self.level:g}, the mean {units.quantity} of {self.best} is "
-            f"within {within:.4g} of "
-            "the best action's; in the rows answered so far the learner lost at most "
-            f"{regret:.4g} in all against the "
-            f"best action at its mean {units.quantity}{more}"
+            f"with probability {1 - self.level:g}, the mean {quantity} of {self.best} is within "
+            f"{self.within:.4g} of the best action's; in the rows answered so far the learner lost "
+            f"at most {self.regret:.4g} in all against the best action at its mean "
+            f"{quantity}{more}"
         )
 
     @property
@@ -293,7 +303,7 @@ class Status:
         for action in self.actions:
             if action.open_ticket:
                 waiting.setdefault(action.open_ticket, []).append(action)
-        pending = {one.round for one in self.pending}
+        pending = {assignment.ticket for assignment in self.pending}
         parts = []
         for ticket, actions in sorted(waiting.items())[:_MAX_ADVICE]:
             later = max(action.known - action.used for action in actions)
@@ -313,28 +323,23 @@ class Status:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, in the unit of the outcomes.
+        """Return the fields as JSON data; None for a number that is not finite.
 
-        The total loss has the key "loss", "score" or the unit, which is also the value of
-        "quantity". Further keys are the sentences "estimate" and "advice".
+        The total has the key "loss", "score" or the unit, which is also the value of "quantity".
+        Further keys are the sentences "estimate" and "advice".
         """
-        units, fields = self.units, dict(vars(self))
-        total = fields.pop("loss")
+        fields = dict(vars(self))
+        total = fields.pop("total")
         quantity = fields.pop("units").quantity
-        actions = []
-        for action in self.actions:
-            low, high = units.interval(action.low, action.high)
-            found = action._replace(mean=units.number(action.mean), low=low, high=high)
-            actions.append(nan_to_none(found._asdict()))
+        bounds = {name: fields[name] for name in _BOUNDS}
         return {
             **fields,
-            **{name: units.gap(fields[name]) for name in ("within", "regret", "worst_regret")},
-            quantity: self.answered * units.number(total / max(self.answered, 1)),
+            **{name: bound if math.isfinite(bound) else None for name, bound in bounds.items()},
+            quantity: total,
             "quantity": quantity,
-            "target": None if self.target is None else units.number(self.target),
             "balance": {**vars(self.balance), "left": self.balance.left},
             "mix": dict(self.mix),
-            "actions": actions,
+            "actions": [nan_to_none(action._asdict()) for action in self.actions],
             "pending": [assignment.to_json() for assignment in self.pending],
             "estimate": self.estimate,
             "advice": self.advice,
@@ -342,39 +347,28 @@ class Status:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], units: Units) -> "Status":
-        """Return the status that `to_json` wrote, up to rounding; other keys are ignored."""
-        from tombola.worklists.session_file import Assignment
-
-        def action(one: Mapping[str, Any]) -> ActionStatus:
-            low, high = sorted(units.loss(one[end]) for end in ("low", "high"))
-            mean = math.nan if one["mean"] is None else units.loss(one["mean"])
-            return ActionStatus(**{**one, "mean": mean, "low": low, "high": high})
-
+        """Return the status that `to_json` wrote in these units; other keys are ignored."""
         fields = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
-        # JSON has no infinity.
-        gaps = {
-            name: math.inf if data[name] is None else data[name] / units.gap(1.0)
-            for name in ("within", "regret", "worst_regret")
-        }
-        balance, mean = data["balance"], data[data["quantity"]] / max(data["answered"], 1)
-        others = {
-            "loss": data["answered"] * units.loss(mean),
-            "units": units,
-            "mix": tuple(data["mix"].items()),
-            "target": None if data["target"] is None else units.loss(data["target"]),
-            "balance": Balance(
-                *(tuple(balance[name]) for name in ("amounts", "spent", "reserved"))
-            ),
-            "actions": tuple(map(action, data["actions"])),
-            "pending": tuple(map(Assignment.from_json, data["pending"])),
-        }
-        return cls(**fields | gaps | others)
+        fields |= {name: math.inf if data[name] is None else data[name] for name in _BOUNDS}
+        fields["total"] = data[data["quantity"]]
+        fields["units"] = units
+        fields["mix"] = tuple(data["mix"].items())
+        amounts = (tuple(data["balance"][name]) for name in ("amounts", "spent", "reserved"))
+        fields["balance"] = Balance(*amounts)
+        fields["pending"] = tuple(map(Assignment.from_json, data["pending"]))
+        fields["actions"] = tuple(
+            ActionStatus(
+                **{**action, "mean": math.nan if action["mean"] is None else action["mean"]}
+            )
+            for action in data["actions"]
+        )
+        return cls(**fields)
 
 
 def status_of(
     session: "Session",
     view: TicketView,
-    pending: Sequence["Assignment"],
+    pending: Sequence[Assignment],
     level: float,
     units: Units,
 ) -> Status:
@@ -383,45 +377,50 @@ def status_of(
     pending: the tickets without an outcome.
     level: probability that any interval or bound is wrong.
     """
-    balance, mix = session.balance, session.mix
+    balance = session.balance
+    mix = session.mix
     certificate = _certificate_of(view, level)
     plays = np.bincount(view.actions, minlength=len(view.names))
-    losses, used = _losses_by_action(view), certificate.counts
+    losses = _losses_by_action(view)
+    used = certificate.counts
     certificate = certificate.narrowed(losses)
+    # Here, and only here, losses in [0, 1] become numbers of the user.
     actions = tuple(
         ActionStatus(
             name,
             int(plays[a]),
             len(losses[a]),
             int(used[a]),
-            math.fsum(losses[a]) / len(losses[a]) if losses[a] else math.nan,
-            *certificate.interval(a),
+            units.number(math.fsum(losses[a]) / len(losses[a])) if losses[a] else math.nan,
+            *units.interval(*certificate.interval(a)),
             _first_open(view, a, int(used[a])) if used[a] < len(losses[a]) else 0,
         )
         for a, name in enumerate(view.names[: view.n_actions])
     )
     best = certificate.best
+    answered = view.answered
+    lost = units.gap(math.fsum(view.losses.tolist()))
     return Status(
         learner=repr(view.learner),
         seed=view.seed,
         rows=view.horizon,
-        played=view.round,
-        answered=view.answered,
+        played=view.issued,
+        answered=answered,
         cancelled=len(view.cancelled),
         amended=len(view.amended),
         switches=view.switches,
-        loss=math.fsum(view.losses.tolist()),
+        total=answered * units.high - lost if units.scores else answered * units.low + lost,
         actions=actions,
         pending=tuple(pending),
         level=level,
         best=view.names[best],
-        within=certificate.within(best),
-        regret=certificate.regret,
-        worst_regret=certificate.worst_regret,
+        within=units.gap(certificate.within(best)),
+        regret=units.gap(certificate.regret),
+        worst_regret=units.gap(certificate.worst_regret),
         balance=balance,
         mix=_reported_shares(view.names, mix) if balance.amounts and mix is not None else (),
         left_out=int(plays[view.n_actions :].sum()),
-        target=view.target,
+        target=None if view.target is None else units.number(view.target),
         units=units,
         router=_router_text(session, level),
     )
@@ -433,7 +432,8 @@ def _router_text(session: "Session", level: float) -> str:
         return ""
     from tombola.policies.certificate import certify_session
 
-    now, certificate = session.state, certify_session(session, level)
+    now = session.state
+    certificate = certify_session(session, level)
     if now.model is None and certificate is None:
         used = (
             "no router is in use yet"
@@ -457,29 +457,27 @@ def _reported_shares(names: Sequence[str], mix: Floats) -> tuple[tuple[str, floa
 
 def _certificate_of(view: TicketView, level: float) -> Certificate:
     """Return the certificate of a view; a monitor of the session has the same."""
-    names, totals = (
-        view.names[: view.n_actions],
-        (view.round, view.answered, _running_sum(view.losses)),
-    )
+    names = view.names[: view.n_actions]
+    totals = (view.issued, view.answered, _running_sum(view.losses))
     if view.feedback_model.full_feedback:
         monitor = RowMonitor(names, view.horizon, level)
-        monitor.extend(view.rows[: len(view._until_unanswered(np.arange(1, view.round + 1)))])
+        monitor.extend(view.rows[: len(view._until_unanswered(np.arange(1, view.issued + 1)))])
         return monitor.certificate(*totals)
     actions = view.actions
     used = np.concatenate(
         [view._until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)]
     )
     losses = view.losses_of(used)
-    found = certify_plays(
+    certificate = certify_plays(
         actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level
     )
-    return replace(found, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
+    return replace(certificate, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
 
 
 def _first_open(view: TicketView, action: int, used: int) -> int:
     """Return the ticket of an action after the first `used` ones."""
     mine = (
-        np.arange(view.round)
+        np.arange(view.issued)
         if view.feedback_model.full_feedback
         else np.flatnonzero(view.actions == action)
     )
@@ -491,7 +489,7 @@ def _losses_by_action(view: TicketView) -> list[list[float]]:
     rows = view.rows
     if view.feedback_model.full_feedback:
         return [column.tolist() for column in rows.T]
-    actions = view.actions[view.answered_rounds - 1]
+    actions = view.actions[view.answered_tickets - 1]
     return [rows[actions == action, 0].tolist() for action in range(view.n_actions)]
 
 

@@ -1,4 +1,4 @@
-"""Tables of outcomes, and the daily list."""
+"""Tables of tickets to fill in, and of outcomes, of sessions and races."""
 
 import sqlite3
 from collections.abc import Callable
@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from race_cases import start_file
 from tombola import UCB1
 from tombola.errors import FeedbackError, SessionError, TableError
 from tombola.tables.cells import read_cells
 from tombola.tables.unit_checks import cell_loss
-from tombola.units import Units
-from tombola.worklists import Assignment, Outcome, SessionFile
-from tombola.worklists.session_csv import check_daily_list, read_outcomes, write_daily_list
+from tombola.units import Kind, Units
+from tombola.worklists import Assignment, Description, Outcome, SessionFile
+from tombola.worklists.worklist import check_new_table, read_outcomes, write_tickets
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -35,19 +36,34 @@ def read(tmp_path: Path) -> Read:
         text: str, unit: Units | None = None, *, is_full: bool = False
     ) -> list[tuple[int, Any]]:
         (tmp_path / "o.csv").write_text(text)
-        model = SimpleNamespace(full_feedback=is_full, n_listed_actions=2)
-        session: Any = SimpleNamespace(
-            feedback_model=model,
-            names=("a", "b"),
+        about = Description(
+            kind="session",
+            rows=4,
+            actions=("a", "b"),
+            n_listed=2,
+            full_feedback=is_full,
             columns=(),
             id_column="id",
-            budget=None,
-            round_of={"x": 3, "y": 1, "z": 4}.__getitem__,
-            round=3,
+            delimiter=",",
+            direction=None,
+            range=(0.0, 1.0) if unit is None else (unit.low, unit.high),
+        )
+
+        def ticket_of(id_: str, action: str = "") -> int:
+            if id_ == "z":
+                raise FeedbackError("SessionFile: expected a row with a ticket, got 'z'; issue it.")
+            return {"x": 3, "y": 1}[id_]
+
+        work: Any = SimpleNamespace(
+            describe=lambda: about,
+            ticket_of=ticket_of,
             assignment=lambda ticket: Assignment(ticket, {3: "x", 1: "y"}[ticket], "a", 1.0),
         )
-        units: Callable[[str], Units] = lambda name: unit or Units(scores=name == "score")  # noqa: E731
-        return [(one.round, one.loss) for one in read_outcomes(session, tmp_path / "o.csv", units)]
+        kind: Kind | None = None if unit is None else "scores" if unit.scores else "losses"
+        if is_full and kind is None:
+            kind = "losses"
+        outcomes = read_outcomes(work, tmp_path / "o.csv", kind)
+        return [(outcome.ticket, outcome.loss) for outcome in outcomes]
 
     return read
 
@@ -89,7 +105,7 @@ def test_read_outcomes(read: Read) -> None:
         (
             "id,outcome\nx,1\nz,1\n",
             YES_IS_GOOD,
-            "got 'z', which has no ticket yet; issue it with tombola session next",
+            "expected a row with a ticket, got 'z'",
         ),
     ],
     ids=count(),  # a line break in a name cannot be given to pytest
@@ -97,7 +113,7 @@ def test_read_outcomes(read: Read) -> None:
 def test_malformed_outcomes_are_rejected(
     text: str, unit: Units | None, words: str, read: Read, one_sentence: Callable[[object], str]
 ) -> None:
-    with pytest.raises(TableError) as refused:
+    with pytest.raises((TableError, FeedbackError)) as refused:
         read(text, unit)
     message = one_sentence(refused.value)
     assert words in message
@@ -131,21 +147,21 @@ def test_daily_list_round_trip(suffix: str, tmp_path: Path) -> None:
         delimiter=";",
     ) as file:
         tasks = file.next(2)
-        write_daily_list(file, tasks, today)
+        write_tickets(file.describe(), tasks, file.rows_of(tasks), today)
         table = read_cells(today)
         assert table.names == ("phone", "customer", "list:action", "ticket", "action", "outcome")
         for task, (_, row) in zip(tasks, table.rows, strict=True):
             at = columns["customer"].index(task.id)
             phone = columns["phone"][at]
             assert row[0] in (phone, f"'{phone}")
-            assert row[1:] == (task.id, columns["action"][at], str(task.round), task.action, "")
+            assert row[1:] == (task.id, columns["action"][at], str(task.ticket), task.action, "")
         lines = [";".join(table.names), *(";".join([*row[:-1], "yes"]) for _, row in table.rows)]
         filled.write_bytes("\r\n".join(lines).encode("cp1252"))
-        outcomes = read_outcomes(file, filled, lambda _: YES_IS_GOOD)
+        outcomes = read_outcomes(file, filled, "scores")
         assert [one.loss for one in outcomes] == [0.0, 0.0]
         assert file.record_all(outcomes) == 2
         with pytest.raises(TableError, match="nothing is overwritten"):
-            check_daily_list(today)
+            check_new_table(today)
 
 
 def test_recorded_conflict_names_line(tmp_path: Path) -> None:
@@ -171,3 +187,87 @@ def test_changed_cell_of_list_is_damage(tmp_path: Path) -> None:
         pytest.raises(SessionError, match="row 1 has changed"),
     ):
         file.next(1)
+
+
+@pytest.fixture
+def read_answers(tmp_path: Path) -> Read:
+    """Return a function that writes a table and reads it as answers to the first three calls of a race."""
+
+    def read(text: str, **settings: Any) -> list[tuple[Any, ...]]:
+        (tmp_path / "a.csv").write_text(text)
+        (tmp_path / "r").unlink(missing_ok=True)
+        with start_file(tmp_path / "r", **settings) as file:
+            file.next()
+            outcomes = read_outcomes(file, tmp_path / "a.csv")
+            return [(outcome.ticket, outcome.loss, outcome.failed) for outcome in outcomes]
+
+    return read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "ticket,loss\nnan,1\n",
+            "ticket,loss\ninf,1\n",
+            "ticket,loss\n0.9,1\n",
+            "ticket,loss\n1,x\n",
+        ),
+        *(
+            "ticket,loss,score\n1,0.2,0.2\n",
+            "ticket,loss,failed\n1,0.2,1\n",
+            "ticket,loss,failed\n1,,perhaps\n",
+        ),
+        *(
+            "ticket,candidate,loss\n1,high,0.2\n",
+            "ticket,row,loss\n1,nowhere,0.2\n",
+            "ticket,loss,cost\n1,1,y\n",
+        ),
+        *("a,b\n1,2\n", "candidate,loss\nlow,1\n"),
+    ],
+    ids=count(),  # a line break in a name cannot be given to pytest
+)
+def test_malformed_answers_are_rejected(
+    text: str, read_answers: Read, tmp_path: Path, one_sentence: Callable[[object], str]
+) -> None:
+    with pytest.raises(TableError) as refused:
+        read_answers(text)
+    line = "" if text.startswith(("a,b", "candidate", "ticket,loss,score")) else ", line 2"
+    assert one_sentence(refused.value).startswith(f"{tmp_path / 'a.csv'}{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "expected"),
+    [
+        ("ticket,loss,failed\n1,,\n2,,yes\n", {}, [(2, None, True)]),
+        (
+            "ticket,outcome,failed\n1.0,0.25,0.0\n2.0,,1.0\n",
+            {},
+            [(1, 0.25, False), (2, None, True)],
+        ),  # by pandas
+        ("ticket,score\n1,0.25\n", {"kind": "scores"}, [(1, 0.75, False)]),
+        ("ticket,score\n1,0.25\n", {"unit": "score"}, [(1, 0.25, False)]),
+    ],
+    ids=count(),
+)
+def test_answers_of_a_race_are_read(
+    text: str, settings: dict[str, Any], expected: list[tuple[Any, ...]], read_answers: Read
+) -> None:
+    assert read_answers(text, **settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"), [("scores", "loss", "score"), ("losses", "score", "loss")]
+)
+def test_race_rejects_column_of_the_other_direction_is_rejected(
+    kind: str, wrong: str, right: str, read_answers: Read
+) -> None:
+    """It was converted in silence, while `race record --score` rejects a score in a race of losses."""
+    fix = f"rename the column to {right} if it is a {right}"
+    with pytest.raises(
+        TableError, match=f"expected {kind}, because this race has {kind}, .*; {fix}"
+    ):
+        read_answers(f"ticket,{wrong}\n1,0.25\n", kind=kind)
+    assert read_answers(f"ticket,{wrong},{right}\n1,,0.25\n", kind=kind), (
+        "a blank column is ignored"
+    )

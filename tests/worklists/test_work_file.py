@@ -52,7 +52,7 @@ def test_lease_rejects_malformed_keys(tmp_path: Path, request_: str) -> None:
     with SessionFile.open(start_session(tmp_path / "a.run")) as file:
         with pytest.raises(ParameterError, match="idempotency key"):
             file.lease(request_)
-        assert file.round == 0
+        assert file.issued == 0
 
 
 def test_pending_tickets_are_reissued_only_on_request(tmp_path: Path) -> None:
@@ -60,10 +60,10 @@ def test_pending_tickets_are_reissued_only_on_request(tmp_path: Path) -> None:
     with SessionFile.open(path) as file:
         file.lease("k1", 2, worker="Ann", now=100.0)
         file.record(1, loss=0.5)
-        assert [t.round for t in file.lease("k2", 1, worker="Bob", now=200.0)] == [3]
+        assert [t.ticket for t in file.lease("k2", 1, worker="Bob", now=200.0)] == [3]
         # Ticket 3 was leased 10 s ago, ticket 2 110 s ago; ticket 1 has an outcome.
         again = file.lease("k3", 2, worker="Cem", reissue_after=60.0, now=210.0)
-        assert [t.round for t in again] == [2, 4]
+        assert [t.ticket for t in again] == [2, 4]
         # Its lease started anew.
         with pytest.raises(ExhaustedError):
             file.lease("k4", 1, worker="Dee", reissue_after=60.0, now=211.0)
@@ -78,7 +78,7 @@ def test_lease_times_never_decrease(tmp_path: Path) -> None:
         file.lease("k1", worker="Ann", now=1000.0)
         file.lease("k2", worker="Ann", now=10.0)
         assert [lease.time for lease in file.leases] == [1000.0, 1000.0]
-        assert [t.round for t in file.lease("k3", reissue_after=60.0, now=20.0)] == [3]
+        assert [t.ticket for t in file.lease("k3", reissue_after=60.0, now=20.0)] == [3]
     with SessionFile.open(path) as file:
         assert len(file.leases) == 3
 
@@ -115,15 +115,15 @@ def test_replay_rejects_malformed_lease(change: dict[str, object], tmp_path: Pat
             start_file(tmp_path / "a.race") as file,
             mock.patch.object(event_log, "_encode_json", json.dumps),
         ):
-            file.calls(3)
+            file.next(3)
             with file._log.writing():
                 file._log.append("lease", 1, replayed)
         with RaceFile.open(tmp_path / "a.race") as file:
             if replayed is value:
-                assert file.lease("k", 2, worker="w") == [file.race.call(1), file.race.call(2)]
+                assert file.lease("k", 2, worker="w") == [file.assignment(1), file.assignment(2)]
             else:
                 with pytest.raises(SessionError, match="lease"):
-                    file.calls()
+                    file.next()
         (tmp_path / "a.race").unlink()
 
 
@@ -135,9 +135,10 @@ def test_race_calls_are_reissued_only_on_request(tmp_path: Path) -> None:
         file.record(row[0].ticket, loss=0.5)
         assert file.lease("k2", 1, worker="Bob", now=200.0)[0].ticket == k + 1
         again = file.lease("k3", 2, worker="Cem", reissue_after=60.0, now=210.0)
-        assert again[0] == row[1]
+        assert again[0] == row[1]._replace(since=210.0)
         # Without a count, calls of the next row are not mixed with those that are offered again.
-        assert file.lease("k4", worker="Dee", reissue_after=0.0, now=211.0)[: k - 1] == row[1:]
+        again = file.lease("k4", worker="Dee", reissue_after=0.0, now=211.0)[: k - 1]
+        assert again == [task._replace(since=211.0) for task in row[1:]]
         assert file.race.calls_made == len({event.ticket for event in file.replay()})
 
 

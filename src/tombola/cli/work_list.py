@@ -1,0 +1,196 @@
+"""Bodies of next, record, status and export, which `tombola session` and `race` share."""
+
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from tombola._formatting import plural
+from tombola.cli.options import check_reissue_after, check_table
+from tombola.cli.printing import open_ticket_lines, recorded_text, show, show_lines, show_result
+from tombola.errors import FeedbackError
+
+if TYPE_CHECKING:
+    from tombola.units import Kind, Units
+    from tombola.worklists.work_file import Assignment, Description, Outcome
+
+# Kind of a work list, and the word of its commands.
+ListKind = Literal["session", "race"]
+# Option --out of `next`.
+TicketTable = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the tickets to .csv or .xlsx, with the list's own columns and a blank outcome."
+    ),
+]
+# Option --again of `next`.
+Again = Annotated[bool, typer.Option("--again", help="List the pending tickets again; issue none.")]
+# Option --out of `export`.
+ExportTable = Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")]
+
+
+def open_list(kind: ListKind, file: Path, url: str = "", token: str = "") -> Any:
+    """Open a file, or with --url the list of this name: a `WorkFile`, or a `RemoteList`."""
+    if url:
+        from tombola.cli.remote import RemoteList
+
+        return RemoteList(url, token, str(file), kind)
+    if kind == "race":
+        from tombola.worklists.race_file import RaceFile
+
+        return RaceFile.open(file)
+    from tombola.worklists.session_file import SessionFile
+
+    session = SessionFile.open(file)
+    # A command is short: loading the compiler would take longer than replaying a few events.
+    session.interpreted = True
+    return session
+
+
+def issue_tickets(
+    kind: ListKind,
+    file: Path,
+    count: int | None,
+    out: Path | None,
+    url: str,
+    token: str,
+    reissue_after: float | None,
+    *,
+    again: bool,
+    as_json: bool,
+) -> None:
+    """Issue tickets, or list the pending ones again; print them, or write a table to fill in."""
+    from tombola.worklists.worklist import check_new_table, write_tickets
+
+    check_reissue_after(reissue_after, url)
+    with open_list(kind, file, url, token) as work:
+        about = work.describe()
+        if out is not None:
+            check_new_table(out, file)
+        with work.reading() if again else work.writing():
+            if again:
+                tickets = work.pending[:count]
+            else:
+                # A lease stores the time, which `status` prints for open tickets.
+                tickets = work.lease(secrets.token_urlsafe(12), count, reissue_after=reissue_after)
+            rows = [] if out is None else work.rows_of(tickets)
+            waiting = [] if tickets else work.pending
+            summary = "" if tickets else work.summary()
+        # After the tickets are on the disk: a table must not have any that is not.
+        if out is not None and tickets:
+            write_tickets(about, tickets, rows, out, file)
+    if as_json:
+        typer.echo(json.dumps([ticket.to_json() for ticket in tickets]))
+    elif not tickets:
+        lines = open_ticket_lines(kind, waiting, file, url, scores=about.direction == "scores")
+        show_lines(lines or [summary])
+    elif out is not None:
+        blank = "a column for every action" if about.full_feedback else "the column outcome"
+        word = "call" if kind == "race" else "ticket"
+        more = ("" if about.direction is not None else " --scores") + (
+            f" --url {url}" if url else ""
+        )
+        show(
+            f"{out}: {plural(len(tickets), word)}. Fill in {blank}, then record it:",
+            soft=True,
+        )
+        show(f"  tombola {kind} record {file} --csv {out}{more}", soft=True)
+    else:
+        for ticket in tickets:
+            show(f"ticket {ticket.ticket}: {_instruction(about, ticket)}", soft=True)
+    if kind == "race" and not again and len({ticket.id for ticket in tickets}) > 1 and not as_json:
+        show("note: calls issued together cannot be saved; ask for few at a time")
+
+
+def _instruction(about: "Description", ticket: "Assignment") -> str:
+    if about.kind == "race":
+        return f"{ticket.action} on {ticket.id}"
+    if about.is_null(ticket.action):
+        return f"leave {ticket.id} alone{'' if about.full_feedback else ' (recorded)'}"
+    return f"play {ticket.action} on {ticket.id}"
+
+
+def record_outcomes(
+    kind: ListKind,
+    file: Path,
+    read: "Callable[[Any], Sequence[Outcome]]",
+    url: str,
+    token: str,
+    *,
+    as_json: bool,
+) -> "Sequence[Outcome]":
+    """Record outcomes, print how many are new and which tickets wait; return the outcomes.
+
+    read: returns the outcomes to record, called with the open list.
+    """
+    with open_list(kind, file, url, token) as work, work.writing():
+        outcomes = read(work)
+        about = work.describe()
+        new = work.record_all(outcomes)
+        done = work.done
+        # While rows are left, a session goes on without the outcomes of open tickets.
+        waiting = work.pending if not as_json and done == (kind == "session") else []
+        summary = work.summary() if kind == "race" else ""
+    old = len(outcomes) - new
+    value = ""
+    is_single = len(outcomes) == 1 and not outcomes[0].source
+    if kind == "race" and is_single and new and outcomes[0].loss is not None:
+        value = f" ({about.units.quantity} {about.units.text(outcomes[0].loss)})"
+    text = f"{recorded_text(new, old)}{value}" + (f"; {summary}" if summary else "")
+    facts = {"recorded": new, "already_recorded": old, "done": done}
+    lines = open_ticket_lines(kind, waiting, file, url, scores=about.direction == "scores")
+    show_result(facts, text, *lines, as_json=as_json)
+    return outcomes
+
+
+def export_list(
+    kind: ListKind, file: Path, out: Path, url: str, token: str, *, force: bool, as_json: bool
+) -> None:
+    """Write all tickets and outcomes of a list to a table."""
+    check_table(out, file, force=force)
+    with open_list(kind, file, url, token) as work:
+        rows = work.export(out)
+    text = f"{out}: {plural(rows, 'answer' if kind == 'race' else 'ticket')}"
+    show_result({"table": str(out), "rows": rows}, text, as_json=as_json, soft=True)
+
+
+def parse_outcome(
+    owner: str, about: "Description", loss: str, score: str, limits: str = ""
+) -> "tuple[float | list[float], Units]":
+    """Return the loss in [0, 1] of --loss or --score, a list with full feedback, and its unit."""
+    from tombola.tables.unit_checks import cell_fix, cell_loss
+    from tombola.units import Units, parse_range
+
+    if bool(loss) == bool(score):
+        got = "both" if loss else "neither"
+        raise FeedbackError(
+            f"{owner}: expected a loss or a score, got {got}; write --loss 0.25, or --score 0.75."
+        )
+    kind: Kind = "scores" if score else "losses"
+    text = loss or score
+    if about.direction not in (None, kind):
+        expected, got = ("loss", "score") if score else ("score", "loss")
+        raise FeedbackError(
+            f"{owner}: expected a {expected}, because this {about.kind} has {about.direction}, got "
+            f"--{got} {text}; write --{expected} {text} if it is a {expected}."
+        )
+    low, high = parse_range(limits) if limits else about.range
+    unit = Units(low, high, scores=bool(score), unit=about.unit)
+    losses = []
+    for cell in text.split(",") if about.full_feedback else [text]:
+        number = cell_loss(cell.strip(), unit)
+        if number is None:
+            range_fix = (
+                ["repair it, or start the race with another --range"]
+                if about.kind == "race"
+                else []
+            )
+            raise FeedbackError(
+                f"{owner}: expected {unit.expected_text}, got {cell.strip()!r}; "
+                f"{cell_fix(cell, unit, *range_fix)}."
+            )
+        losses.append(number)
+    return (losses if about.full_feedback else losses[0]), unit

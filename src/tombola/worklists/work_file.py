@@ -1,0 +1,526 @@
+"""WorkFile: the contract of session and race files, with tickets, outcomes and leases.
+
+A work list is a list of rows that issues tickets, an action to try on a row, and takes their
+outcomes. `SessionFile` and `RaceFile` are the two kinds. Commands, tables, the service and its
+client use this contract and do not know which kind they have.
+
+A lease is the set of tickets issued for one request of one worker, stored as an event:
+
+| kind | key | value |
+|---|---|---|
+| lease | first ticket | `{"request": idempotency key, "worker": name, "time": Unix seconds, "tickets": [...]}` |
+
+It is written in the transaction of its tickets. A client that lost the reply repeats the request,
+also after the server was killed, and gets the same tickets.
+"""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+
+from tombola import _validate
+from tombola._formatting import plural
+from tombola.errors import (
+    ConflictError,
+    ExhaustedError,
+    FeedbackError,
+    ParameterError,
+)
+from tombola.parallel.process_bound import ProcessBound
+from tombola.units import Kind, Units
+from tombola.worklists.event_log import EventLog
+
+_State = TypeVar("_State")
+
+# Errors that reject a request before anything was changed.
+_REJECTIONS = (FeedbackError, ParameterError, ExhaustedError, ConflictError)
+# Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with
+# every request.
+_MAX_NAME_LENGTH = 100
+
+
+class Assignment(NamedTuple):
+    """A ticket of a work list: the action to try on the row with this id.
+
+    ticket: its number, from 1.
+    action: of a session, or candidate of a race.
+    probability: with which the learner chose the action; NaN if it is not known, or in a race.
+    since: Unix time of the last request that it was issued for; None if that was not stored.
+    """
+
+    ticket: int
+    id: str
+    action: str
+    probability: float = math.nan
+    since: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON data, None for NaN."""
+        probability = None if math.isnan(self.probability) else self.probability
+        return {**self._asdict(), "probability": probability}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Assignment":
+        """Return the ticket that `to_json` wrote; other keys are ignored."""
+        probability = data["probability"]
+        return cls(
+            data["ticket"],
+            data["id"],
+            data["action"],
+            math.nan if probability is None else probability,
+            data.get("since"),
+        )
+
+
+class Outcome(NamedTuple):
+    """Feedback for a ticket; `WorkFile.record_all` takes many of them.
+
+    ticket: its number, from 1.
+    loss, reward, cost: as of `Session.observe`; in a race one loss and one cost.
+    source: file and line that it was read from, for error messages; "" if it was not read from a
+        table.
+    units: unit of the numbers in error messages; None: the unit of the list.
+    failed: of a race: the call failed, and has no loss.
+    """
+
+    ticket: int
+    loss: Any = None
+    reward: Any = None
+    cost: Any = None
+    source: str = ""
+    units: Units | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a work list is: its settings that do not change, of a file or over HTTP.
+
+    kind: "session" or "race".
+    actions: their names, or those of the candidates; an added null action is the last.
+    n_listed: number of the actions without an added null action.
+    full_feedback: whether a ticket is answered for every action.
+    columns, id_column, delimiter: of the user's list; the rows are named by the ids.
+    direction, range, unit: of the outcomes in tables, texts and pages; direction None: losses in
+        texts, and in tables by the name of the column.
+    cost_columns: of tables of outcomes; empty without costs.
+    default_cost: of an outcome without a cost; None if it must have one, or has none.
+    learner: of a session, as text; "" for a race.
+    evaluator: how the calls of a race are made; None if unknown.
+    """
+
+    kind: Literal["session", "race"]
+    rows: int
+    actions: tuple[str, ...]
+    n_listed: int
+    full_feedback: bool
+    columns: tuple[str, ...]
+    id_column: str
+    delimiter: str
+    direction: Kind | None
+    range: tuple[float, float]
+    unit: str = ""
+    cost_columns: tuple[str, ...] = ()
+    default_cost: float | None = None
+    learner: str = ""
+    evaluator: dict[str, Any] | None = None
+
+    @property
+    def units(self) -> Units:
+        """Conversion between the outcomes and losses in [0, 1]."""
+        return Units(*self.range, scores=self.direction == "scores", unit=self.unit)
+
+    @property
+    def action_word(self) -> str:
+        """What an action is called: action, or candidate in a race."""
+        return "candidate" if self.kind == "race" else "action"
+
+    def is_null(self, action: str) -> bool:
+        """Return whether an action leaves its row alone: the null action added by a budget."""
+        return self.actions.index(action) >= self.n_listed
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Description":
+        """Return the description that `to_json` wrote; other keys are ignored."""
+        fields = {name: data[name] for name in cls.__dataclass_fields__}
+        lists = ("actions", "columns", "range", "cost_columns")
+        return cls(**fields | {name: tuple(fields[name]) for name in lists})
+
+
+class Lease(NamedTuple):
+    """Tickets issued for one request of one worker.
+
+    request: idempotency key, chosen by the client; the same key returns the same tickets.
+    worker: may be empty.
+    time: in Unix seconds; never decreases in a log, also if the clock is set back.
+    """
+
+    request: str
+    worker: str
+    time: float
+    tickets: tuple[int, ...]
+
+
+class WorkFile(ProcessBound, ABC, Generic[_State]):
+    """Base class of `SessionFile` and `RaceFile`: an event log, and a state from it.
+
+    A context manager that closes the file. Every method is one transaction; `reading` and `writing`
+    make one of several calls. Abstract methods with a leading underscore are called in one.
+    """
+
+    kind: ClassVar[Literal["session", "race"]]
+    columns: tuple[str, ...]
+    id_column: str
+
+    def __init__(self, log: EventLog) -> None:
+        self._log, self.path = log, log.path
+        self._bind_to_process()
+        self._forget()
+
+    @abstractmethod
+    def _current(self) -> _State:
+        """Apply the unread events, and return the state."""
+
+    @abstractmethod
+    def _pending_numbers(self) -> Iterable[int]:
+        """Return the numbers of the tickets without an outcome."""
+
+    @abstractmethod
+    def _issue(self, count: int | None, *, is_optional: bool = False) -> list[int]:
+        """Issue tickets, and return their numbers.
+
+        count: None for the default number of a lease.
+        is_optional: return an empty list instead of raising ExhaustedError.
+        """
+
+    @abstractmethod
+    def _items(self, numbers: Iterable[int]) -> list[Assignment]:
+        """Return the tickets with these numbers."""
+
+    @property
+    @abstractmethod
+    def _lease_size(self) -> int:
+        """Largest number of tickets of a lease without a count."""
+
+    @abstractmethod
+    def describe(self) -> Description:
+        """Return the settings that do not change."""
+
+    @abstractmethod
+    def record_all(self, outcomes: Iterable[Outcome]) -> int:
+        """Record many outcomes, all or none, as `record`; return how many are new."""
+
+    @abstractmethod
+    def assignment(self, ticket: int) -> Assignment:
+        """Return the issued ticket with this number; FeedbackError if it was not issued."""
+
+    @abstractmethod
+    def ticket_of(self, id: str, action: str = "") -> int:
+        """Return the number of the ticket of a row, and in a race of a candidate.
+
+        FeedbackError if there is none.
+        """
+
+    @abstractmethod
+    def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
+        """Return the row of each ticket: cells of the user's list, in `columns` order."""
+
+    @abstractmethod
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers that change as the work goes on, without any estimate."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return one line on the state: progress, or the answer of a race."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is known now as JSON data.
+
+        Both kinds have the keys kind, rows, quantity, pending, done and summary.
+        """
+
+    @abstractmethod
+    def export(self, path: str | PathLike[str]) -> int:
+        """Write all tickets to a .csv or .parquet table; return the number of rows."""
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether no further ticket will be issued."""
+
+    def next(self, count: int | None = None) -> list[Assignment]:
+        """Issue the next tickets, on the disk on return; no ticket is issued twice.
+
+        At the end of the list a session raises ExhaustedError. A race returns an empty list if it
+        is over, or if pending answers come first.
+
+        count: largest number of tickets; None: one of a session, in a race all that the next row
+            needs.
+        """
+        if count is not None:
+            count = _validate.integer(f"{type(self).__name__}.next", "count", count, least=1)
+        with self._writing():
+            return self._items(self._issue(count))
+
+    def record(
+        self,
+        ticket: int,
+        *,
+        loss: Any = None,
+        reward: Any = None,
+        cost: Any = None,
+        failed: bool = False,
+    ) -> bool:
+        """Record the outcome of a ticket; it is on the disk on return.
+
+        Returns True, or False if the same outcome was recorded before. ConflictError if the ticket
+        has another outcome or was cancelled; FeedbackError if the outcome is malformed, or the
+        ticket was not issued. Parameters are those of `Outcome`.
+        """
+        return self.record_all([Outcome(ticket, loss, reward, cost, failed=failed)]) == 1
+
+    def amend(self, ticket: int, *, loss: Any = None, reward: Any = None) -> Any:
+        """Replace a wrong outcome; FeedbackError if the outcomes of this list are final."""
+        raise FeedbackError(
+            "amend: expected a session, got a race, whose answers are final; record the next "
+            "answers as they are."
+        )
+
+    def cancel(self, ticket: int) -> bool:
+        """Cancel a ticket that never gets an outcome; FeedbackError in a race."""
+        raise FeedbackError(
+            "cancel: expected a session, got a race; record the call as failed instead."
+        )
+
+    @contextmanager
+    def reading(self) -> Iterator[Self]:
+        """Make one transaction of all calls in the block, which change nothing."""
+        with self._reading():
+            yield self
+
+    @contextmanager
+    def writing(self) -> Iterator[Self]:
+        """Make one transaction of all calls in the block; it is on the disk when it ends."""
+        with self._writing():
+            yield self
+
+    def _forget(self) -> None:
+        """Drop the state, so that all events are read again."""
+        self._leases: dict[str, Lease] = {}
+        self._lease_of_ticket: dict[int, Lease] = {}
+        self._last_lease_time = 0.0
+        self._log.rewind()
+
+    @property
+    def pending(self) -> list[Assignment]:
+        """The tickets without an outcome, issued by any process.
+
+        Without cancelled tickets of a session, and those of candidates that a race has dropped.
+        """
+        with self._reading():
+            return self._items(self._pending_numbers())
+
+    def lease(
+        self,
+        request: str,
+        count: int | None = None,
+        *,
+        worker: str = "",
+        reissue_after: float | None = None,
+        now: float | None = None,
+    ) -> list[Assignment]:
+        """Issue tickets for a request; the same request again returns the same tickets.
+
+        A reissued ticket stays one ticket: it is counted once, and its cost is reserved once.
+        ConflictError if the key belongs to a request of another worker, or for more tickets. At the
+        end of the list a session raises ExhaustedError, and a race returns an empty list.
+
+        request: the idempotency key, stored with the tickets; it survives a kill.
+        count: number of tickets, fewer if fewer are possible now; None: one of a session, in a race
+            all calls of a row.
+        worker: name of the worker who gets them.
+        reissue_after: offer pending tickets leased this many seconds ago before new ones; None:
+            never.
+        now: present time in Unix seconds; None: the system clock.
+        """
+        owner = f"{type(self).__name__}.lease"
+        for what, text, least in (("idempotency key", request, 1), ("worker name", worker, 0)):
+            if not (
+                type(text) is str and least <= len(text) <= _MAX_NAME_LENGTH and text.isprintable()
+            ):
+                raise ParameterError(
+                    f"{owner}: expected an {what} of {least} to {_MAX_NAME_LENGTH} printable "
+                    "characters, "
+                    f"got {text!r:.200}; use a UUID or a short name."
+                )
+        most = (
+            self._lease_size if count is None else _validate.integer(owner, "count", count, least=1)
+        )
+        if reissue_after is not None:
+            reissue_after = _validate.real(owner, "reissue_after", reissue_after, least=0)
+        with self._writing():
+            lease = self._leases.get(request)
+            if lease is None:
+                # Times never decrease, also if the clock is set back.
+                start = max(time.time() if now is None else float(now), self._last_lease_time)
+                tickets = (
+                    [] if reissue_after is None else self._expired(start, reissue_after)[:most]
+                )
+                # Without a count, the calls of the next row come when none of an earlier one is
+                # offered again.
+                if not tickets or (count is not None and len(tickets) < most):
+                    more = None if count is None else most - len(tickets)
+                    tickets += self._issue(more, is_optional=bool(tickets))
+                if not tickets:
+                    return []
+                lease = Lease(request, worker, start, tuple(tickets))
+                self._log.append("lease", tickets[0], {**lease._asdict(), "tickets": tickets})
+                self._add_lease(lease)
+            # Fewer tickets than requested are normal at the end of the list; more are not.
+            elif lease.worker != worker or len(lease.tickets) > most:
+                raise ConflictError(
+                    f"next: expected a new idempotency key for a new request, got {request!r}, "
+                    "the key of a request "
+                    f"for {plural(len(lease.tickets), 'ticket')} by another worker or with "
+                    "another count; draw a "
+                    "random key."
+                )
+            return self._items(lease.tickets)
+
+    def _expired(self, now: float, after: float) -> list[int]:
+        """Return the pending tickets leased at least `after` seconds ago, or never."""
+        leases = self._lease_of_ticket
+        return [
+            ticket
+            for ticket in self._pending_numbers()
+            if ticket not in leases or now - leases[ticket].time >= after
+        ]
+
+    def _since(self, ticket: int) -> float | None:
+        """Return the time of the last lease of a ticket; None if it has none."""
+        lease = self._lease_of_ticket.get(ticket)
+        return None if lease is None else lease.time
+
+    def _add_lease(self, lease: Lease) -> None:
+        self._leases[lease.request] = lease
+        self._last_lease_time = lease.time
+        self._lease_of_ticket.update(dict.fromkeys(lease.tickets, lease))
+
+    def _replay_lease(self, ticket: Any, value: Any, issued: Container[int]) -> None:
+        """Add the lease of a stored event; ValueError if it is malformed.
+
+        ticket, value: key and value of the event: the first ticket of the lease, and its fields.
+        issued: numbers of all tickets issued before.
+        """
+        if type(value) is not dict or value.keys() != set(Lease._fields):
+            raise ValueError("malformed lease")
+        request, worker, start, tickets = (value[name] for name in Lease._fields)
+        is_typed = (
+            type(request) is str
+            and type(worker) is str
+            and type(start) is float
+            and type(tickets) is list
+        )
+        is_new = is_typed and request not in self._leases and start >= self._last_lease_time
+        if not is_new or tickets[:1] != [ticket] or len(set(map(repr, tickets))) != len(tickets):
+            raise ValueError("malformed lease")
+        if not all(type(number) is int and number in issued for number in tickets):
+            raise ValueError("lease of an unknown ticket")
+        self._add_lease(Lease(request, worker, start, tuple(tickets)))
+
+    def check(self) -> None:
+        """Raise SessionError unless the file can be read, and is the one that was opened."""
+        with self._locked(), self._log.reading():
+            pass
+
+    @property
+    def leases(self) -> list[Lease]:
+        """All leases of the file, the oldest first."""
+        with self._reading():
+            return list(self._leases.values())
+
+    def lease_of_ticket(self) -> dict[int, Lease]:
+        """Return the last lease of each ticket that was issued by `lease`."""
+        with self._reading():
+            return dict(self._lease_of_ticket)
+
+    def close(self) -> None:
+        """Close the file; everything recorded is on the disk already."""
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[_State]:
+        with self._locked(), self._forget_on_error(), self._log.writing():
+            state = self._current()
+            self._position = self._log.position
+            yield state
+
+    @contextmanager
+    def _reading(self) -> Iterator[_State]:
+        with self._locked(), self._forget_on_error(), self._log.reading():
+            state = self._current()
+            self._position = self._log.position
+            yield state
+
+    @contextmanager
+    def _forget_on_error(self) -> Iterator[None]:
+        """Drop the state after an exception: the file is authoritative.
+
+        Rejected feedback changes nothing, so the state is kept if no event was appended.
+        """
+        self._position = -1
+        try:
+            yield
+        except BaseException as error:
+            is_rejected = isinstance(error, _REJECTIONS)
+            if not is_rejected or self._log.position != self._position:
+                self._forget()
+            raise
+
+
+@contextmanager
+def errors_at(source: str) -> Iterator[None]:
+    """Name file and line of a table in each FeedbackError of the block; "" changes none."""
+    try:
+        yield
+    except FeedbackError as error:
+        if not source:
+            raise
+        raise FeedbackError(f"{source}: {str(error).partition(': ')[2]}") from None
+
+
+def check_session_only(outcome: Outcome, owner: str) -> None:
+    """Raise FeedbackError if an outcome of a session is that of a failed call of a race."""
+    if outcome.failed:
+        raise FeedbackError(
+            f"{owner}: expected an outcome of a session, got a failed call of ticket "
+            f"{outcome.ticket}; record the worst loss, 1."
+        )
+
+
+def open_work_file(path: str | PathLike[str]) -> "WorkFile[Any]":
+    """Open a session or a race file; SessionError if it is neither, missing or damaged."""
+    # Both import this module.
+    from tombola.worklists.race_file import RaceFile
+    from tombola.worklists.session_file import SessionFile
+
+    log = EventLog.open(Path(path), "serve", None)
+    with log.closed_on_error():
+        return RaceFile.of_log(log) if log.about["kind"] == "race" else SessionFile.of_log(log)
