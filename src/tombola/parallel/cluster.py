@@ -1,7 +1,7 @@
 """Dask clusters through joblib's Dask backend, with bit-identical results.
 
-The work (table and learners) travels once to every worker. A piece whose worker dies is computed
-again by another one.
+The work (table and learners) travels once to every worker; a table that is mapped from a file
+travels as its path (`mapped_arrays`). A piece whose worker dies is computed again by another one.
 """
 
 import sys
@@ -17,6 +17,7 @@ from joblib import Parallel, delayed, parallel_config
 from tombola._formatting import option_text
 from tombola.engine.provenance import environment
 from tombola.errors import ParameterError
+from tombola.parallel import mapped_arrays
 
 _Result = TypeVar("_Result")
 
@@ -103,7 +104,8 @@ class _SharedWork:
                 _USER_MODULE_PREFIX
             ):  # workers cannot import a user's file: send its classes by value
                 cloudpickle.register_pickle_by_value(module)
-        self.packed, self.environment = cloudpickle.dumps(work), environment()
+        self.packed = mapped_arrays.dumps(work)
+        self.environment = environment()
         self._work: Callable[..., Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
