@@ -40,7 +40,7 @@ def test_scores_rank_the_best_first(table: Path) -> None:
     output = run(table, "--scores", "--ignore", "talk", "--pair", "small,large")
     assert output.startswith("Read as scores: higher is better.\n")
     assert output.index("small") < output.index("middle") < output.index("large")
-    assert "small is before large (for rows like these)." in output
+    assert "small is not worse than large (for rows like these)." in output
 
 
 def test_json_and_page_with_clusters(table: Path, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_long_tables_of_several_candidates_are_read_as_logs(tmp_path: Path) -> N
         lines = ["candidate,row,score", *(f"{name},r{i},{score}" for i in range(20))]
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     output = run(tmp_path / "b.csv", tmp_path / "a.csv", "--pair", "a,b")
-    assert "a is before b (for rows like these)." in output
+    assert "a is better than b (for rows like these)." in output
 
 
 def test_in_order_holds_at_every_look_and_counts_the_rows_before_a_gap(table: Path) -> None:
@@ -167,8 +167,8 @@ def test_metrics_share_the_level_and_print_the_pareto_front(
     assert output.startswith(
         "2 metrics share the level 0.05. On the answers recorded here: 2 of 3 candidates may be on the Pareto front"
     )
-    assert "accuracy: small is before middle (on the answers recorded here)." in output
-    assert "price: middle is before small (for rows like these)." in output
+    assert "accuracy: small is better than middle (on the answers recorded here)." in output
+    assert "price: middle is better than small (for rows like these)." in output
     assert "Pareto front" in (tmp_path / "page.html").read_text(encoding="utf-8")
     facts = json.loads(run(*words, *options[:4], "--json"))
     assert facts["pareto_front"] == {
@@ -229,7 +229,7 @@ def test_results_of_promptfoo_are_ranked(tmp_path: Path) -> None:
         for i in range(30)
     ]
     (tmp_path / "results.json").write_text(json.dumps({"results": {"results": entries}}))
-    assert "p:strong is before p:weak (for rows like these)." in run(
+    assert "p:strong is better than p:weak (for rows like these)." in run(
         tmp_path / "results.json", "--pair", "p:weak,p:strong"
     )
 

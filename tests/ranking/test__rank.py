@@ -53,7 +53,8 @@ def test_ties_share_their_rank_set() -> None:
 
 def test_binomial_pvalues_equal_definition() -> None:
     losses = right_or_wrong(40, [0.3, 0.5, 0.5], seed=3)
-    found = pair_pvalues(losses)
+    found = pair_pvalues(losses, binary=True)
+    assert (pair_pvalues(losses) == np.minimum(2.0 * found, 1.0)).all(), "a choice costs a factor 2"
     for a, b in itertools.permutations(range(3), 2):
         wins = int(((losses[:, a] == 1) & (losses[:, b] == 0)).sum())
         differ = int((losses[:, a] != losses[:, b]).sum())

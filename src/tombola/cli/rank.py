@@ -41,6 +41,17 @@ def rank(
             help="Rows are in the random order of the answers; look as often as you like.",
         ),
     ] = False,
+    largest_cluster: Annotated[
+        int | None,
+        typer.Option(help="Beyond this list: the largest possible number of rows of a cluster."),
+    ] = None,
+    final_rows: Annotated[
+        int | None,
+        typer.Option(help="With --in-order: the number of rows that the table will have."),
+    ] = None,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Answers are right or wrong, nothing between them.")
+    ] = False,
     metric: Annotated[
         str,
         typer.Option(
@@ -134,6 +145,9 @@ def rank(
             reading=reading,
             level=level,
             in_order=in_order,
+            largest_cluster=largest_cluster,
+            final_rows=final_rows,
+            binary=True if binary else None,
             missing=missing,
             run_effects=run_effects,
         ),

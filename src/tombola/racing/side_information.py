@@ -136,7 +136,8 @@ def check_frame_kind(owner: str, known: Any, options: Mapping[str, Any]) -> None
 def _frame_columns(candidates: Sequence[str], rows: Sequence[str], frame: Any) -> dict[str, Any]:
     """Return the columns of a frame that are candidates, by name.
 
-    If the index of the frame names the rows, answers are matched by it, else by position.
+    Answers are matched by the index of the frame, or by position if it has no index, or one that
+    only numbers its rows. ParameterError if another index has a label that is no row of the list.
     """
     # Arrow has the columns themselves in `columns`.
     columns = list(getattr(frame, "column_names", frame.columns))
@@ -147,8 +148,19 @@ def _frame_columns(candidates: Sequence[str], rows: Sequence[str], frame: Any) -
             f"a frame with columns of candidates, such as {candidates[0]!r}",
             f"columns {columns[:6]}",
         )
-    index = [str(name) for name in frame_index(frame) or ()]
-    if set(index) != set(rows) or len(index) != len(rows):
+    labels = frame_index(frame)
+    if type(getattr(frame, "index", None)).__name__ == "RangeIndex" and frame.index[:1] != [0]:
+        # A part of a longer frame: its numbers are labels, not positions.
+        labels = list(frame.index)
+    index = [str(name) for name in labels or ()]
+    listed = set(rows)
+    foreign = next((name for name in index if name not in listed), None)
+    if foreign is not None and index != [str(place) for place in range(len(index))]:
+        _reject("known", "a frame whose index has rows of the list", f"the label {foreign!r}")
+    if len(set(index)) < len(index):
+        twice = next(name for place, name in enumerate(index) if name in index[:place])
+        _reject("known", "a frame with each row once", f"the label {twice!r} several times")
+    if foreign is not None or not index:
         return by_name
     return {name: dict(zip(index, answers, strict=True)) for name, answers in by_name.items()}
 

@@ -4,23 +4,30 @@ import itertools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import is_cli_style, join_names, option_text
+from tombola._formatting import assignment_text, is_cli_style, join_names, option_text, plural
 from tombola._types import Floats
 from tombola.errors import ParameterError, TombolaWarning
 from tombola.evidence import Betting
 from tombola.pool import Pool
-from tombola.racing.rules.ranks import Ranks, close_transitively, n_pairs, rank_sets
+from tombola.racing.rules.ranks import (
+    EndlessRanks,
+    Ranks,
+    close_transitively,
+    n_pairs,
+    rank_sets,
+)
 from tombola.ranking.expected import order_in_expectation, pair_goal, passes_of
 from tombola.ranking.metrics import Candidates, read_candidates, read_metrics
 from tombola.ranking.paired_tests import pair_pvalues
 from tombola.ranking.report import MetricsRanking, Ranking, Reading, ReadingName
+from tombola.statements import RANDOM_CLUSTERS, RANDOM_PART
 from tombola.tables.names import contrary_names, direction_of
 from tombola.tables.options import ReadOptions
 from tombola.tables.to_pool import Table, suggested_range
@@ -47,6 +54,9 @@ def rank(
     range: Limits | Mapping[str, Limits] | None = None,
     clusters: Any = None,
     in_order: bool = False,
+    largest_cluster: int | None = None,
+    final_rows: int | None = None,
+    binary: bool | None = None,
     missing: Literal["keep", "drop", "worst"] = "keep",
     run_effects: bool = False,
     unit: str | None = None,
@@ -74,6 +84,13 @@ def rank(
         holds over all looks at the growing table, and the rows before the first incomplete one
         count. Else the rows answered must be a random part of the list, and the level holds for one
         look.
+    largest_cluster: the largest possible number of rows of a cluster, also of those not seen. Ranks
+        beyond this list need it if the clusters have different sizes; None: the size of all.
+    final_rows: with `in_order`, the number of rows that the table will have in the end; None: it is
+        open, and bets beyond this list do not aim at a last row.
+    binary: True: answers are right or wrong, only the ends of the range (then ranks beyond this list
+        are by the exact test of McNemar at the whole level); False: they are not. None: nothing is
+        declared; the answers choose the test, at half of the level.
     missing: rows with a missing answer: "keep" takes them as not answered yet; "drop" ranks on the
         other rows only; "worst" counts a missing answer, such as a timeout, as the worst one.
     run_effects: the answers of one run have a common cause, such as one seed or one trained model.
@@ -97,6 +114,7 @@ def rank(
     if isinstance(table, Mapping) and not hasattr(table, "columns"):
         options = {"names": names, "reading": reading, "clusters": clusters, "in_order": in_order}
         options |= {"missing": missing, "run_effects": run_effects, "unit": unit, "seed": seed}
+        options |= {"largest_cluster": largest_cluster, "final_rows": final_rows, "binary": binary}
         return _rank_metrics(table, kind, range, level, options)
     if isinstance(kind, Mapping) or isinstance(range, Mapping):
         raise ParameterError(
@@ -142,35 +160,49 @@ def rank(
             f"rank: expected {option_text('reading', 'recorded')}, expected or beyond, got "
             f"{reading!r}; write one of them."
         )
+    if binary and not np.isin(losses[complete], (0.0, 1.0)).all():
+        raise ParameterError(
+            f"rank: expected answers that are right or wrong, because of "
+            f"{option_text('binary', on=True)}, got one between {limits[0]:g} and {limits[1]:g}; "
+            f"leave it out."
+        )
+    grouping = None if clusters is None else _Clusters.of(clusters, losses, largest_cluster)
+    if grouping is not None and in_order:
+        grouping.check_order()
+    units = losses if grouping is None else grouping.sums
+    plan = _Plan(level, seed, in_order=in_order, final_rows=final_rows, binary=binary)
     in_expectation = reading == "expected" or (
         reading is None and runs is not None and complete.all() and not in_order
     )
-    units, scale = _units(losses, clusters, in_order=in_order)
-    found: list[Reading] = []
+    results: list[Reading] = []
     if in_expectation:
         _check_expected(complete, in_order=in_order)
-        found.append(_expected(losses[None] if runs is None else runs, level, run_effects))
+        results.append(_expected(losses[None] if runs is None else runs, level, run_effects))
     if reading != "expected":
         wanted = "beyond" if in_expectation else reading
-        if not in_expectation or _enough_rows(len(units), len(labels), level, asked=False):
-            of_units = _readings(units, wanted, level, seed, in_order=in_order)
-            found += [_in_row_units(one, scale) for one in of_units]
-    readings = tuple(replace(one, n_worst=n_worst, n_dropped=n_dropped) for one in found)
+        is_possible = _enough_rows(len(units), len(labels), plan, asked=False) and (
+            grouping is None or grouping.goes_beyond
+        )
+        if not in_expectation or is_possible:
+            results += _readings(units, wanted, plan, grouping)
+    readings = tuple(replace(one, n_worst=n_worst, n_dropped=n_dropped) for one in results)
     # Losses in [0, 1] are called that, as by `compare`, whatever they count.
     unit = "" if kind == "losses" and limits == (0.0, 1.0) else unit
-    n_clusters, n_incomplete = 0 if clusters is None else len(units), int((~complete).sum())
-    means = losses[complete].mean(axis=0)
+    n_incomplete = int((~complete).sum())
+    # A cluster with a missing answer is not used as a whole.
+    used = complete if grouping is None else grouping.complete_rows
     ranking = Ranking(
         labels,
         kind,
         len(losses),
-        means,
+        losses[used].mean(axis=0),
         readings,
-        n_clusters,
+        0 if grouping is None else len(units),
         limits,
         n_incomplete,
         unit,
         runs=runs,
+        cluster_note="" if grouping is None else grouping.note(readings, reading),
     )
     if isinstance(table, Candidates):
         return replace(
@@ -335,40 +367,107 @@ def _losses(values: Floats, labels: tuple[str, ...], kind: Kind, low: float, hig
     return 1.0 - scaled if kind == "scores" else scaled
 
 
-def _units(losses: Floats, clusters: Any, *, in_order: bool) -> tuple[Floats, float]:
-    """Return one row per cluster, and (mean over rows) / (mean over these).
+@dataclass(frozen=True, eq=False)
+class _Clusters:
+    """Rows of a table in clusters, as units of the evidence.
 
-    A cluster has the sum of its losses over the size of the largest cluster, which is in [0, 1].
-    The mean over clusters is the mean over rows times a constant, so both have the same order, and
-    clusters drawn without replacement keep the evidence exact.
+    index: (rows,), the number of the cluster of each row, as they are listed.
+    sums: (clusters, k), the sum of the losses of a cluster over `largest`; in [0, 1], NaN if an answer
+        is missing. The mean over clusters is the mean over rows times a constant, so both have the
+        same order, and clusters drawn without replacement keep the evidence exact.
+    sizes: (clusters,), their rows. largest: the largest possible size.
+    is_stated: whether the user has stated it.
     """
-    if clusters is None:
-        return losses, 1.0
-    if len(clusters) != losses.shape[0]:
-        raise ParameterError(
-            f"rank: expected a cluster for each of the {losses.shape[0]} rows, got "
-            f"{len(clusters)}; give one for each "
-            "row."
+
+    index: "np.typing.NDArray[np.int64]"
+    sums: Floats
+    sizes: "np.typing.NDArray[np.int64]"
+    largest: int
+    is_stated: bool
+
+    @classmethod
+    def of(cls, clusters: Any, losses: Floats, largest: int | None) -> "_Clusters":
+        if len(clusters) != losses.shape[0]:
+            raise ParameterError(
+                f"rank: expected a cluster for each of the {losses.shape[0]} rows, got "
+                f"{len(clusters)}; give one for each row."
+            )
+        numbers: dict[str, int] = {}
+        index = np.array([numbers.setdefault(str(name), len(numbers)) for name in clusters])
+        sizes = np.bincount(index)
+        if largest is not None:
+            _validate.integer("rank", "largest_cluster", largest, least=int(sizes.max()))
+        bound = int(sizes.max()) if largest is None else largest
+        sums = np.zeros((sizes.size, losses.shape[1]))
+        np.add.at(sums, index, losses)
+        return cls(index, sums / bound, sizes, bound, largest is not None)
+
+    def check_order(self) -> None:
+        """Raise ParameterError if the rows of a cluster are in several places."""
+        if (np.diff(self.index) < 0).any():
+            raise ParameterError(
+                "rank: expected the rows of one cluster next to each other in a table in random "
+                "order, got a cluster in several places; shuffle whole clusters."
+            )
+
+    @property
+    def complete_rows(self) -> "np.typing.NDArray[np.bool_]":
+        """(rows,): whether the cluster of a row has all its answers."""
+        return np.asarray(~np.isnan(self.sums).any(axis=1))[self.index]
+
+    @property
+    def goes_beyond(self) -> bool:
+        """Whether ranks beyond this list are possible: the largest size is stated, or all are equal.
+
+        The largest cluster of a sample does not bound those to come. Clusters of 1 and 2 rows,
+        divided by it, gave a wrong order with probability .125 at level .05.
+        """
+        return self.is_stated or bool((self.sizes == self.sizes[0]).all())
+
+    @property
+    def condition(self) -> str:
+        """What ranks beyond this list assume of clusters, as a clause."""
+        return f"if no cluster has more than {plural(self.largest, 'row')}"
+
+    def note(self, readings: tuple[Reading, ...], wanted: ReadingName | None) -> str:
+        """Return why the ranks beyond this list were left out; "" if they were not."""
+        if self.goes_beyond or wanted is not None or np.isnan(self.sums).any() or not readings:
+            return ""
+        low, high = int(self.sizes.min()), int(self.sizes.max())
+        return (
+            f"The clusters have {low} to {plural(high, 'row')}: ranks beyond this list need the "
+            f"largest possible size ({assignment_text('largest_cluster', str(high))})."
         )
-    # Numbered as they are listed: `in_order` bets on clusters in this order.
-    numbers: dict[str, int] = {}
-    index = np.array([numbers.setdefault(str(one), len(numbers)) for one in clusters])
-    if in_order and (np.diff(index) < 0).any():
-        raise ParameterError(
-            "rank: expected the rows of one cluster next to each other in a table in random "
-            "order, got a cluster in "
-            "several places; shuffle whole clusters."
-        )
-    sizes = np.bincount(index)
-    sums = np.zeros((sizes.size, losses.shape[1]))
-    np.add.at(sums, index, losses)  # a cluster with a missing answer is missing as a whole
-    return np.asarray(sums / sizes.max()), float(sizes.size * sizes.max() / losses.shape[0])
 
 
-def _in_row_units(one: Reading, scale: float) -> Reading:
+@dataclass(frozen=True)
+class _Plan:
+    """Options of the evidence: level, seed, and what is known before the answers."""
+
+    level: float
+    seed: int
+    in_order: bool
+    final_rows: int | None
+    binary: bool | None
+
+
+def _in_row_units(one: Reading, clusters: _Clusters, *, beyond: bool) -> Reading:
     """Convert means and variances of clusters to those of rows."""
-    low, high = np.minimum(one.low * scale, 1.0), np.minimum(one.high * scale, 1.0)
-    return replace(one, low=low, high=high, variance=one.variance * scale**2)
+    mean_size = float(clusters.sizes.mean())
+    scale = clusters.largest / mean_size
+    low, high = one.low * scale, one.high * scale
+    if beyond and one.sizes is not None:
+        # The mean over rows is a ratio of means over clusters, each known to an interval.
+        low = one.low * clusters.largest / one.sizes[1]
+        high = one.high * clusters.largest / one.sizes[0]
+    return replace(
+        one,
+        low=np.minimum(low, 1.0),
+        high=np.minimum(high, 1.0),
+        variance=one.variance * scale**2,
+        by_cluster=True,
+        condition=clusters.condition if beyond else one.condition,
+    )
 
 
 def _runs(table: Any, labels: tuple[str, ...], kind: Kind, limits: Limits) -> Floats | None:
@@ -414,30 +513,87 @@ def _expected(runs: Floats, level: float, run_effects: bool) -> Reading:  # noqa
 
 
 def _readings(
-    units: Floats, wanted: ReadingName | None, level: float, seed: int, *, in_order: bool
+    units: Floats, wanted: ReadingName | None, plan: _Plan, clusters: _Clusters | None
 ) -> tuple[Reading, ...]:
     missing = np.isnan(units).any(axis=1)
     full = not missing.any()
+    in_order = plan.in_order
     # A row that is waited for may depend on its answer, so in order only the rows before it count.
     answered = units[: int(np.argmax(missing))] if in_order and not full else units[~missing]
-    n, population = answered.shape[0], units.shape[0]
+    n = answered.shape[0]
+    population = units.shape[0]
     if n == 0:
         where = "from the first row on" if in_order else "of all candidates"
         raise ParameterError(
             f"rank: expected rows with answers {where}, got none; fill some rows first."
         )
-    order = np.arange(n) if in_order else np.random.default_rng(seed).permutation(n)
-    found: list[Reading] = []
-    if wanted in (None, "recorded") and full:
-        found.append(_exact(units, level))
-    elif wanted in (None, "recorded"):
-        found.append(_running(answered[order], population, level, population, every_look=in_order))
+    order = np.arange(n) if in_order else np.random.default_rng(plan.seed).permutation(n)
+    readings: list[Reading] = []
+    if wanted in (None, "recorded"):
+        if full:
+            one = _exact(units, plan.level)
+        else:
+            one = _running(answered[order], population, plan, population)
+            part = RANDOM_PART if clusters is None else RANDOM_CLUSTERS
+            one = one if in_order else replace(one, condition=part)
+        readings.append(one if clusters is None else _in_row_units(one, clusters, beyond=False))
     if wanted == "beyond" or (wanted is None and full):
+        if clusters is not None and not clusters.goes_beyond:
+            if wanted is None:
+                return tuple(readings)
+            largest = int(clusters.sizes.max())
+            raise ParameterError(
+                "rank: expected the largest possible size of a cluster, because ranks beyond this "
+                f"list depend on it, got clusters of {clusters.sizes.min()} to {largest} rows; write "
+                f"{assignment_text('largest_cluster', str(largest))}, or a larger number."
+            )
+        beyond: Reading | None = None
         if in_order:
-            found.append(_running(answered, math.inf, level, population, every_look=True))
-        elif _enough_rows(n, units.shape[1], level, asked=wanted is not None):
-            found.append(_beyond(answered, level, seed))
-    return tuple(found)
+            beyond = _running(answered, math.inf, plan, _horizon(plan, units))
+        elif _enough_rows(n, units.shape[1], plan, asked=wanted is not None):
+            beyond = _beyond(answered, plan)
+        if beyond is not None and clusters is not None:
+            used = np.arange(population) < n if in_order else np.asarray(~missing)
+            beyond = _with_sizes(beyond, clusters, used, plan)
+            beyond = _in_row_units(beyond, clusters, beyond=True)
+        readings += [] if beyond is None else [beyond]
+    return tuple(readings)
+
+
+def _horizon(plan: _Plan, units: Floats) -> int | None:
+    """Return the final number of rows or clusters of a table in order; None if it is open.
+
+    The table may grow: with the present number of rows as its end, each look would be another
+    test, and the level would hold for one look only.
+    """
+    if plan.final_rows is None:
+        return None
+    return _validate.integer("rank", "final_rows", plan.final_rows, least=units.shape[0])
+
+
+def _with_sizes(
+    one: Reading,
+    clusters: _Clusters,
+    used: "np.typing.NDArray[np.bool_]",
+    plan: _Plan,
+) -> Reading:
+    """Return a reading with bounds of the mean size of clusters, at half of the level.
+
+    The bounds of the mean losses are at the other half, so both hold at the level.
+    """
+    if (clusters.sizes == clusters.largest).all():
+        return one
+    shares = (clusters.sizes[used] / clusters.largest)[:, None]
+    low, high = _intervals(
+        np.hstack([clusters.sums[used], shares]),
+        math.inf,
+        replace(plan, level=plan.level / 2.0, binary=False),
+    )
+    sizes = (
+        clusters.largest * max(float(low[-1]), 1.0 / clusters.largest),
+        clusters.largest * float(high[-1]),
+    )
+    return replace(one, low=low[:-1], high=high[:-1], sizes=sizes)
 
 
 def _variance(rows: Floats) -> Floats:
@@ -467,14 +623,20 @@ def _exact(rows: Floats, level: float) -> Reading:
     )
 
 
-def _running(
-    rows: Floats, population: float, level: float, horizon: int, *, every_look: bool
-) -> Reading:
-    """Prove an order from rows in random order, of a list or (infinite) of a sample."""
+def _running(rows: Floats, population: float, plan: _Plan, horizon: int | None) -> Reading:
+    """Prove an order from rows in random order, of a list or (infinite) of a sample.
+
+    horizon: the final number of rows; None if it is open.
+    """
     n, k = rows.shape
-    rule = Ranks(k, horizon, population, level)
+    level = plan.level
+    rule = (
+        EndlessRanks(k, population, level)
+        if horizon is None
+        else Ranks(k, horizon, population, level)
+    )
     rule.play(rows, np.arange(n, dtype=np.uint32))
-    low, high = _intervals(rows, population, level, every_look=every_look)
+    low, high = _intervals(rows, population, plan)
     before = rule.before
     return Reading(
         "beyond" if population == math.inf else "recorded",
@@ -488,14 +650,16 @@ def _running(
         _variance(rows),
         rule.state.threshold,
         contradiction=bool((before & before.T).any()),
-        every_look=every_look,
+        every_look=plan.in_order,
     )
 
 
-def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
+def _enough_rows(n: int, k: int, plan: _Plan, *, asked: bool) -> bool:
     """Return whether n rows can prove anything beyond this list; raise if asked."""
+    level = plan.level
     # Even n rows that all agree would not reject one pair.
-    enough = 2.0**-n <= level / n_pairs(k)
+    factor = 2.0 if plan.binary is None else 1.0
+    enough = factor * 2.0**-n <= level / n_pairs(k)
     if asked and not enough:
         raise ParameterError(
             f"rank: expected enough rows or clusters to separate {k} candidates at level "
@@ -506,14 +670,16 @@ def _enough_rows(n: int, k: int, level: float, *, asked: bool) -> bool:
     return enough
 
 
-def _beyond(rows: Floats, level: float, seed: int) -> Reading:
+def _beyond(rows: Floats, plan: _Plan) -> Reading:
     """Prove an order for rows like these by one-sided tests and their closure."""
     n, k = rows.shape
-    before = close_transitively(pair_pvalues(rows, level=level, seed=seed).T <= level / n_pairs(k))
+    level = plan.level
+    pvalues = pair_pvalues(rows, level=level, seed=plan.seed, binary=plan.binary)
+    before = close_transitively(pvalues.T <= level / n_pairs(k))
     contradiction = bool((before & before.T).any())
     # A file is often sorted by a column that matters; in its order the bets would follow the
     # sorting.
-    low, high = _intervals(rows[np.random.default_rng(seed).permutation(n)], math.inf, level)
+    low, high = _intervals(rows[np.random.default_rng(plan.seed).permutation(n)], math.inf, plan)
     ranks = rank_sets(before & ~before.T)
     goal = n_pairs(k) / level
     return Reading(
@@ -531,22 +697,34 @@ def _beyond(rows: Floats, level: float, seed: int) -> Reading:
     )
 
 
-def _intervals(
-    rows: Floats, population: float, level: float, *, every_look: bool = False
-) -> tuple[Floats, Floats]:
-    """Return an interval for each mean: binomial for one look at 0/1, else betting."""
-    n, k = rows.shape
-    if np.isinf(population) and not every_look and np.isin(rows, (0.0, 1.0)).all():
-        from scipy.stats import beta
+def _intervals(rows: Floats, population: float, plan: _Plan) -> tuple[Floats, Floats]:
+    """Return an interval for each mean: binomial for one look at right or wrong, else by bets.
 
-        wrong = rows.sum(axis=0)
-        low = np.where(wrong > 0, beta.ppf(level / 2, np.maximum(wrong, 1), n - wrong + 1), 0.0)
-        high = np.where(
-            wrong < n, beta.ppf(1 - level / 2, wrong + 1, np.maximum(n - wrong, 1)), 1.0
-        )
-        return np.asarray(low), np.asarray(high)
-    statistic, means = Betting(population, level, k), rows.mean(axis=0)
+    If nothing was declared, the answers choose, and each interval has half of the level.
+    """
+    if math.isfinite(population) or plan.in_order or plan.binary is False:
+        return _betting_interval(rows, population, plan.level)
+    if plan.binary:
+        return _binomial_interval(rows, plan.level)
+    is_binary = bool(np.isin(rows, (0.0, 1.0)).all())
+    return _intervals(rows, population, replace(plan, level=plan.level / 2.0, binary=is_binary))
+
+
+def _binomial_interval(rows: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the interval of Clopper and Pearson of each mean of losses 0 and 1."""
+    from scipy.stats import beta
+
+    n = rows.shape[0]
+    wrong = rows.sum(axis=0)
+    low = np.where(wrong > 0, beta.ppf(level / 2, np.maximum(wrong, 1), n - wrong + 1), 0.0)
+    high = np.where(wrong < n, beta.ppf(1 - level / 2, wrong + 1, np.maximum(n - wrong, 1)), 1.0)
+    return np.asarray(low), np.asarray(high)
+
+
+def _betting_interval(rows: Floats, population: float, level: float) -> tuple[Floats, Floats]:
+    statistic = Betting(population, level, rows.shape[1])
     statistic.extend(rows)
+    means = rows.mean(axis=0)
     # The interval may lie beside the mean of the rows seen. A larger one is valid too, and does not
     # surprise.
     return np.minimum(statistic.lows, means), np.maximum(statistic.highs, means)

@@ -24,21 +24,32 @@ _GOAL_RESERVE = (
 )
 
 
-def pair_pvalues(losses: Floats, *, level: float = 0.05, seed: int = 0) -> Floats:
+def pair_pvalues(
+    losses: Floats, *, level: float = 0.05, seed: int = 0, binary: bool | None = None
+) -> Floats:
     """Return the p-value of H_ab for every ordered pair, shape (k, k).
 
-    `losses` has shape (rows, k). H_ab is "the mean loss of a is at most that of b"; rows are
-    independent. The diagonal is 1. Losses of 0 and 1 get the exact conditional binomial test
-    (McNemar): of m rows on which a and b differ, a alone loses w, p = P(Bin(m, 1/2) >= w). Other
-    losses get betting e-values in random orders of the rows, because sign-flip and signed-rank
-    tests are tests of symmetry and not of the mean. The bets aim at `level`, for all pairs
-    together; p-values are valid at any level, if the seed of the orders is not chosen by the
-    result.
+    losses: shape (rows, k). H_ab is "the mean loss of a is at most that of b"; rows are
+        independent. The diagonal is 1.
+    level: the bets aim at it, for all pairs together; p-values are valid at any level.
+    seed: of the random orders of the rows; it must not be chosen by the result.
+    binary: True: losses are 0 or 1, and get the exact conditional binomial test (McNemar): of m
+        rows on which a and b differ, a alone loses w, p = P(Bin(m, 1/2) >= w). False: they get
+        betting e-values in random orders of the rows, because sign-flip and signed-rank tests are
+        tests of symmetry and not of the mean. None: nothing was declared; the losses choose the
+        test, and p is twice its p-value. A choice without the factor could exceed the level
+        (docs/theory/ranks.md).
 
-    >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
+    >>> pair_pvalues(np.array([[1.0, 0.0]] * 5), binary=True).tolist()
     [[1.0, 0.03125], [1.0, 1.0]]
+    >>> pair_pvalues(np.array([[1.0, 0.0]] * 5)).tolist()
+    [[1.0, 0.0625], [1.0, 1.0]]
     """
-    if np.isin(losses, (0.0, 1.0)).all():
+    if binary is None:
+        is_binary = bool(np.isin(losses, (0.0, 1.0)).all())
+        chosen = pair_pvalues(losses, level=level / 2.0, seed=seed, binary=is_binary)
+        return np.minimum(2.0 * chosen, 1.0)
+    if binary:
         return _binomial_pvalues(losses)
     n, k = losses.shape
     # The number of orders is fixed by the shape of the table, so it does not depend on the losses.
@@ -51,8 +62,9 @@ def _binomial_pvalues(losses: Floats) -> Floats:
     from scipy.stats import binom
 
     alone = losses.T @ (1.0 - losses)  # alone[a, b]: rows on which a loses and b does not
-    pvalues = np.asarray(binom.sf(alone - 1.0, alone + alone.T, 0.5))
-    pvalues[alone + alone.T == 0.0] = 1.0
+    behind = alone.T
+    pvalues = np.asarray(binom.sf(alone - 1.0, alone + behind, 0.5))
+    pvalues[alone + behind == 0.0] = 1.0
     return pvalues
 
 

@@ -15,7 +15,15 @@ from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.evidence.run_noise import RunNoise, more_evidence, run_noise
 from tombola.racing.rules.ranks import rank_sets
-from tombola.statements import rank_text
+from tombola.statements import (
+    FILE_ORDER,
+    Conclusion,
+    Counts,
+    Quantity,
+    Statement,
+    Verdict,
+    rank_text,
+)
 from tombola.tables.to_pool import direction_text
 from tombola.units import Units
 
@@ -54,6 +62,9 @@ class Reading:
         sets then mean nothing.
     every_look: whether the level holds for all rankings of a growing table together; else for this
         one alone.
+    by_cluster: whether `rows` counts clusters.
+    sizes: bounds of the mean number of rows of a cluster, in ranks beyond this list; None: known.
+    condition: what the ranks assume beyond a random order, as a clause; "" for nothing.
     n_worst, n_dropped: missing answers that count as the worst value; rows left out because an
         answer is missing.
     left_out: candidates of the table that are not ranked, such as one in another unit.
@@ -74,6 +85,59 @@ class Reading:
     n_worst: int = 0
     n_dropped: int = 0
     left_out: tuple[str, ...] = ()
+    by_cluster: bool = False
+    sizes: tuple[float, float] | None = None
+    condition: str = ""
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether every proved pair excludes a tie: exact ranks, and all ordered pairs at the level.
+
+        The reading "expected" shares the level over k (k - 1) hypotheses.
+        """
+        return self.exact or self.name == "expected"
+
+    @property
+    def better(self) -> ProvedOrder:
+        """The pairs of `before` whose tie is excluded, (k, k).
+
+        The proved order places equal means as in the file. So a pair is strict if it is exact, or
+        against the order of the file, or in a chain with such a link (docs/theory/statements.md).
+        """
+        if self.is_strict:
+            return self.before
+        k = len(self.before)
+        against = self.before & np.tri(k, k=-1, dtype=bool)
+        reach = self.before | np.eye(k, dtype=bool)
+        return np.asarray((reach.astype(int) @ against @ reach) > 0)
+
+    def statement(self, names: Sequence[str], units: Units) -> Statement:
+        """Return the rank sets as a statement.
+
+        names: of the candidates. units: of the losses, for texts.
+        """
+        k = len(names)
+        settled = bool((self.ranks[:, 0] == self.ranks[:, 1]).all())
+        verdict: Verdict = "proved" if settled else "undecided"
+        is_certain = self.exact and not self.left_out
+        if settled and is_certain:
+            verdict = "exact"
+        conclusions = tuple(
+            Conclusion(
+                "rank", (name,), field=k, interval=(int(first), int(last)), strict=self.is_strict
+            )
+            for name, (first, last) in zip(names, self.ranks, strict=True)
+            if self.exact or (first, last) != (1, k)
+        )
+        return Statement(
+            verdict,
+            self.name,
+            () if self.contradiction else conclusions,
+            level=0.0 if is_certain else self.level,
+            quantity=Quantity(units.quantity, higher_is_better=units.scores),
+            counts=Counts(rows=self.rows, counted=self.rows),
+            condition=self.condition,
+        )
 
     @property
     def title(self) -> str:
@@ -104,10 +168,13 @@ class Reading:
         without = f"without {' and '.join(filter(None, missing))}" if any(missing) else ""
         held = f"all rank sets hold simultaneously with probability {1 - self.level:g}"
         held += ", however often you look" if self.every_look else ""
+        held += f", {self.condition}" if self.condition else ""
+        held += "" if self.is_strict else f"; {FILE_ORDER}"
         if self.name != "recorded":
             conditions = ", ".join(filter(None, [filled, without]))
             return f"{self.title}{f' ({conditions})' if conditions else ''}: {held}."
-        claim = f"from {plural(self.rows, 'row')} in random order; {held}"
+        counted = plural(self.rows, "cluster" if self.by_cluster else "row")
+        claim = f"from {counted} in random order; {held}"
         if self.exact:
             answered = "answered the others" if self.n_dropped else "answered every row"
             claim = f"the ranks are exact, {filled or f'because every candidate has {answered}'}"
@@ -135,6 +202,7 @@ class Ranking(Result):
     next_steps: pairs of a purpose and a command line that continues the table as a race.
     source: the name of the table, for the title of its page.
     runs: losses of all runs, shape (runs, rows, k); None if cells have one answer.
+    cluster_note: why ranks beyond this list were left out; "" if they were not.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
@@ -157,6 +225,7 @@ class Ranking(Result):
     next_steps: tuple[tuple[str, str], ...] = ()
     source: str = ""
     runs: Floats | None = None
+    cluster_note: str = ""
 
     def without(self, candidates: Sequence[str]) -> "Ranking":
         """Return the ranking with a remark that these candidates are not ranked."""
@@ -221,20 +290,22 @@ class Ranking(Result):
 
     @property
     def missing_text(self) -> str:
-        """A sentence on the number of rows with a missing answer; "" if there are none."""
+        """A sentence on rows with a missing answer, or clusters of unequal size; "" if none."""
         if self.n_dropped:
             verbs = ("has", "was") if self.n_dropped == 1 else ("have", "were")
             rows = f"{self.n_dropped:,} of {plural(self.n_dropped + self.population, 'row')}"
             left = f"the ranks are about the other {self.population:,}"
             return f"{rows} {verbs[0]} a missing answer and {verbs[1]} left out; {left}."
         if not self.n_incomplete:
-            return ""
+            return self.cluster_note
+        what = "the rows answered are a random part of the list"
+        if self.clusters:
+            what = "the clusters answered are a random part of all clusters"
+        whole = ", with their whole clusters," if self.clusters else ""
         return (
-            f"{plural(self.n_incomplete, 'row')} of {self.population:,} with a missing answer "
-            "not used: the ranks hold "
-            f"if the other rows are a random part of the list ({option_text('missing', 'worst')} "
-            "counts a missing "
-            "answer as the worst one)."
+            f"{plural(self.n_incomplete, 'row')} of {self.population:,} with a missing answer not "
+            f"used{whole}: the ranks hold if {what} ({option_text('missing', 'worst')} counts a "
+            "missing answer as the worst one)."
         )
 
     def reading(self, name: str | None = None) -> Reading:
@@ -259,8 +330,8 @@ class Ranking(Result):
     def groups(self, reading: str | None = None) -> list[list[str]]:
         """Return the names of the candidates in groups, the best group first.
 
-        Every member of one group is proved to be better than every member of the next. The order in
-        a group is by mean.
+        Every member of one group is proved to be not worse than every member of the next. The order
+        in a group is by mean.
         """
         before, order = self.reading(reading).before, self.order()
         found: list[list[str]] = [[]]
@@ -277,9 +348,11 @@ class Ranking(Result):
         """
         one, a, b = self.reading(reading), self._index(first), self._index(second)
         scope = f"{one.title[0].lower()}{one.title[1:]}"
-        for better, worse in ((a, b), (b, a)):
-            if one.before[better, worse]:
-                return f"{self.names[better]} is before {self.names[worse]} ({scope})."
+        for first_one, second_one in ((a, b), (b, a)):
+            if one.before[first_one, second_one]:
+                relation = "better" if one.better[first_one, second_one] else "not worse"
+                names = self.names[first_one], self.names[second_one]
+                return f"{names[0]} is {relation} than {names[1]} ({scope})."
         if self.means[a] == self.means[b] and one.exact:
             return f"{first} and {second} are tied ({scope})."
         if self.runs is not None:
@@ -357,11 +430,11 @@ class Ranking(Result):
             answers_counted_as_worst: missing answers that count as the worst value.
         candidates_left_out: names of the candidates of the table that are not ranked; then no
             reading is exact.
-        readings: list of dicts: reading (its name), pairs_separated (share of pairs), groups (lists
-            of names), exact, level, rows, contradiction and every_look, as in `Reading`;
-            candidates, a list of dicts, best mean first: candidate (its name); mean, low and high,
-            in the unit of the table; first_rank and last_rank; proved_before, the names that it is
-            proved to come before.
+        readings: list of dicts: reading (its name), statement (`Statement.to_json`),
+            pairs_separated (share of pairs), groups (lists of names), exact, level, rows,
+            contradiction and every_look, as in `Reading`; candidates, a list of dicts, best mean
+            first: candidate (its name); mean, low and high, in the unit of the table; first_rank and
+            last_rank; proved_before, the names that it is proved to come before.
         """
         return {
             "kind": self.kind,
@@ -393,6 +466,7 @@ class Ranking(Result):
             )
         return {
             "reading": one.name,
+            "statement": one.statement(self.names, self.units).to_json(),
             "exact": one.exact and not one.left_out,
             "level": one.level,
             "rows": one.rows,
@@ -559,14 +633,14 @@ class MetricsRanking(Result):
         They are sorted by their mean in the first metric, the best first.
 
         A candidate is excluded when another one is proved to be at least as good in every metric
-        and better in one. Only exact ranks prove ties. All statements hold simultaneously with
-        probability at least 1 - level.
+        and strictly better in one (`Reading.better`). Only exact ranks prove ties. All statements
+        hold simultaneously with probability at least 1 - level.
         """
         found = [one.reading(reading) for one in self.metrics.values()]
         as_good = np.logical_and.reduce(
             [~one.before.T if one.exact else one.before for one in found]
         )
-        better = np.logical_or.reduce([one.before for one in found])
+        better = np.logical_or.reduce([one.better for one in found])
         excluded = (as_good & better).any(axis=0)
         first = next(iter(self.metrics.values()))
         return [first.names[a] for a in first.order() if not excluded[a]]

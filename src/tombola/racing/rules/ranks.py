@@ -18,7 +18,7 @@ import numpy as np
 
 from tombola._types import Floats
 from tombola.racing.rules.base import Elimination, OpenQuestion
-from tombola.racing.rules.bets import ROUNDING_SLACK, is_certainly_worse
+from tombola.racing.rules.bets import ROUNDING_SLACK, STRATEGY_WEIGHTS, is_certainly_worse
 from tombola.racing.rules.elimination import count_row, drop
 from tombola.racing.rules.pair_bets import bet_on_pair, pair_weights, share_of_goal
 from tombola.statements import Conclusion, Reading, Statement
@@ -144,6 +144,31 @@ class Ranks(Elimination):
         if state.rows_seen[0] >= state.population:
             _order_by_totals(state)
         _stop_settled(state)
+
+
+class EndlessRanks(Ranks):
+    """Rule for the order of all candidates, for a sample of open length.
+
+    No bet aims at a last row, so that the evidence at n rows does not depend on how many follow: it
+    may be looked at while a table grows.
+    """
+
+    # Rows after which the rule would stop: more than a table has.
+    _MANY_ROWS = 10**9
+
+    def __init__(self, candidates: int, population: float, level: float) -> None:
+        super().__init__(candidates, self._MANY_ROWS, population, level)
+
+    def init(self) -> Any:
+        k = self.candidates
+        return self.initial_state(
+            bettors=k * k,
+            threshold=n_pairs(k) / self.level,
+            weights=STRATEGY_WEIGHTS,
+            goal_share=0.0,
+            top=float(self.top),
+            before=np.zeros((k, k)),
+        )
 
 
 def _bet_on_pairs(state: Any, losses: Floats) -> None:

@@ -1,0 +1,196 @@
+"""Rankings that once said more than was proved, read as a user reads them."""
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tombola import Race, rank
+from tombola.errors import ParameterError
+from tombola.ranking import _rank
+from tombola.ranking.page import ranking_page
+from tombola.ranking.paired_tests import pair_pvalues
+
+pytestmark = pytest.mark.usefixtures("plainly")
+
+NAN = float("nan")
+
+
+def wrong_share(sizes: tuple[int, int], clusters: int, level: float, **options: Any) -> float:
+    """Return the exact probability of a wrong order beyond the list, over samples of clusters.
+
+    Small clusters favour b, large ones a, so that both have the same mean over rows: a cluster is
+    large with probability small / (small + large). No order against the file, b before a, is true.
+    """
+    small, large = sizes
+    share = small / (small + large)
+    wrong = 0.0
+    for n_large in range(clusters + 1):
+        rows = [(1.0, 0.0)] * small * (clusters - n_large) + [(0.0, 1.0)] * large * n_large
+        names = [f"s{i // small}" for i in range(small * (clusters - n_large))]
+        names += [f"l{i // large}" for i in range(large * n_large)]
+        try:
+            ranking = rank(
+                rows, kind="losses", names=["a", "b"], clusters=names, level=level,
+                reading="beyond", **options,
+            )  # fmt: skip
+        except ParameterError:
+            continue  # nothing is claimed
+        reading = ranking.reading()
+        condition = re.search(r"if no cluster has more than (\d+) rows?", reading.sentence())
+        # A claim under a condition that does not hold is not wrong.
+        holds = condition is None or int(condition[1]) >= large
+        if reading.before.any() and holds:
+            ways = len(list(itertools.combinations(range(clusters), n_large)))
+            wrong += ways * share**n_large * (1 - share) ** (clusters - n_large)
+    return wrong
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 5)])
+def test_clusters_of_unequal_size_keep_the_level_beyond_this_list(sizes: tuple[int, int]) -> None:
+    """Divided by the largest cluster of the sample, the order was wrong far above the level."""
+    assert wrong_share(sizes, clusters=9, level=0.05) <= 0.05
+    assert wrong_share(sizes, clusters=9, level=0.05, largest_cluster=max(sizes)) <= 0.05
+
+
+def test_unequal_clusters_need_the_largest_possible_size() -> None:
+    rows, names = [[0.0, 1.0]] * 30, [0] + [1 + i // 2 for i in range(29)]
+    with pytest.raises(ParameterError, match=r"largest_cluster=\d"):
+        rank(rows, kind="losses", clusters=names, reading="beyond")
+    both = rank(rows, kind="losses", clusters=names)
+    assert [reading.name for reading in both.readings] == ["recorded"]
+    assert "clusters have 1 to 2 rows" in str(both)
+    ranking = rank(rows, kind="losses", clusters=names, reading="beyond", largest_cluster=4)
+    assert "if no cluster has more than 4 rows" in str(ranking)
+    with pytest.raises(ParameterError, match="largest_cluster"):
+        rank(rows, kind="losses", clusters=names, reading="beyond", largest_cluster=1)
+
+
+def test_interval_of_a_mean_with_clusters_contains_it() -> None:
+    """All samples of 8 clusters with 1 row of loss 1, or 4 rows of loss 0: the mean is 1 / 5."""
+    misses = 0.0
+    for n_large in range(9):
+        rows = [(1.0, 0.5)] * (8 - n_large) + [(0.0, 0.5)] * 4 * n_large
+        names = [f"s{i}" for i in range(8 - n_large)] + [f"l{i // 4}" for i in range(4 * n_large)]
+        ranking = rank(
+            rows, kind="losses", clusters=names, reading="beyond", largest_cluster=4,
+            level=0.2,
+        )  # fmt: skip
+        low, high = ranking.interval(0)
+        ways = len(list(itertools.combinations(range(8), n_large)))
+        misses += ways * 0.5**8 * (not low <= 0.2 <= high)
+    assert misses <= 0.2
+
+
+def growing_looks(table: np.ndarray, **options: Any) -> list[np.ndarray]:
+    """Return the proved orders at every look at a file that grows row by row."""
+    orders = []
+    for n in range(12, len(table) + 1, 8):
+        ranking = rank(
+            table[:n], kind="losses", in_order=True, level=0.2, reading="beyond",
+            **options,
+        )  # fmt: skip
+        orders.append(ranking.reading().before)
+        assert "however often you look" in str(ranking)
+    return orders
+
+
+def test_looks_at_a_file_that_grows_keep_all_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the present number of rows as horizon, every look was another test."""
+    no_interval = lambda rows, *_: (rows.min(axis=0), rows.max(axis=0))  # noqa: E731
+    monkeypatch.setattr(_rank, "_betting_interval", no_interval)
+    table = (np.random.default_rng(3).random((60, 2)) < [0.35, 0.65]).astype(float)
+    for options in ({}, {"final_rows": 60}):
+        orders = growing_looks(table, **options)
+        assert orders[-1].any()
+        for before, after in itertools.pairwise(orders):
+            assert (after | ~before).all(), "a later look keeps every claim: it is one process"
+    with pytest.raises(ParameterError, match="final_rows"):
+        rank(table, kind="losses", in_order=True, reading="beyond", final_rows=30)
+
+
+def test_clusters_with_missing_rows_name_clusters() -> None:
+    """ "208 rows" were clusters, and the condition is about clusters, not rows."""
+    rows = [[0, 1], [0, NAN], [1, 0], [0, 1], [0, 1], [0, 1]] * 6
+    names = [6 * i + j // 2 for i in range(6) for j in range(6)]
+    ranking = rank(rows, kind="losses", clusters=names, names=["a", "b"])
+    page = re.sub(r"<[^>]*>", " ", ranking_page(ranking, "ranks"))
+    for text in (str(ranking), page):
+        words = " ".join(text.split())
+        assert "from 12 clusters in random order" in words
+        assert "if the clusters answered are a random part of all clusters" in words
+        assert "if the other rows are a random part" not in words
+        assert "12 rows in random order" not in words
+
+
+def test_order_of_equal_candidates_is_called_not_worse() -> None:
+    """Beyond this list only a claim against the order of the file excludes a tie."""
+    rows = [[0, 1], [0, 1], [1, 1]] * 20
+    along = rank(rows, kind="losses", names=["a", "b"])
+    against = rank([row[::-1] for row in rows], kind="losses", names=["b", "a"])
+    assert (
+        along.compare("a", "b", "recorded") == "a is better than b (on the answers recorded here)."
+    )
+    assert along.compare("a", "b", "beyond") == "a is not worse than b (for rows like these)."
+    assert against.compare("a", "b", "beyond") == "a is better than b (for rows like these)."
+    assert "candidates with equal means are placed as in the file" in str(along)
+
+
+def test_pareto_front_excludes_only_strictly() -> None:
+    """a is proved not worse than b in both metrics; equal candidates are both on the front."""
+    rows = [[0, 1], [0, 1], [1, 1]] * 20
+    tables = {"error": rows, "price": rows}
+    along = rank(tables, kind="losses", names=["a", "b"])
+    assert along.front("beyond") == ["a", "b"]
+    assert along.front("recorded") == ["a"]
+    reverse = {name: [row[::-1] for row in table] for name, table in tables.items()}
+    assert rank(reverse, kind="losses", names=["b", "a"]).front("beyond") == ["a"]
+
+
+def test_known_answers_with_a_foreign_label_are_rejected() -> None:
+    """Answers of r1, r3 and zz were read as those of r3, r1 and r2."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"a": [0.1, 0.2, 0.3]}, index=["r1", "r3", "zz"])
+    with pytest.raises(ParameterError, match="zz"):
+        Race("ab", ["r3", "r1", "r2"], known=frame, kind="losses", seed=1)
+    part = frame.iloc[:2]
+    answers = Race("ab", ["r3", "r1", "r2"], known=part, kind="losses", seed=1).answers
+    assert answers[:2, 0].tolist() == [0.2, 0.1]
+    assert np.isnan(answers[2, 0])
+    numbered = frame.reset_index(drop=True)
+    by_position = Race("ab", ["r3", "r1", "r2"], known=numbered, kind="losses", seed=1).answers
+    assert by_position[:, 0].tolist() == [0.1, 0.2, 0.3]
+
+
+def test_choice_of_the_test_by_the_answers_keeps_the_level() -> None:
+    """7 rows, d = 1, -1 or -.99 with mean 0: McNemar, or a bet of everything if -.99 turns up.
+
+    Exactly .0705 at level .0625 if each has the whole level; with half of it each, below.
+    """
+    law = {1.0: 0.49875, -1.0: 0.25125, -0.99: 0.25}
+    level = 1 / 16
+    wrong = {1.0: 0.0, 2.0: 0.0}
+    for sample in itertools.product(law, repeat=7):
+        probability = float(np.prod([law[d] for d in sample]))
+        losses = np.array([(max(d, 0.0), max(-d, 0.0)) for d in sample])
+        if np.isin(losses, (0.0, 1.0)).all():
+            p = float(pair_pvalues(losses, binary=True)[0, 1])
+        else:
+            p = 1.0 / max(float(np.maximum.accumulate(np.cumprod(1.0 + np.array(sample)))[-1]), 1.0)
+        for factor in wrong:
+            wrong[factor] += probability * (factor * p <= level)
+    assert wrong[1.0] == pytest.approx(0.0705, abs=1e-4)
+    assert wrong[2.0] <= level
+
+
+def test_declared_right_or_wrong_answers() -> None:
+    """Five rows that all agree prove an order at level .05 only if the test was fixed before."""
+    rows = [[0.0, 1.0]] * 5
+    declared = rank(rows, kind="losses", binary=True, reading="beyond")
+    assert declared.reading().before[0, 1]
+    with pytest.raises(ParameterError, match="expected enough rows"):
+        rank(rows, kind="losses", reading="beyond")
+    with pytest.raises(ParameterError, match="right or wrong"):
+        rank([[0.5, 1.0]] * 5, kind="losses", binary=True)
