@@ -16,6 +16,7 @@ from tombola.evidence.monitors import (
     certify_trace,
 )
 from tombola.evidence.order_test import OrderVerdict, RandomOrderTest, order_verdict
+from tombola.evidence.pending import pending_interval
 from tombola.evidence.predicted_mean import PredictedMean
 from tombola.evidence.sequences import BernsteinSequence, HoeffdingSequence, StratifiedMean
 from tombola.evidence.statement import Statement, parse_statement
@@ -61,5 +62,6 @@ __all__ = [
     "check_order",
     "order_verdict",
     "parse_statement",
+    "pending_interval",
     "sample_size",
 ]

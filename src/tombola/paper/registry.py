@@ -19,6 +19,7 @@ from tombola.paper.extensions import (
     convex,
     empirical_lp,
     lower_bounds,
+    pending,
     racing,
     random_answers,
     ranks,
@@ -51,6 +52,7 @@ EXTENSIONS: tuple[type[Extension], ...] = tuple(
         context,
         racing,
         random_answers,
+        pending,
         batch_to_online,
         convex,
     )

@@ -4,10 +4,11 @@ Theorem C7; whole rows only.
 
 From the first row of a block on, the policy of the block is fixed, and the rows are drawn without
 replacement from those that were not played before. D(a) is the mean over all these rows of loss(a)
-- loss(policy). A betting confidence sequence gives a lower bound of each D(a) that holds at all
-times; their minimum is at most the bound of the best action, so that no union over actions is
+- loss(policy). Two confidence sequences give a lower bound of each D(a) that holds at all times;
+the minimum over actions is at most the bound of the best action, so that no union over actions is
 needed. Block i gets the level 6 level / (pi i)^2. Subtracting the rows already seen gives the
-statement about the rows left. It is about the policy of this block, not about retrained ones.
+statement about the rows without an answer. It is about the policy of this block, not about
+retrained ones.
 """
 
 import math
@@ -20,7 +21,9 @@ from tombola._formatting import plural
 from tombola._types import Floats, Integers
 from tombola.engine.tickets import ANSWER_INDEX, OUTCOME_START
 from tombola.evidence import Betting
+from tombola.evidence.pending import lower_bound
 from tombola.policies.models import losses_of
+from tombola.policies.routed_feedback import ROUTER
 from tombola.trace import Trace
 
 if TYPE_CHECKING:
@@ -35,9 +38,9 @@ class RouterCertificate:
     loss(router), of the action for which it is least.
 
     block: number of the block, from 1; a block is the rounds between two trainings.
-    rows, left: answered rows of the block, and rows to come.
-    gain, gain_left: bound over all rows from the start of the block on, and over the rows to come
-        (NaN without any).
+    rows, left: answered rows of the block, and rows without an answer yet.
+    gain, gain_left: bound over all rows from the start of the block on, and over the rows without
+        an answer (NaN without any).
     level: probability that a statement of any block fails.
     """
 
@@ -69,33 +72,41 @@ def certify_rows(
 ) -> RouterCertificate:
     """Return lower bounds of the gain of a policy that was fixed before these rows.
 
-    losses: of the answered rows since the start of the block, in their order of play, rows x
-        actions.
+    Each of two lower bounds has half of the level: bets that adapt, up to the first pending row, and
+    constant bets on all rows, where a pending one counts as the worst (Theorem P).
+
+    losses: of the rows since the start of the block, in their order of play, rows x actions; NaN in
+        a row whose outcome is pending.
     choices: the policy's action on each of them.
     population: rows from the start of the block to the end of the list.
     block: number of the block, from 1; later blocks get a smaller part of `level`.
     level: probability that a statement of any block fails.
 
     >>> losses = np.tile([[0.0, 1.0], [1.0, 0.0]], (200, 1))
-    >>> found = certify_rows(losses, losses.argmin(axis=1), population=1000, block=1)
-    >>> found.gain_left > 0.3, certify_rows(losses, 0 * losses.argmin(axis=1), population=1000, block=1).gain_left > 0
-    (True, False)
+    >>> best = losses.argmin(axis=1)
+    >>> certify_rows(losses, best, population=1000, block=1).gain_left > 0.3
+    True
+    >>> certify_rows(losses, 0 * best, population=1000, block=1).gain_left > 0
+    False
     """
-    rows, actions = losses.shape
     differences = losses - losses_of(losses, choices)[:, None]
-    # The sequence is two-sided; only its lower side is used, at the whole level of the block.
-    sequence = Betting(
-        population=population,
-        level=min(2 * level * 6 / (math.pi * block) ** 2, 0.99),
-        actions=actions,
-    )
-    for action in range(actions):
-        sequence.extend((1.0 + differences[:, action]) / 2.0, np.full(rows, action))
-    lows, left = 2.0 * np.asarray(sequence.lows) - 1.0, population - rows
-    rest = (
-        (population * lows - differences.sum(axis=0)) / left if left else np.full(actions, math.nan)
-    )
-    return RouterCertificate(block, rows, left, float(lows.min()), float(rest.min()), level)
+    scaled = (1.0 + differences) / 2.0
+    is_pending = np.isnan(differences[:, 0])
+    # Half of the level of the block for each of the two bounds.
+    share = level * 3.0 / (math.pi * block) ** 2
+    known = scaled[: int(np.argmax(is_pending))] if is_pending.any() else scaled
+    # The sequence is two-sided; only its lower side is used.
+    sequence = Betting(population=population, level=min(2.0 * share, 0.99), actions=losses.shape[1])
+    sequence.extend(known)
+    filled = np.where(is_pending[:, None], 0.0, scaled)
+    constant = [lower_bound(values, population, min(share, 0.99)) for values in filled.T]
+    lows = 2.0 * np.maximum(sequence.lows, constant) - 1.0
+    answered = int((~is_pending).sum())
+    left = population - answered
+    rest = np.full(losses.shape[1], math.nan)
+    if left:
+        rest = (population * lows - differences[~is_pending].sum(axis=0)) / left
+    return RouterCertificate(block, answered, left, float(lows.min()), float(rest.min()), level)
 
 
 def certify_trace(trace: Trace, rows: int, level: float = 0.05) -> RouterCertificate | None:
@@ -122,20 +133,20 @@ def certify_trace(trace: Trace, rows: int, level: float = 0.05) -> RouterCertifi
 def certify_session(session: "Session", level: float = 0.05) -> RouterCertificate | None:
     """Return lower bounds of the present router's gain in a session, or None.
 
-    None if no router is in use, or the first row of the block has no feedback. Rows of the present
-    block are used up to the first without feedback, so that delays may depend on the rows. level:
-    as in `certify_rows`.
+    None if no router is in use, or no row of the block has feedback. All rows of the present block
+    that were answered are used; delays may depend on the rows. level: as in `certify_rows`.
     """
     router: Any = session._live.runner
     first = router.block_rounds[-1] if router.block_rounds else 0
     cells = session.ticket_table.cells[first : session.round + 1]
-    missing = np.flatnonzero(cells[:, ANSWER_INDEX] == 0)
-    cells = cells[: missing[0]] if missing.size else cells
-    choices = cells[:, router.shown + 1].astype(np.int64)
-    if not first or not len(cells) or (choices < 0).any():
+    is_pending = cells[:, ANSWER_INDEX] == 0
+    choices = cells[:, router.shown + ROUTER].astype(np.int64)
+    if not first or is_pending.all() or (choices < 0).any():
         return None
+    losses = cells[:, OUTCOME_START : router.shown].copy()
+    losses[is_pending] = math.nan
     return certify_rows(
-        cells[:, OUTCOME_START : router.shown],
+        losses,
         choices,
         population=session.horizon - first + 1,
         block=len(router.block_rounds),
