@@ -257,3 +257,18 @@ def test_delays_that_depend_on_row_and_outcome_cost_at_most_risk(fault: bool) ->
             trace = play(hostile, pool, delay=late, seed=seed)
             excess.append(trace.expected_loss - trace.router.safe_loss)
     assert (max(excess) <= 3.0 + 1e-9) is not fault
+
+
+def test_safe_learner_starts_uniformly_with_delay() -> None:
+    """Before the first answer the first column was played in every round, whatever its losses.
+
+    In 200 rounds an action of four is played 50 times with standard deviation 6: 20 or 80 would be
+    5 of them.
+    """
+    losses = np.zeros((260, 4))
+    losses[:, 0] = 1.0
+    pool = Pool(losses, features=np.arange(260.0))
+    trace = play(Routed(models=(Ridge(),)), pool, delay=199, seed=1)
+    counts = np.bincount(trace.router.safe_actions[:200], minlength=4)
+    assert counts.min() > 20
+    assert counts.max() < 80

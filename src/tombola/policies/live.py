@@ -97,7 +97,7 @@ class LiveRouter:
         self.model: Fitted | None = None
         self.block = -1  # number of the block of the present rows
         self.trained = -1  # number of the block of the fitted model
-        # The safe learner acts once after n answers.
+        # The safe learner acts once after n answers, and in every round before the first.
         self.safe_action = 0
         self.safe_after = -1
         self.block_rounds: list[int] = []  # the first round of each block
@@ -222,9 +222,9 @@ class LiveRouter:
         return actions_of(self.model.predict(features)).astype(np.float64).tolist()  # type: ignore[no-any-return]
 
     def _safe(self) -> int:
-        """Return the choice of the safe learner now; it is drawn once per answer."""
+        """Return the choice of the safe learner now; drawn once per answer, or before the first."""
         n = len(self.answered)
-        if self.safe_after != n:
+        if self.safe_after != n or n == 0:
             self.safe_action = int(self.safe.act(n)[0])
             self.safe_after = n
         return self.safe_action

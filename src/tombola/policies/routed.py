@@ -11,7 +11,7 @@ loop, `policies.live` the session.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from tombola import _validate
@@ -60,7 +60,8 @@ class Routed(Router):
     feedback: ClassVar[type[RoutedFeedback]] = RoutedFeedback
     mixes: ClassVar[bool] = False
 
-    safe: Any = field(default_factory=FollowTheLeader)
+    # Until the first answer all actions tie: the lowest would be played d + 1 times with delay d.
+    safe: Any = FollowTheLeader(ties="random")
     models: Sequence[Any] = _DEFAULT_MODELS
     risk: float = 3.0
     worst: float | None = None

@@ -287,8 +287,8 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
         workspace = play.workspace
         guard = workspace.guard
-        # The safe learner acts once after each answer.
-        if workspace.safe[1] != guard[ANSWERS]:
+        # The safe learner acts once after each answer, and in every round before the first.
+        if workspace.safe[1] != guard[ANSWERS] or guard[ANSWERS] == 0.0:
             workspace.safe[0], _ = choose(state, mix, rng)
             workspace.safe[1] = int(guard[ANSWERS])
         safe = workspace.safe[0]

@@ -37,7 +37,9 @@ def add_losses(totals: Floats, losses: Floats) -> None:
 class FollowTheLeader(Learner):
     """Play the action with the smallest total loss so far.
 
-    ties: "lowest" plays the lowest index among leaders, "random" one of them at random.
+    ties: "lowest" plays the lowest index among leaders, "random" one of them at random. Until the
+        first row arrives all actions tie: with a delay d, "lowest" plays action 0 in the first d +
+        1 rounds, "random" starts uniformly.
 
     For random order: there its regret is at most about pi sqrt(2 T ln k), and (pi/2) sqrt(T) for k
     = 2, and a delay d adds d (`bounds.follow_the_leader`, docs/theory/delay.md). In adversarial
