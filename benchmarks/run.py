@@ -15,7 +15,7 @@ from time import perf_counter
 from bandits import against_c, against_peers, random_order, random_pool
 from classes import erm_rounds
 from footprint import memory
-from full import against_gather, simulation_against_gathers
+from full import full_against_c
 from measure import Row, best_times, format_table, limit_row, skipped_row, speedup_row
 from peers import LossRows, installed_peers
 from tombola import UCB1, Session
@@ -126,8 +126,7 @@ PARTS = {
     for part in (
         against_c,
         against_peers,
-        against_gather,
-        simulation_against_gathers,
+        full_against_c,
         erm_rounds,
         session_rounds,
         start_up,

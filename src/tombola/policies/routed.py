@@ -26,6 +26,8 @@ from tombola.policies.routed_feedback import RoutedFeedback
 # Large leaves pay where the best action depends little on features, as in long lists of prompts,
 # and take less time.
 _DEFAULT_MODELS: tuple[Model, ...] = (Trees(3), Trees(80), Ridge())
+# Until the first answer all actions tie: the lowest would be played d + 1 times with delay d.
+_DEFAULT_SAFE = FollowTheLeader(ties="random")
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,8 +62,7 @@ class Routed(Router):
     feedback: ClassVar[type[RoutedFeedback]] = RoutedFeedback
     mixes: ClassVar[bool] = False
 
-    # Until the first answer all actions tie: the lowest would be played d + 1 times with delay d.
-    safe: Any = FollowTheLeader(ties="random")
+    safe: Any = _DEFAULT_SAFE
     models: Sequence[Any] = _DEFAULT_MODELS
     risk: float = 3.0
     worst: float | None = None

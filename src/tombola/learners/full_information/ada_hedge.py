@@ -68,7 +68,8 @@ def _add_row(
     for action in range(losses.size):
         gap += mix[action] * (losses[action] - lowest - least)
         relative_losses[action] -= least
-    gap += (write_exponential_weights(relative_losses, rate, mix) - log_sum) / rate
+    weight = write_exponential_weights(relative_losses, rate, mix)
+    gap += (math.log(weight) - log_sum) / rate
     return max(0.0, gap)
 
 
@@ -111,8 +112,8 @@ class AdaHedge(MixedLearner):
             state.relative_losses, state.mix, state.rate[0], state.log_sum[0], losses
         )
         state.rate[0] = state.kappa * _adapted_rate(state.gap[0], losses.size)
-        state.log_sum[0] = write_exponential_weights(
-            state.relative_losses, state.rate[0], state.mix
+        state.log_sum[0] = math.log(
+            write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:
@@ -172,8 +173,8 @@ class FlipFlop(MixedLearner):
         state.rate[0] = (
             math.inf if regime == _FLIP else _adapted_rate(state.gaps[_FLOP], losses.size)
         )
-        state.log_sum[0] = write_exponential_weights(
-            state.relative_losses, state.rate[0], state.mix
+        state.log_sum[0] = math.log(
+            write_exponential_weights(state.relative_losses, state.rate[0], state.mix)
         )
 
     def bound(self, actions: int, horizon: int, delay: int = 0) -> float:

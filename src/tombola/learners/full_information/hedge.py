@@ -31,7 +31,7 @@ class _State(NamedTuple):
 
 @no_inline
 def write_exponential_weights(totals: Floats, rate: float, mix: Floats) -> float:
-    """Write normalised exponential weights into `mix`; return the log of their sum.
+    """Write normalised exponential weights into `mix`; return their sum before.
 
     A kernel. Weights are exp(-rate * (total - least)) before the normalisation, where least is the
     smallest total. An infinite rate shares the probability equally among the actions of the
@@ -50,7 +50,7 @@ def write_exponential_weights(totals: Floats, rate: float, mix: Floats) -> float
     weight = total(mix)
     for action in range(mix.size):
         mix[action] /= weight
-    return math.log(weight)
+    return weight
 
 
 @dataclass(frozen=True)
