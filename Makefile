@@ -50,8 +50,8 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/run.py
 
 docs: .venv/docs
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
-	@echo docs/_build/index.html
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
 
 # One pip call per environment; modules are compiled on first import, not all of them at installation.
 # A recent pip first: it takes half the time of the one that comes with Python. Without it the old one is used.

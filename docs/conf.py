@@ -7,6 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "studies"))
 
 import figures
+import gallery
 import sphinx_hooks
 
 import tombola
@@ -19,11 +20,20 @@ version = release = tombola.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 # Outputs are stored in the notebooks; a test executes them.
 nb_execution_mode = "off"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "made", "extra"]
 html_theme = "furo"
-html_title = "tombola"
-html_static_path = ["static"]
+html_title = f"tombola {version}"
+# Pages that the build makes: the gallery and, after `make reproduce`, its page.
+MADE = Path(__file__).parent / "made"
+sphinx_hooks.write_mark(MADE / "mark")
+(MADE / "extra").mkdir(parents=True, exist_ok=True)
+html_static_path = ["static", "made/mark"]
+html_extra_path = ["extra", "made/extra"]
+html_favicon = "made/mark/favicon.svg"
+html_theme_options = {"light_logo": "mark.svg", "dark_logo": "mark-dark.svg"}
 html_css_files = ["tables.css"]
+# Smart quotes turn the two dashes of an option into one, which cannot be copied.
+smartquotes = False
 html_show_copyright = html_show_sphinx = html_copy_source = False
 pygments_style, pygments_dark_style = "friendly", "github-dark"
 
@@ -43,7 +53,9 @@ myst_heading_anchors = 3
 
 def setup(app):
     """Draw the pictures, and connect the hooks that fill in public names and errata."""
-    figures.draw_all(Path(__file__).parent / "made")
+    figures.draw_all(MADE)
+    gallery.write_pages(MADE / "extra" / "gallery")
+    sphinx_hooks.copy_reproduction(MADE / "extra" / "reproduction")
     app.add_html_math_renderer(
         "mathml", (sphinx_hooks.inline_formula, None), (sphinx_hooks.displayed_formula, None)
     )

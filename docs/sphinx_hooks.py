@@ -3,7 +3,9 @@
 import importlib
 import inspect
 import re
+import shutil
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 import jinja2
@@ -15,7 +17,9 @@ import tombola
 from tombola.paper.errata.base import SEVERITY_LABELS
 
 KERNELS = ["init", "act", "mix", "observe", "needs_plan", "plan"]
-FILLED = ("reference/", "errata", "commands")
+FILLED = ("reference/", "errata", "commands", "reproduce")
+# The page of `make reproduce`, if it was made before the site.
+REPRODUCTION = Path(__file__).parents[1] / "reproduction"
 log = logging.getLogger(__name__)
 PUBLIC = {
     f"tombola.{home}": [name for name, other in tombola._HOME.items() if other == home]
@@ -38,19 +42,77 @@ def fill(app, page, source):
             SEVERITY_LABELS=SEVERITY_LABELS,
             number=number,
             commands=commands,
+            claims=claims,
+            has_reproduction=(REPRODUCTION / "index.html").exists(),
         )
 
 
+def write_mark(folder):
+    """Write the mark as favicon, and as logo for light and for dark pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = resources.files("tombola.report") / "templates" / "mark.svg"
+    mark = source.read_text(encoding="utf-8")
+    (folder / "favicon.svg").write_text(mark, encoding="utf-8")
+    # A logo follows the theme of the page, not that of the system.
+    style, dark = re.fullmatch(
+        r".*<style>(.*?)@media\(prefers-color-scheme:dark\)\{(.*?\})\}</style>.*", mark, re.DOTALL
+    ).groups()
+    for name, rules in {"mark.svg": style, "mark-dark.svg": style + dark}.items():
+        text = re.sub(r"<style>.*</style>", f"<style>{rules}</style>", mark, flags=re.DOTALL)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def copy_reproduction(folder):
+    """Copy the page of `make reproduce` into the site, if there is one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if REPRODUCTION.exists():
+        shutil.copytree(REPRODUCTION, folder)
+
+
+@cache
+def claims():
+    """Return the claims of the paper and the extensions, as the reproduce page lists them."""
+    from tombola.paper.registry import CLAIMS
+
+    return list(CLAIMS)
+
+
 def names(home, *others):
-    """Return the directives that document the public names of a module."""
+    """Return an overview of the public names of a module, and the directives that document them."""
     exported = getattr(importlib.import_module(home), "__all__", ())
-    everything = {*PUBLIC.get(home, ()), *exported, *others}
-    return "\n".join(_directive(home, name) for name in sorted(everything, key=str.lower))
+    everything = sorted({*PUBLIC.get(home, ()), *exported, *others}, key=str.lower)
+    directives = [_directive(home, name) for name in everything]
+    return "\n".join([*_overview(home, everything), *directives])
+
+
+def _overview(home, everything):
+    """Return the lines of a table: each name, linked, with the first line of its docstring."""
+    found = importlib.import_module(home)
+    values = [(name, getattr(found, name)) for name in everything]
+    values = [(name, value) for name, value in values if not inspect.ismodule(value)]
+    # A table of one or two lines would only repeat what follows.
+    if len(values) < 3:
+        return []
+    lines = [".. list-table::", "   :widths: 30 70", "   :class: overview", ""]
+    for name, value in values:
+        path = f"tombola.{name}" if name in tombola.__all__ else f"{home}.{name}"
+        role = "class" if inspect.isclass(value) else "func"
+        summary = _escaped((inspect.getdoc(value) or "").partition("\n")[0])
+        lines += [f"   * - :py:{role}:`~{path}`", f"     - {summary}"]
+    return [*lines, ""]
 
 
 def module(home):
-    """Return the directive that documents all functions of a module."""
-    return f".. automodule:: {home}\n   :members:\n"
+    """Return an overview of a module, and the directive that documents its functions."""
+    found = importlib.import_module(home)
+    public = getattr(found, "__all__", None) or [
+        name
+        for name, value in vars(found).items()
+        if inspect.isfunction(value) and value.__module__ == home and not name.startswith("_")
+    ]
+    everything = [name for name in sorted(public) if inspect.isroutine(getattr(found, name))]
+    overview = "\n".join(_overview(home, everything))
+    return f"{overview}\n\n.. automodule:: {home}\n   :members:\n"
 
 
 def remaining(title):
@@ -148,57 +210,52 @@ def safe_cell(text):
 
 
 def protect(app, what, name, value, options, lines):
-    """Escape markup of reStructuredText outside `names`, doctests and formulas."""
-    in_example = False
-    for i, line in enumerate(lines):
-        in_example = bool(line.strip()) and (
-            in_example or line.lstrip().startswith((">>>", ".. math::"))
-        )
-        if not in_example:
-            pieces = re.split(r"(`[^`]+`)", line)
-            lines[i] = "".join(
-                piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces)
-            )
-    lines[:] = _parameter_lists(lines)
+    """Escape markup outside `names`, doctests and formulas; mark up lists of parameters."""
+    paragraphs, paragraph = [], []
+    for line in [*lines, ""]:
+        if line.strip():
+            paragraph.append(line)
+        elif paragraph:
+            paragraphs.append(paragraph)
+            paragraph = []
+    lines[:] = [line for paragraph in paragraphs for line in [*_marked_up(paragraph), ""]]
 
 
+# An entry of a list of parameters: "name: text" or "name   text".
 PARAMETER = re.compile(r"^(\w+(?:, \w+)*)(?:: | {2,})(\S.*)$")
 
 
-def _parameter_lists(lines):
-    """Convert lists of parameters to bullet lists.
-
-    Entries are "name: text" or "name   text", with indented continuations.
-
-    A list has two entries or more; a single line with a colon is a sentence.
-    """
-    found, block = [], []
-
-    def flush():
-        entries = [line for line in block if not line.startswith(" ")]
-        if len(entries) > 1:
-            found.extend(["", *(_bullet(line) for line in block), ""])
-        else:
-            found.extend(block)
-        block.clear()
-
-    for line in lines:
-        if PARAMETER.match(line) or (block and line.startswith("  ") and line.strip()):
-            block.append(line)
-        else:
-            flush()
-            found.append(line)
-    flush()
-    return found
+def _marked_up(paragraph):
+    first = paragraph[0].lstrip()
+    if first.startswith(">>>") or (first.startswith(".. ") and not first.startswith(".. math")):
+        return paragraph
+    if first.startswith(".. math::"):
+        # A long formula goes on in the next line.
+        formula = " ".join(line.strip() for line in paragraph).removeprefix(".. math::")
+        return [".. math::", "", f"   {formula.strip()}"]
+    escaped = [_escaped(line) for line in paragraph]
+    entries = [line for line in paragraph if PARAMETER.match(line)]
+    # One line with a colon is a sentence, two entries or one with a continuation are a list.
+    if PARAMETER.match(paragraph[0]) and (
+        len(entries) > 1 or (len(paragraph) > 1 and paragraph[1].startswith("  "))
+    ):
+        return [_bullet(line, text) for line, text in zip(paragraph, escaped, strict=True)]
+    if re.match(r"[*-] |\d+\. ", first) or first.startswith(("|", "=", "+-")):
+        return escaped
+    return [line.strip() for line in escaped]
 
 
-def _bullet(line):
+def _bullet(line, escaped):
     match = PARAMETER.match(line)
-    return f"* ``{match[1]}``: {match[2]}" if match else f"  {line.strip()}"
+    return f"* ``{match[1]}``: {_escaped(match[2])}" if match else f"  {escaped.strip()}"
 
 
 def _escaped(text):
-    return re.sub(r"([*|\\])|(?<=\w)(_)(?!\w)", lambda found: "\\" + found.group(), text)
+    pieces = re.split(r"(`[^`]+`)", text)
+    return "".join(
+        piece if n % 2 else re.sub(r"([*|\\])|(?<=\w)(_)(?!\w)", r"\\\g<0>", piece)
+        for n, piece in enumerate(pieces)
+    )
 
 
 def shorten(app, what, name, value, options, signature, returns):
@@ -246,9 +303,11 @@ ACCENT_WITH_SUBSCRIPT = re.compile(
 
 
 def _write_formula(writer, node, *, as_block):
+    # docutils does not know \dots and \Bigm, which LaTeX does.
+    text = re.sub(r"\\dots\b", r"\\ldots", node.astext()).replace(r"\Bigm|", r"\mid")
     try:
-        markup = tex2mathml(node.astext(), as_block=as_block)
-    except SyntaxError as error:
+        markup = tex2mathml(text, as_block=as_block)
+    except (SyntaxError, ValueError) as error:
         log.warning("formula %r: %s", node.astext(), error, location=node)
         raise nodes.SkipNode from error
     markup = ACCENT_WITH_SUBSCRIPT.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', markup)

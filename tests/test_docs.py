@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.util
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,13 @@ import pytest
 import tombola
 from conftest import Run
 from tombola.paper.errata import ERRATA
+from tombola.report import figures
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted(DOCS.glob("howto/*.py"))
 SLOW = [
     "other_library",
-    "race_gate",
     "route_prompts",
-    "gpu_models",
     "leaderboard",
     "answers_on_file",
     "race_models",
@@ -144,15 +144,46 @@ def test_site_builds_without_warnings(tmp_path: Path, run_python: Run) -> None:
             )
 
 
-def test_the_tutorial_shows_the_output_of_its_commands(tmp_path: Path) -> None:
-    """After a change that is meant: python docs/studies/tutorial_output.py."""
-    spec = importlib.util.spec_from_file_location(
-        "tutorial_output", DOCS / "studies" / "tutorial_output.py"
-    )
+def _study(name: str) -> Any:
+    """Return a module of docs/studies."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / "studies" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    tutorial = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tutorial)
-    page = tutorial.PAGE.read_text(encoding="utf-8")
-    assert tutorial.render(page, tmp_path) == page
-    assert len(tutorial.BLOCK.findall(page)) >= 15
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+console = _study("console_output")
+
+
+@pytest.mark.parametrize("page", console.pages(), ids=lambda page: str(page.stem))
+def test_page_shows_the_output_of_its_commands(page: Path, tmp_path: Path) -> None:
+    """After a change that is meant: python docs/studies/console_output.py."""
+    text = page.read_text(encoding="utf-8")
+    assert console.render(text, tmp_path) == text
+    if page.stem == "tutorial":
+        assert len(console.BLOCK.findall(text)) >= 8
+        for name, draw in console.PICTURES.items():
+            stored = (DOCS / "pictures" / f"{name}.svg").read_bytes()
+            assert figures.figure_bytes(draw(tmp_path), "svg") == stored, name
+
+
+def test_pages_of_first_contact_have_commands() -> None:
+    assert {page.name for page in console.pages()} >= {"README.md", "index.md", "tutorial.md"}
+
+
+def test_navigation_has_five_captions() -> None:
+    captions = re.findall(r":caption: (.*)", (DOCS / "index.md").read_text(encoding="utf-8"))
+    assert captions == ["Start", "Do", "Look up", "Understand", "The paper and the project"]
+
+
+def test_figures_of_validation_are_drawn_from_the_stored_result() -> None:
+    """After a change that is meant: python docs/studies/validation.py."""
+    study = _study("validation")
+    for name in ("level", "calls"):
+        stored = (DOCS / "pictures" / f"validation-{name}.svg").read_bytes()
+        assert figures.figure_bytes(getattr(study, f"{name}_figure")(), "svg") == stored
+    result = json.loads(study.RESULT.read_text(encoding="utf-8"))
+    # 1,000 shuffles at level 5 %: more than 73 wrong ones have probability below 1 in 1,000.
+    assert all(row["race"][0] <= 73 for row in result.values())

@@ -99,3 +99,24 @@ def test_sign_of_life_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started == ["rank: compiling (once on this machine)"]
     assert progress.with_status_label(lambda: 8, "rank") == 8
     assert len(started) == 1
+
+
+def test_nested_work_shares_one_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    displays: list[Any] = []
+    monkeypatch.setattr(progress, "is_interactive", lambda: True)
+    monkeypatch.setattr(progress, "_BAR_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr("rich.progress.Progress.start", lambda bar: displays.append(bar))
+    tasks: list[int] = []
+
+    def outer() -> int:
+        time.sleep(0.2)
+        return progress.with_status_label(inner, "inner")
+
+    def inner() -> int:
+        time.sleep(0.2)
+        tasks.append(len(displays[0].tasks))
+        return 7
+
+    assert progress.with_status_label(outer, "outer") == 7
+    assert (len(displays), tasks) == (1, [2])
+    assert progress._display._progress is None

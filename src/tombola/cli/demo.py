@@ -39,6 +39,9 @@ def demo(
         Path | None, typer.Option(help="CSV file to write. Default: EXAMPLE.csv.")
     ] = None,
     force: Force = False,
+    table_only: Annotated[
+        bool, typer.Option("--table-only", help="Write the table, and run nothing.")
+    ] = False,
     as_json: Json = False,
     seed: Seeds = 1,
 ) -> None:
@@ -89,6 +92,8 @@ def demo(
         )
         return
     show(f"Wrote {out}: {description}.")
+    if table_only:
+        return
     for words in commands:
         _run(words)
     show("\nNext, on a table of your own:")

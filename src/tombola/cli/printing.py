@@ -1,6 +1,7 @@
 """Print to the terminal, with control characters in text escaped."""
 
 import json
+import re
 import shlex
 import sys
 import warnings
@@ -15,11 +16,18 @@ from tombola.errors import TombolaWarning
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from tombola.worklists.work_file import Assignment
 
 # Open tickets that a sentence lists; of the others only the number is given.
 _MAX_LISTED = 5
+
+# Colours of the verdict at the start of a line.
+_TAG_STYLES = {
+    "exact": "green", "proved": "green", "passed": "green", "refuted": "red", "worse": "red",
+    "undecided": "yellow", "stopped": "yellow",
+}  # fmt: skip
 
 _default_showwarning = warnings.showwarning
 
@@ -58,9 +66,23 @@ def show(content: "str | Table", *, soft: bool = False, indent: int = 0) -> None
     from rich.console import Console
     from rich.padding import Padding
 
-    text = escape_control(content, line=soft) if isinstance(content, str) else content
+    text = _coloured(escape_control(content, line=soft)) if isinstance(content, str) else content
     printed = Padding(text, (0, 0, 0, indent)) if indent else text
     Console(highlight=False, markup=False).print(printed, soft_wrap=soft)
+
+
+def _coloured(line: str) -> "Text":
+    """Return a line with its verdict in colour, or dim if it is a note.
+
+    Rich leaves out the colours if the output is no terminal, or if NO_COLOR is set.
+    """
+    from rich.text import Text
+
+    text = Text(line, style="dim" if line.lower().startswith("note: ") else "")
+    word = re.match(r"\w+", line)
+    if word is not None and word.group().lower() in _TAG_STYLES:
+        text.stylize(f"bold {_TAG_STYLES[word.group().lower()]}", 0, word.end())
+    return text
 
 
 def show_answer(

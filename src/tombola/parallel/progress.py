@@ -15,9 +15,8 @@ from tombola._formatting import escape_control
 
 _Result = TypeVar("_Result")
 
-# Work of less than a second needs no bar; after a second without a sign of life people press
-# Ctrl-C.
-_BAR_DELAY_SECONDS = 0.8
+# Quick work needs no bar; a command without a sign of life for half a second looks stuck.
+_BAR_DELAY_SECONDS = 0.4
 # Seconds between two updates in a notebook, each of which is a message to the browser.
 _NOTEBOOK_INTERVAL = 0.2
 
@@ -66,7 +65,7 @@ def is_interactive() -> bool:
 def with_progress(results: Iterable[_Result], total: int, label: str) -> Generator[_Result]:
     """Yield the results, with a progress bar on a terminal or in a notebook.
 
-    The bar appears after 0.8 seconds; without terminal and notebook there is none. `total` is the
+    The bar appears after 0.4 seconds; without terminal and notebook there is none. `total` is the
     number of results.
     """
     if in_notebook():
@@ -82,7 +81,7 @@ def with_progress(results: Iterable[_Result], total: int, label: str) -> Generat
 
 
 def with_status_label(compute: Callable[[], _Result], label: str) -> _Result:
-    """Return `compute()`; after 0.8 seconds, show `label` on a terminal or notebook."""
+    """Return `compute()`; after 0.4 seconds, show `label` on a terminal or notebook."""
     (result,) = with_progress((compute() for _ in range(1)), 1, label)
     return result
 
@@ -110,40 +109,98 @@ def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> G
         line.stop()
 
 
+class _Display:
+    """The progress display of this process: nested work adds lines to it.
+
+    Two displays on one terminal would overwrite each other and leave torn lines.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._progress: Any = None
+        self._n_tasks = 0
+
+    def add(self, label: str, total: int) -> Any:
+        """Add a line to the display, which appears with the first one; return its number."""
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        with self._lock:
+            is_first = self._progress is None
+            if is_first:
+                self._progress = Progress(
+                    TextColumn("{task.description}"),
+                    BarColumn(),
+                    MofNCompleteColumn(),
+                    TimeRemainingColumn(),
+                    console=Console(stderr=True),
+                    transient=True,
+                    # Output to a file must stay there; on a terminal it goes above the bars.
+                    redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),
+                )
+            self._n_tasks += 1
+            task = self._progress.add_task(label, total=total)
+            if is_first:
+                self._progress.start()
+            return task
+
+    def update(self, task: Any, done: int, label: str) -> None:
+        """Show how much of a line is done; nothing happens after its removal."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.update(task, completed=done, description=label)
+
+    def remove(self, task: Any) -> None:
+        """Remove a line; the display vanishes with the last one."""
+        with self._lock:
+            self._progress.remove_task(task)
+            self._n_tasks -= 1
+            if not self._n_tasks:
+                self._progress.stop()
+                self._progress = None
+
+
+_display = _Display()
+
+
 @contextmanager
 def _progress_bar(label: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar after a short delay; yield the function that advances it."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(f"{label}: compiling (once on this machine)", total=total)
+    lock = threading.Lock()
     done = 0
+    task: Any = None
+    is_over = False
+
+    def appear() -> None:
+        nonlocal task
+        with lock:
+            if not is_over:
+                task = _display.add(f"{label}: compiling (once on this machine)", total)
+                if done:
+                    _display.update(task, done, label)
 
     def advance() -> None:
         nonlocal done
-        done += 1
-        bar.update(task, completed=done, description=label)
+        with lock:
+            done += 1
+            if task is not None:
+                _display.update(task, done, label)
 
     # A timer, since the first result may take many seconds and the bar must appear before it.
-    timer = threading.Timer(_BAR_DELAY_SECONDS, bar.start)
+    timer = threading.Timer(_BAR_DELAY_SECONDS, appear)
     timer.daemon = True
     timer.start()
     try:
         yield advance
     finally:
         timer.cancel()
-        timer.join()
-        bar.stop()
+        with lock:
+            is_over = True
+            if task is not None:
+                _display.remove(task)
