@@ -23,7 +23,7 @@ _WORDS = 4
 _7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
 _41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
 _TO_UNIT = 2.0**-53  # from the 53 bits of a float64 to [0, 1)
-_ORDER, _LABELS, _LEARNER = 0, 1, 2  # spawn keys of the streams
+_ORDER, _LABELS, _LEARNER, _PILOT = 0, 1, 2, 3  # spawn keys of the streams
 _ADDRESS = re.compile(
     r" at 0x[0-9a-fA-F]+"
 )  # memory addresses in the repr of a learner change from run to run
@@ -144,6 +144,10 @@ class RngStreams:
     def labels(self) -> RngState:
         """Return the generator with which `compare` relabels the actions."""
         return new_rng(self._child(_LABELS))
+
+    def pilot(self) -> RngState:
+        """Return the generator that draws the cells of the pilot of a race."""
+        return new_rng(self._child(_PILOT))
 
     def learner(self, learner: Any) -> RngState:
         """Return the generator for the random choices of a learner.

@@ -266,6 +266,7 @@ def test_run_continues(
     script: list[str], command: Command, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("run", "rows.txt", "--losses", "--file", "r", *script, "--workers", "2")
+    arguments = (*arguments, "--answers", "fixed")
     code, said = command(*arguments, "--max-calls", "6")
     assert code == 3
     assert "stopped at the limit of 6 calls: nothing is proved" in said
@@ -413,11 +414,11 @@ def test_plan_within_is_in_table_units(command: Command, tmp_path: Path, one_sen
             "middle has rank 2 of 3 candidates on the answers recorded here for these 60 rows",
         ),
         (
-            ["--future"],
+            ["--reading", "beyond"],
             "the order of 3 candidates is low, middle and high for rows like these",
         ),
         (
-            ["--future", "--level", "1e-30"],
+            ["--reading", "beyond", "--level", "1e-30"],
             "undecided: nothing is proved about the order of 3 candidates for rows like these",
         ),
     ],

@@ -14,6 +14,7 @@ from tombola.racing.fresh_answers import DrawnRows, FreshAnswers, next_fit
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.gate import Gate
 from tombola.racing.side_information import SideInformation
+from tombola.rng import RngStreams
 
 pytestmark = pytest.mark.usefixtures("short_work")
 
@@ -91,7 +92,7 @@ def test_bets_of_two_rounds_that_look_at_each_other_exceed_one() -> None:
 
 def test_drawn_rows_are_uniform_and_reproducible() -> None:
     """Ten standard deviations: false alarm below 1e-20."""
-    first, second = (DrawnRows(7, np.random.default_rng(3)) for _ in range(2))
+    first, second = (DrawnRows(7, RngStreams(3).order()) for _ in range(2))
     rows = [first[position] for position in range(7000)]
     assert second[6999] == rows[-1]
     assert first[:10] == rows[:10]
@@ -215,7 +216,7 @@ def test_answers_on_file_and_history_are_predictions_only() -> None:
     known = table.copy()
     known[:, 2] = math.nan
     side = SideInformation(known, rng.random((12, 2)))
-    rule = RaceSettings(("a", "b", "c"), level=1e-9, population=math.inf).rule(100)
+    rule = RaceSettings(("a", "b", "c"), level=1e-9, reading="beyond").rule(100)
     fresh = FreshAnswers(rule, side)
     assert (rule.state.residual_low <= -1.0).all()
     for _ in range(30):
@@ -228,7 +229,7 @@ def test_answers_on_file_and_history_are_predictions_only() -> None:
 
 
 def test_rules_without_predictions_are_run_without_them() -> None:
-    rule = RaceSettings(("a", "b"), population=math.inf, question="ranks").rule(20)
+    rule = RaceSettings(("a", "b"), reading="beyond", question="ranks").rule(20)
     fresh = FreshAnswers(rule, no_side(3, 2))
     while not rule.done:
         fresh.update(0, np.array([1.0, 0.0]))

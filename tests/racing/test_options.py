@@ -20,7 +20,7 @@ from tombola.racing import Race, RaceSettings
         {"top": 2},
         {"baseline": "c"},
         {"seed": -1},
-        {"population": 7},
+        {"reading": "future"},
         {"max_calls": -1},
         {"max_cost": math.nan},
         {"on_failure": "skip"},

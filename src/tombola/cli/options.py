@@ -1,6 +1,5 @@
 """Options that several commands share, and their validation."""
 
-import math
 import os
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -14,6 +13,7 @@ from tombola.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
+    from tombola.racing.options import Answering
     from tombola.units import Kind
 
 # The rule of every page of --out.
@@ -166,8 +166,14 @@ _Baseline = Annotated[
         help="Gate: are the others better than this candidate (with --within: not worse by more)?"
     ),
 ]
-_Future = Annotated[
-    bool, typer.Option("--future", help="The answer is about rows like these, not about this list.")
+_Answers = Annotated[
+    Literal["fixed", "random", "auto"] | None,
+    typer.Option(
+        help="How calls behave. fixed: the same call, the same answer; random: answers change; "
+        "auto: a pilot calls at most 8 cells twice, at most 2 % of the calls. Default: auto for "
+        "race run, fixed for race start.",
+        show_default=False,
+    ),
 ]
 # Option --max-calls: the largest number of calls of a race.
 MaxCalls = Annotated[
@@ -217,7 +223,8 @@ def _make_settings(
     within: Within = 0.0,
     top: Top = 1,
     baseline: _Baseline = "",
-    future: _Future = False,
+    reading: ReadingOption = None,
+    answers: _Answers = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     max_call_cost: _MaxCallCost = None,
@@ -231,7 +238,10 @@ def _make_settings(
     """Return a function from candidate names to `RaceSettings` with these options."""
 
     def settings(
-        candidates: Iterable[str], stated: "Kind | None" = None, **unit: Any
+        candidates: Iterable[str],
+        stated: "Kind | None" = None,
+        usual_answers: "Answering" = "fixed",
+        **unit: Any,
     ) -> "RaceSettings":
         from tombola.cli.table_options import parse_kind
         from tombola.racing import RaceSettings
@@ -244,7 +254,9 @@ def _make_settings(
                 "better, --scores if "
                 "higher is better."
             )
-        population = math.inf if future else None
+        if reading is not None:
+            # Answers that change are what the reading "expected" is about; no pilot is needed.
+            usual_answers = "random" if reading == "expected" else "fixed"
         options: Any = {
             "max_calls": max_calls,
             "max_cost": max_cost,
@@ -262,7 +274,8 @@ def _make_settings(
             within,
             top,
             baseline or None,
-            population,
+            reading,
+            answers or usual_answers,
             **{**options, **unit},
         )
 

@@ -541,7 +541,13 @@ def run(
         known_table = None if known is None else _KnownTable(known, commands, column)
         # Statuses and run times are losses; the server has the direction of its race.
         stated = None if known_table is None else known_table.kind
-        chosen = settings(commands, "losses" if url or loss != "stdout" else stated, **seconds)
+        chosen = settings(
+            commands,
+            "losses" if url or loss != "stdout" else stated,
+            # Commands can be called again: a pilot shows whether their answers change.
+            usual_answers="auto",
+            **seconds,
+        )
         evaluator = replace(evaluator, units=chosen.units)
         if url:
             fix = "give it to race start, before the race is served"

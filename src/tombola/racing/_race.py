@@ -28,12 +28,14 @@ from tombola.errors import ConflictError, FeedbackError
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
+from tombola.racing.fresh_answers import DrawnRows
 from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_options, distinct_names
+from tombola.racing.pilot import answers_change, pilot_cells
 from tombola.racing.side_information import SideInformation, check_frame_kind
 from tombola.racing.strata import Part, Strata, build_parts
 from tombola.racing.verdict import Answers, Forecast, Result, rows_remaining, statement_of
 from tombola.rng import RngStreams
-from tombola.statements import Statement
+from tombola.statements import Reading, Statement
 from tombola.tables.to_pool import direction_text
 from tombola.units import Units
 
@@ -130,7 +132,8 @@ class Race(ProcessBound, Answers):
         """
         race, names = cls.__new__(cls), _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
-        for event in events:
+        # What the other tickets stand for depends on the answers of the pilot.
+        for event in sorted(events, key=race._is_after_pilot) if race.pilot else events:
             race.apply(event)
         return race
 
@@ -142,32 +145,99 @@ class Race(ProcessBound, Answers):
         strata: Strata | None,
     ) -> None:
         self._bind_to_process()
-        self.settings = settings = settings.with_seed()
+        self.settings = settings = settings.with_seed().with_pilot(len(rows))
         self.rows, self.side, self.strata = rows, side, strata
-        self._n_cells = len(rows) * len(self.candidates)
-        self._parts = build_parts(settings, len(rows), strata, side)
-        self.rule = self._parts[0].rule
-        shuffle = RngStreams(settings.seed or 0).order()
-        self._order = draw_order("random", len(rows), shuffle).tolist()
         self._row = np.zeros(len(self.candidates))
-        # Losses by row of the list and candidate, on file or recorded; NaN without an answer.
-        self._losses, self._is_known = side.known.copy(), ~np.isnan(side.known)
-        self.calls_on_file = int(self._is_known.sum())
+        # Cells that are called twice before the race, and whether they are all answered.
+        self.pilot = pilot_cells(settings, side.known)
+        self.pilot_done = not self.pilot
+        # Answers and unanswered calls by ticket. The first tickets are those of the pilot, two for
+        # each cell. Then ticket t stands for cell t - 1 - pilot_calls of the shuffled table, row by
+        # row.
+        self._answers: dict[int, Event] = {}
+        self._pending: dict[int, Call] = {}
+        self._next_ticket = 1
         # Position in the shuffled order of the first row that is not counted, and the number of
         # rows counted: rows whose group and list are both decided are skipped.
         self._cursor, self.rows_counted = 0, 0
         # Wealth of the active candidates after each row counted: one number per answer used.
         self._wealth_rows: list[tuple[list[int], Floats]] = []
-        # Answers and unanswered calls by ticket. Ticket t stands for cell t - 1 of the shuffled
-        # table, row by row.
-        self._answers: dict[int, Event] = {}
-        self._pending: dict[int, Call] = {}
-        self._next_ticket = 1
+        self._start_list(settings.first_reading)
         self._cost, self._cost_error, self._largest_cost = 0.0, 0.0, 0.0
         self.failures = 0
         self.failed_call: Call | None = None
         self._await_row()
         self._count_rows()
+
+    def _start_list(self, reading: Reading) -> None:
+        """Draw the order of the rows, and make the rules, for a reading."""
+        rows = len(self.rows)
+        self.reading: Reading = reading
+        self._parts = build_parts(self.settings, rows, self.strata, self.side, reading)
+        self.rule = self._parts[0].rule
+        rng = RngStreams(self.settings.seed or 0).order()
+        self._order: Sequence[int]
+        # Losses by row of the list and candidate, on file or recorded; NaN without an answer.
+        self._losses = self.side.known.copy()
+        self._is_known = ~np.isnan(self.side.known)
+        if self.is_fresh:
+            # An answer on file is one draw of many: it serves as a prediction only.
+            self._order = DrawnRows(rows, rng)
+            self._losses[:] = math.nan
+            self._is_known[:] = False
+            self._times = np.zeros((rows, len(self.candidates)))
+        else:
+            self._order = draw_order("random", rows, rng).tolist()
+        self.calls_on_file = int(self._is_known.sum())
+
+    def _is_after_pilot(self, event: Event) -> bool:
+        return event.ticket > self.pilot_calls
+
+    def _finish_pilot(self) -> None:
+        """Choose the reading by the answers of the pilot, which are no evidence."""
+        self.pilot_done = True
+        losses = [self._loss_of(ticket) for ticket in range(1, self.pilot_calls + 1)]
+        pairs = list(zip(losses[::2], losses[1::2], strict=True))
+        changed = answers_change(pairs, run_times=self.settings.unit == "seconds")
+        self._start_list("expected" if changed else "recorded")
+        if not changed:
+            # The first answer stays in the table: its cell is not called again.
+            for cell, (first, _) in zip(self.pilot, pairs, strict=True):
+                self._losses[cell] = first
+                self._is_known[cell] = True
+        self._await_row()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether rows are drawn with replacement, and every call is a fresh one."""
+        return self.reading == "expected"
+
+    @property
+    def pilot_calls(self) -> int:
+        """The number of calls of the pilot; 0 without one."""
+        return 2 * len(self.pilot)
+
+    @property
+    def pilot_text(self) -> str:
+        """What the pilot does, or what it has found, as a sentence; "" without one."""
+        if not self.pilot:
+            return ""
+        cells = f"{len(self.pilot)} cells" if len(self.pilot) > 1 else "1 cell"
+        calls = plural(self.pilot_calls, "call")
+        if not self.pilot_done:
+            return (
+                f"Pilot: {cells} are called twice ({calls}), to see whether answers change from "
+                "call to call."
+            )
+        if self.is_fresh:
+            return (
+                f"Pilot ({calls}): answers change from call to call. Rows are drawn with "
+                "replacement, and the answer is about expected answers to these rows."
+            )
+        return (
+            f"Pilot ({calls}): no answer changed. Each cell is called once, and the answer is about "
+            "the answers recorded here."
+        )
 
     def calls(self, count: int | None = None) -> list[Call]:
         """Issue the next calls and return them; an empty list if there is none now.
@@ -181,7 +251,7 @@ class Race(ProcessBound, Answers):
         issued: list[Call] = []
         with self._locked():
             for ticket in self._upcoming():
-                ahead = (ticket - 1) // len(self.candidates) > self._cursor
+                ahead = self._position(ticket)[0] > self._cursor
                 if (count is None and ahead) or len(issued) == count or self.limit_reached:
                     break
                 issued.append(self._issue(ticket))
@@ -296,6 +366,8 @@ class Race(ProcessBound, Answers):
         limits = self.settings
         if limits.max_calls is not None and self.calls_made >= limits.max_calls:
             return True
+        if self.is_fresh and self.calls_made >= limits.most_calls(len(self.rows)):
+            return True
         if limits.max_cost is None:
             return False
         if self.cost >= limits.max_cost:
@@ -333,8 +405,16 @@ class Race(ProcessBound, Answers):
 
     @property
     def calls_left(self) -> int:
-        """The number of cells (row, candidate) without a call or an answer on file."""
-        return self._n_cells - self.calls_on_file - self.calls_made
+        """The number of calls that the race may still make.
+
+        These are the cells (row, candidate) without a call or an answer on file, or with random
+        answers the calls up to the limit.
+        """
+        if self.is_fresh:
+            return max(0, self.settings.most_calls(len(self.rows)) - self.calls_made)
+        # The second calls of the pilot are additional ones.
+        calls = len(self.rows) * len(self.candidates) + len(self.pilot)
+        return calls - self.calls_on_file - self.calls_made
 
     @property
     def calls_saved(self) -> int | None:
@@ -394,7 +474,8 @@ class Race(ProcessBound, Answers):
         return self._result(self._parts[0])
 
     def _result(self, part: Part) -> Result:
-        return Result(part.rule, self.settings, self.stop_reason)
+        rows = len(np.arange(len(self.rows))[part.members])
+        return Result(part.rule, self.settings, self.stop_reason, self.reading, rows)
 
     @property
     def stop_reason(self) -> str:
@@ -406,6 +487,8 @@ class Race(ProcessBound, Answers):
         limits = self.settings
         if limits.max_calls is not None and self.calls_made >= limits.max_calls:
             return f"at the limit of {plural(limits.max_calls, 'call')}"
+        if self.is_fresh and self.calls_made >= (most := limits.most_calls(len(self.rows))):
+            return f"after {plural(most, 'call')}, as many as every candidate once on every row"
         return f"at the limit of cost {limits.max_cost:g}"
 
     @property
@@ -453,7 +536,7 @@ class Race(ProcessBound, Answers):
         return None if forecast is None else (forecast.low, forecast.high)
 
     def _forecast(self) -> Forecast | None:
-        if self.strata is None:
+        if self.strata is None or self.is_fresh:
             return rows_remaining(self.rule)
         if not self.rows_counted:
             return None
@@ -517,12 +600,14 @@ class Race(ProcessBound, Answers):
         return self._parts[0], self._parts[1 + self.strata.of_row[self._order[position]]]
 
     def _is_useful(self, ticket: int) -> bool:
-        position, candidate = divmod(ticket - 1, len(self.candidates))
+        if ticket <= self.pilot_calls:
+            return not self.pilot_done
+        position, candidate = self._position(ticket)
         return any(part.active[candidate] for part in self._parts_at(position))
 
     def _upcoming(self) -> Iterator[int]:
         """Yield the tickets to issue next, without those of dropped candidates."""
-        while self._next_ticket <= self._n_cells and not (self._decided or self.failed_call):
+        while self._next_ticket <= self._last_ticket and not (self._decided or self.failed_call):
             ticket = self._next_ticket
             if self._is_useful(ticket) and not (
                 self._is_issued(ticket) or self._is_on_file(ticket)
@@ -531,13 +616,36 @@ class Race(ProcessBound, Answers):
             else:
                 self._next_ticket += 1
 
+    @property
+    def _last_ticket(self) -> int:
+        """The last ticket that can be issued now."""
+        if not self.pilot_done:
+            return self.pilot_calls
+        return self.pilot_calls + len(self._order) * len(self.candidates)
+
+    def _position(self, ticket: int) -> tuple[int, int]:
+        """Return the position in the shuffled order, and the candidate; -1 in the pilot."""
+        if ticket <= self.pilot_calls:
+            return -1, self.pilot[(ticket - 1) // 2].candidate
+        return divmod(ticket - 1 - self.pilot_calls, len(self.candidates))
+
+    def _ticket(self, position: int, candidate: int) -> int:
+        return 1 + self.pilot_calls + position * len(self.candidates) + candidate
+
     def _cell(self, ticket: int) -> tuple[int, int]:
         """Return row of the list and candidate of a ticket, as indices."""
-        position, candidate = divmod(ticket - 1, len(self.candidates))
+        if ticket <= self.pilot_calls:
+            return self.pilot[(ticket - 1) // 2]
+        position, candidate = self._position(ticket)
         return self._order[position], candidate
 
+    def _loss_of(self, ticket: int) -> float:
+        """Return the recorded loss of a ticket; a failed call has the worst one."""
+        loss = self._answers[ticket].loss
+        return _WORST_LOSS if loss is None else loss
+
     def _is_on_file(self, ticket: int) -> bool:
-        return bool(self._is_known[self._cell(ticket)])
+        return ticket > self.pilot_calls and bool(self._is_known[self._cell(ticket)])
 
     def _is_issued(self, ticket: int) -> bool:
         return ticket in self._answers or ticket in self._pending
@@ -548,9 +656,10 @@ class Race(ProcessBound, Answers):
 
     def _check_ticket(self, ticket: Any) -> int:
         whole = isinstance(ticket, Integral) and not isinstance(ticket, bool)
-        if not (whole and 1 <= ticket <= self._n_cells):
+        if not (whole and 1 <= ticket <= self._last_ticket):
+            numbers = "from 1 on" if self.is_fresh else f"in 1..{self._last_ticket}"
             raise FeedbackError(
-                f"Race: expected a ticket, a whole number in 1..{self._n_cells}, got {ticket!r}; "
+                f"Race: expected a ticket, a whole number {numbers}, got {ticket!r}; "
                 "use the number that came with the call."
             )
         return int(ticket)
@@ -573,7 +682,7 @@ class Race(ProcessBound, Answers):
 
     def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
-        self._losses[self._cell(event.ticket)] = _WORST_LOSS if event.loss is None else event.loss
+        self._keep_loss(event.ticket)
         call = self._pending.pop(event.ticket)
         # Neumaier summation: 250 calls of 0.1 cost exactly 25.
         total = self._cost + event.cost
@@ -583,13 +692,31 @@ class Race(ProcessBound, Answers):
         if event.failed and self.settings.on_failure == "stop":
             self.failed_call = self.failed_call or call
         self._awaited.discard(event.ticket)
+        if not (self._awaited or self.pilot_done):
+            self._finish_pilot()
         self._count_rows()
+
+    def _keep_loss(self, ticket: int) -> None:
+        """Store the loss of a ticket in the table of answers; the mean of several ones."""
+        if ticket <= self.pilot_calls:
+            return
+        cell = self._cell(ticket)
+        loss = self._loss_of(ticket)
+        if self.is_fresh:
+            self._times[cell] += 1.0
+            before = 0.0 if self._times[cell] == 1.0 else self._losses[cell]
+            loss = before + (loss - before) / self._times[cell]
+        self._losses[cell] = loss
 
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self.failed_call):
             row, parts = self._order[self._cursor], self._parts_at(self._cursor)
             needed = self._needed(self._cursor)
-            self._row[needed] = self._losses[row, needed]
+            if self.is_fresh:
+                tickets = [self._ticket(self._cursor, a) for a in needed]
+                self._row[needed] = [self._loss_of(ticket) for ticket in tickets]
+            else:
+                self._row[needed] = self._losses[row, needed]
             counting = [part for part in parts if not part.rule.done]
             in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
             for part in counting:
@@ -606,14 +733,20 @@ class Race(ProcessBound, Answers):
         return [a for a in range(len(self.candidates)) if any(part.active[a] for part in parts)]
 
     def _await_row(self) -> None:
-        """Update the tickets that the next row still needs."""
+        """Update the tickets that the next row, or the pilot, still needs."""
         self._awaited: set[int] = set()
-        if self._cursor < len(self._order):
-            first, losses = (
-                self._cursor * len(self.candidates) + 1,
-                self._losses[self._order[self._cursor]],
-            )
-            self._awaited = {first + a for a in self._needed(self._cursor) if math.isnan(losses[a])}
+        if not self.pilot_done:
+            self._awaited = set(range(1, self.pilot_calls + 1)) - set(self._answers)
+        elif self.is_fresh:
+            tickets = {self._ticket(self._cursor, a) for a in self._needed(self._cursor)}
+            self._awaited = tickets - self._answers.keys()
+        elif self._cursor < len(self._order):
+            losses = self._losses[self._order[self._cursor]]
+            self._awaited = {
+                self._ticket(self._cursor, a)
+                for a in self._needed(self._cursor)
+                if math.isnan(losses[a])
+            }
 
 
 def _row_names(rows: int | Sequence[Any]) -> tuple[str, ...]:

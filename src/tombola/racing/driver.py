@@ -9,6 +9,7 @@ import contextlib
 import functools
 import inspect
 import os
+import sys
 import time
 import warnings
 from collections import deque
@@ -87,7 +88,9 @@ def race(
     progress     show a progress line on a terminal or in a notebook
     known, history, strata   answers on file, other numbers known of every row, and groups of rows,
                              as in `Race`
-    options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`
+    options      level, within, top, baseline, seed, limits, ...: see `RaceSettings`. `answers` is
+                 "auto": a pilot calls a few cells twice, at most 2 % of the calls. If answers change,
+                 the race is about expected answers, and draws rows with replacement
 
     Returns the finished `Race`. Ctrl-C raises `Interrupted`, which has the race so far and its log.
 
@@ -114,6 +117,7 @@ def race(
     ids, row_at = _rows_by_position(rows)
     check_frame_kind("race", known, options)
     options["kind"] = _direction(evaluate, options.get("kind"))
+    options.setdefault("answers", "auto")
     given = RaceSettings(names, **options)
     side = SideInformation.of(names, ids, known, history, given.units)
     groups = None if strata is None else Strata.of(strata, len(ids))
@@ -267,12 +271,18 @@ class _Driver:
         OutOfRangeError is raised.
         """
         tasks: dict[asyncio.Future[Any], Call] = {}
+        in_pilot = not self.race.pilot_done
+        if in_pilot:
+            self.progress.note(self.race.pilot_text)
         try:
             with self.progress:
                 while self._fill(tasks, ask, workers):
                     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
                         self._take(tasks.pop(task), task)
+                    if in_pilot and self.race.pilot_done:
+                        in_pilot = False
+                        self.progress.note(self.race.pilot_text)
                     self.progress.update(self.race)
             self._flush()
             # Calls in flight are stopped. They may have cost something, so they count, here and
@@ -363,6 +373,13 @@ class _Progress:
             self._status = Console(stderr=True).status("the race starts")
             self._status.start()
         return self
+
+    def note(self, text: str) -> None:
+        """Print a sentence that must not be missed, such as the calls of a pilot."""
+        if self._log is not None:
+            self._log(text)
+        elif self._show:
+            sys.stderr.write(f"{text}\n")
 
     def update(self, race: Race) -> None:
         if self._status is not None:

@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from tombola._types import Floats
+from tombola._types import Floats, RngState
 from tombola.engine.compiler import Kernel, compile_loop, expected_rounds
 from tombola.evidence.regression import (
     FIT_ROUNDS,
@@ -26,8 +26,9 @@ from tombola.evidence.regression import (
 )
 from tombola.racing.rules.base import Elimination
 from tombola.racing.side_information import SideInformation
+from tombola.rng import integers
 
-# Rows that are drawn at a time. It is part of the seed: another number gives other rows.
+# Rows that are drawn at a time.
 _DRAWN_AT_A_TIME = 1024
 # Rounds before the first fit, least number between two fits, and growth of their number: the
 # predictions lag behind by at most a seventh of the rounds.
@@ -47,13 +48,15 @@ _ANSWER_LIMITS = (0.05, 50.0)
 class DrawnRows(Sequence[int]):
     """Rows drawn uniformly with replacement, by position; they are drawn when needed.
 
-    >>> drawn = DrawnRows(3, np.random.default_rng(1))
-    >>> [drawn[position] for position in range(6)], len(drawn) > 10**9
-    ([1, 1, 2, 2, 0, 0], True)
+    >>> from tombola.rng import RngStreams
+    >>> drawn = DrawnRows(3, RngStreams(1).order())
+    >>> len(drawn) > 10**9, drawn[5] == drawn[:6][5]
+    (True, True)
     """
 
-    def __init__(self, rows: int, rng: np.random.Generator) -> None:
-        self._rows, self._rng = rows, rng
+    def __init__(self, rows: int, rng: RngState) -> None:
+        self._rows = rows
+        self._rng = rng
         self._drawn: list[int] = []
 
     def __len__(self) -> int:
@@ -67,7 +70,10 @@ class DrawnRows(Sequence[int]):
     def __getitem__(self, position: int | slice) -> int | list[int]:
         last = position.stop - 1 if isinstance(position, slice) else position
         while len(self._drawn) <= last:
-            self._drawn += self._rng.integers(self._rows, size=_DRAWN_AT_A_TIME).tolist()
+            # The generator computes modulo 2^64, of which NumPy warns in plain Python.
+            with np.errstate(over="ignore"):
+                drawn = [int(integers(self._rng, self._rows)) for _ in range(_DRAWN_AT_A_TIME)]
+            self._drawn += drawn
         return self._drawn[position]
 
 

@@ -17,11 +17,21 @@ from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
+from tombola.statements import READINGS, Reading
 from tombola.units import Kind, Units
 
 # Bits of a seed that is drawn at random. It is printed and typed again, so it is short; 32 bits are
 # enough to make the shuffle unpredictable.
 _SEED_BITS = 32
+
+
+# How the calls of a race behave: the same call has the same answer, or not; "auto" tries it.
+Answering = Literal["fixed", "random", "auto"]
+# Cells of a pilot, which are called twice, at most; and its share of the calls, at most.
+_MAX_PILOT = 8
+_PILOT_SHARE = 0.02
+# With `max_cost` alone, random answers end after this many times the calls of a fixed race.
+_CALLS_WITHIN_COST = 10
 
 
 class RaceOptions(TypedDict, total=False):
@@ -35,7 +45,9 @@ class RaceOptions(TypedDict, total=False):
     within: float
     top: int
     baseline: str | None
-    population: float | None
+    reading: Reading | None
+    answers: Answering
+    pilot: int | None
     max_calls: int | None
     max_cost: float | None
     max_call_cost: float | None
@@ -59,8 +71,14 @@ class RaceSettings:
     top             ask for the best `top` candidates
     baseline        ask whether the others are better than this candidate, or, with `within`, not
                     worse by more; None: no baseline
-    population      None: the answer is about this list; math.inf: about rows like these (i.i.d.
-                    draws)
+    reading         what the answer is about. "recorded": the answers recorded here; "expected": the
+                    mean of repeated answers to these rows, which are drawn with replacement;
+                    "beyond": rows like these, of which the list is a sample. None: by `answers`
+    answers         how calls behave. "fixed": the same call has the same answer, so the reading is
+                    "recorded"; "random": answers change, so it is "expected"; "auto": a pilot calls
+                    at most 8 cells twice, at most 2 % of the calls, and decides. `race` and the
+                    commands have "auto", `Race` has "fixed"
+    pilot           cells that the pilot calls twice; None: chosen when the race starts, and stored
     max_calls       largest number of calls to issue; None: no limit
     max_cost        cap on the total cost, in the unit of the recorded costs; None: no cap. A call
                     is issued only if the cost so far, plus a reserve for it and for every call
@@ -87,7 +105,9 @@ class RaceSettings:
     within: float = 0.0
     top: int = 1
     baseline: str | None = None
-    population: float | None = None
+    reading: Reading | None = None
+    answers: Answering = "fixed"
+    pilot: int | None = None
     max_calls: int | None = None
     max_cost: float | None = None
     max_call_cost: float | None = None
@@ -115,6 +135,8 @@ class RaceSettings:
         }
         if self.seed is not None:
             plain["seed"] = _validate.integer("Race", "seed", self.seed, least=0)
+        if self.pilot is not None:
+            plain["pilot"] = _validate.integer("Race", "pilot", self.pilot, least=0)
         if self.max_calls is not None:
             if not (
                 calls := _validate.real("Race", "max_calls", self.max_calls, least=0)
@@ -158,7 +180,8 @@ class RaceSettings:
             "kind": ("losses", "scores"),
             "on_failure": ("worst", "stop"),
             "question": ("best", "ranks"),
-            "population": (None, math.inf),
+            "reading": (None, *READINGS),
+            "answers": ("fixed", "random", "auto"),
             "baseline": (None, *self.candidates),
             "candidate": (None, *self.candidates),
         }
@@ -204,6 +227,12 @@ class RaceSettings:
                 "question='ranks' beside it",
             ),
             (
+                "reading",
+                self.reading == "expected" and self.answers != "random",
+                "expected only with answers='random'",
+                "answers='random' beside it",
+            ),
+            (
                 "max_call_cost",
                 self.max_call_cost is not None and self.max_cost is None,
                 "given together with max_cost",
@@ -216,6 +245,20 @@ class RaceSettings:
     def with_seed(self) -> "RaceSettings":
         """Return these settings if they have a seed, else a copy with a random seed."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
+
+    def with_pilot(self, rows: int) -> "RaceSettings":
+        """Return the settings with the number of cells of their pilot on a list of `rows` rows.
+
+        It is at most 8, and its calls are at most 2 % of the limit at the start. A limit that is
+        raised later does not change it.
+        """
+        if self.answers != "auto" or self.reading is not None or self.pilot is not None:
+            return self
+        every = rows * len(self.candidates)
+        calls = _PILOT_SHARE * (every if self.max_calls is None else min(self.max_calls, every))
+        if self.max_cost is not None and self.max_call_cost:
+            calls = min(calls, _PILOT_SHARE * self.max_cost / self.max_call_cost)
+        return replace(self, pilot=min(_MAX_PILOT, int(calls) // 2, rows))
 
     def with_limits(
         self, max_calls: int | None = None, max_cost: float | None = None
@@ -235,10 +278,45 @@ class RaceSettings:
                 )
         return replace(self, **limits)
 
-    def rule(self, rows: int) -> Elimination:
-        """Return a new elimination rule for a list of `rows` rows, by the question."""
-        size = rows if self.population is None else self.population
-        common = len(self.candidates), rows, size, self.level
+    @property
+    def first_reading(self) -> Reading:
+        """The reading before any answer; with answers="auto" a pilot may change it."""
+        return self.reading or ("expected" if self.answers == "random" else "recorded")
+
+    def most_calls(self, rows: int) -> int:
+        """Return the largest number of calls with random answers, pilot included.
+
+        Without a limit it is that of asking every candidate once on every row; a tie would never
+        end. With `max_cost` alone the cost is the limit, up to ten times as many calls.
+        """
+        if self.max_calls is not None:
+            return self.max_calls
+        calls = rows * len(self.candidates)
+        return calls if self.max_cost is None else _CALLS_WITHIN_COST * calls
+
+    def rule(self, rows: int, reading: Reading | None = None) -> Elimination:
+        """Return a new elimination rule for a list of `rows` rows, by question and reading."""
+        reading = reading or self.first_reading
+        if reading == "expected":
+            return self._fresh_rule(rows)
+        return self._rule_of(rows, math.inf if reading == "beyond" else rows, self.level)
+
+    def _fresh_rule(self, rows: int) -> Elimination:
+        """Return the rule for rows drawn with replacement; its rows are rounds."""
+        calls = self.most_calls(rows)
+        # Every round calls two candidates at least; ranks keep almost all to the end.
+        per_round = len(self.candidates) if self.question == "ranks" else 2
+        rounds = max(1, calls // per_round)
+        is_best = self.question == "best" and self.baseline is None and self.top == 1
+        if not is_best or self.within > 0:
+            return self._rule_of(rounds, math.inf, self.level)
+        # Half of the level excludes ties (docs/theory/random_answers.md).
+        rule = self._rule_of(rounds, math.inf, self.level / 2)
+        rule.excludes_ties = True
+        return rule
+
+    def _rule_of(self, rows: int, size: float, level: float) -> Elimination:
+        common = len(self.candidates), rows, size, level
         within = self.within / self.units.gap(1.0)
         if self.candidate is not None:
             return Place(*common, candidate=self.candidates.index(self.candidate))
@@ -251,21 +329,18 @@ class RaceSettings:
         return Within(*common, within=within) if self.within > 0 else Best(*common)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields by name as JSON data; an infinite population is "inf"."""
-        infinite = {"population": "inf"} if self.population == math.inf else {}
+        """Return the fields by name as JSON data."""
         return {
             **asdict(self),
             "candidates": list(self.candidates),
             "range": list(self.range),
-            **infinite,
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
         """Return the settings from the output of `to_json`; ParameterError if invalid."""
-        population = math.inf if data.get("population") == "inf" else None
-        names, limits = tuple(data["candidates"]), tuple(data["range"])
-        return cls(**{**data, "candidates": names, "population": population, "range": limits})
+        names = tuple(data["candidates"])
+        return cls(**{**data, "candidates": names, "range": tuple(data["range"])})
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -278,8 +353,9 @@ def accepts_race_options(function: _Function) -> _Function:
         known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__
     ]
     if "evaluate" in signature(function).parameters:
-        # Its name states the direction by default.
-        options = [one.replace(default=None) if one.name == "kind" else one for one in options]
+        # Its name states the direction by default, and a pilot how its answers behave.
+        defaults = {"kind": None, "answers": "auto"}
+        options = [one.replace(default=defaults.get(one.name, one.default)) for one in options]
     own = [
         one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD
     ]

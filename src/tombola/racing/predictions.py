@@ -469,7 +469,7 @@ def _estimate_variances(errors: Any, active: Any, residual_variance: Any, n: int
 def _check_history(rule: Elimination) -> None:
     """Raise unless the question is about this list, and not about ranks."""
     if rule.population == math.inf or not rule.supports_predictions:
-        reason = "population=math.inf" if rule.population == math.inf else "this question"
+        reason = "reading='beyond'" if rule.population == math.inf else "this question"
         raise ParameterError(
             "Race: history must come with a question about this list that uses it, got "
             f"{reason}; leave history out."

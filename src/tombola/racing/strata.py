@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from tombola import _validate
 from tombola._types import Floats, Order, Rows
 from tombola.errors import ParameterError
+from tombola.racing.fresh_answers import FreshAnswers
 from tombola.racing.options import RaceSettings
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.base import Elimination
 from tombola.racing.side_information import SideInformation
+from tombola.statements import Reading
 
 
 class Strata(NamedTuple):
@@ -89,8 +91,9 @@ class Part:
     """One rule of a race with its rows: those of the whole list, or of one group.
 
     `members` selects its rows, and `position` is the index of each row of the list within the part,
-    -1 outside of it. `side` has the answers on file and history of its rows. `active` has one bool
-    per candidate, True while the part still needs its answers: all are False once the rule is done.
+    -1 outside of it. `side` has the answers on file and history of its rows. With `fresh`, rows are
+    drawn with replacement. `active` has one bool per candidate, True while the part still needs its
+    answers: all are False once the rule is done.
     """
 
     def __init__(
@@ -99,9 +102,17 @@ class Part:
         members: Order | slice,
         position: "NDArray[np.int64]",
         side: SideInformation | None,
+        *,
+        fresh: bool = False,
     ) -> None:
-        self.rule, self.members, self.position = rule, members, position
-        self._informed = None if side is None or side.is_empty else InformedRule(rule, side)
+        self.rule = rule
+        self.members = members
+        self.position = position
+        self._informed: InformedRule | FreshAnswers | None = None
+        if fresh and side is not None:
+            self._informed = FreshAnswers(rule, side)
+        elif side is not None and not side.is_empty:
+            self._informed = InformedRule(rule, side)
         self.active = self._active()
 
     def count(self, row: int, losses: Floats) -> None:
@@ -117,7 +128,10 @@ class Part:
 
     def play(self, table: Rows, order: Order) -> None:
         """Run a whole race on the rows of the part; parameters as of `Elimination.play`."""
-        (self.rule if self._informed is None else self._informed).play(table, order)
+        runner = self.rule if self._informed is None else self._informed
+        if isinstance(runner, FreshAnswers):
+            raise TypeError("Part.play: rows drawn with replacement are not a table")
+        runner.play(table, order)
 
     def _active(self) -> list[bool]:
         return [bool(one) and not self.rule.done for one in self.rule.state.active > 0]
@@ -129,17 +143,25 @@ def share_of_level(level: float, groups: int) -> float:
 
 
 def build_parts(
-    settings: RaceSettings, rows: int, strata: Strata | None, side: SideInformation | None
+    settings: RaceSettings,
+    rows: int,
+    strata: Strata | None,
+    side: SideInformation | None,
+    reading: Reading | None = None,
 ) -> list[Part]:
     """Return the rules of a race with their rows: whole list first, then groups.
 
-    `rows` is the length of the list, and `side` has all its rows.
+    `rows` is the length of the list, and `side` has all its rows. `reading` is that of the
+    settings, unless a pilot has decided.
     """
+    fresh = (reading or settings.first_reading) == "expected"
     shared = replace(
         settings, level=share_of_level(settings.level, 0 if strata is None else len(strata.names))
     )
-    parts = [Part(shared.rule(rows), slice(None), np.arange(rows), side)]
+    parts = [Part(shared.rule(rows, reading), slice(None), np.arange(rows), side, fresh=fresh)]
     for members, position in () if strata is None else strata.groups():
         own = None if side is None else side.of_rows(members)
-        parts.append(Part(shared.rule(members.size), members, position, own))
+        # A group gets the rounds of the whole list: calls are limited together.
+        rule = shared.rule(rows if fresh else members.size, reading)
+        parts.append(Part(rule, members, position, own, fresh=fresh))
     return parts

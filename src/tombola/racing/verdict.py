@@ -9,7 +9,7 @@ import numpy as np
 from tombola.racing.options import RaceSettings
 from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import MAX_LOSS_SHARE
-from tombola.statements import Counts, Statement
+from tombola.statements import Counts, Reading, Statement
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -72,11 +72,15 @@ class Result(Answers):
 
     rule: has the evidence of the list or group.
     reason: why no more of its rows will be counted, though the question is open; "" if they may.
+    reading: what the answer is about.
+    rows: number of rows of the list or group.
     """
 
     rule: Elimination
     settings: RaceSettings
     reason: str = ""
+    reading: Reading = "recorded"
+    rows: int = 0
 
     def __repr__(self) -> str:
         return f"Result({self.text!r})"
@@ -95,9 +99,14 @@ class Result(Answers):
     def statement(self) -> Statement:
         """What is established for the list or group, at the level of the whole race."""
         settings = self.settings
-        return self.rule.statement(
-            settings.candidates, settings.units, settings.level, reason=self.reason
+        statement = self.rule.statement(
+            settings.candidates,
+            settings.units,
+            settings.level,
+            reading=self.reading,
+            reason=self.reason,
         )
+        return replace(statement, counts=Counts(rows=self.rows, counted=self.rows_counted))
 
     @property
     def text(self) -> str:

@@ -126,7 +126,7 @@ class RaceFile(WorkFile[None]):
                     f"Race: names must be valid Unicode, got {name!r} with a lone surrogate; "
                     "repair it."
                 )
-        settings = settings.with_seed()
+        settings = settings.with_seed().with_pilot(len(names))
         about = {
             "kind": "race",
             "tombola": __version__,
@@ -183,6 +183,8 @@ class RaceFile(WorkFile[None]):
         file = cls.open(path)
         if settings.seed is None:
             settings = replace(settings, seed=file.settings.seed)
+        if settings.pilot is None:
+            settings = replace(settings, pilot=file.settings.pilot)
         given = {
             **settings.to_json(),
             "rows": distinct_names("rows", rows),
@@ -537,4 +539,4 @@ def open_log(
     if isinstance(log, str | PathLike):
         file = RaceFile.at(log, settings, rows, side=side, strata=strata)
         return file.settings, file
-    return settings.with_seed(), MemoryLog() if log is None else log
+    return settings.with_seed().with_pilot(len(rows)), MemoryLog() if log is None else log

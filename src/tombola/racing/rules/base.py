@@ -8,7 +8,6 @@ not read. The state after n rows is a function of the first n rows of the shuffl
 and out-of-order answers cannot change it.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Sequence
@@ -126,6 +125,8 @@ class Elimination(ABC):
     target = 1
     # Mean loss above the best that the answer may have.
     tolerance = 0.0
+    # Whether an answer excludes that another candidate is equally good.
+    excludes_ties = False
 
     # Whether `step` can bet on adjusted losses: those minus their predictions from history
     # (`use_predictions`).
@@ -327,7 +328,8 @@ class Elimination(ABC):
         subject = tuple(names[a] for a in self.answer)
         if self.proved:
             # Strict only if certain: of two equal candidates either may be the one that stays.
-            strict = self.is_exact and len(self.smallest_totals(self.target)) <= self.target
+            is_alone = len(self.smallest_totals(self.target)) <= self.target
+            strict = self.excludes_ties or (self.is_exact and is_alone)
             return (Conclusion("best", subject, field=k, top=self.target, strict=strict),)
         if self.rows_seen == self.population:
             totals = self.state.total_loss
@@ -371,7 +373,7 @@ class Elimination(ABC):
 
         names: of the candidates. units: of the losses, for texts.
         level: of the whole race, which groups may share.
-        reading: what the answers stand for; rows of an infinite population are always "beyond".
+        reading: what the answers stand for.
         reason: why no more rows will come, though the question is open; "" if they may.
         """
         verdict: Verdict = "running"
@@ -385,7 +387,7 @@ class Elimination(ABC):
             verdict = "stopped"
         return Statement(
             verdict,
-            "beyond" if math.isinf(self.population) else reading,
+            reading,
             self.conclusions(names, units),
             self.questions(names, units),
             level=0.0 if self.is_exact else level,
