@@ -52,6 +52,8 @@ def render(template: str, **values: object) -> str:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
+    from tombola.report.formulas import typeset
+
     folder = resources.files("tombola.report") / "templates"
     loader = FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8"))
     environment = Environment(
@@ -61,7 +63,7 @@ def render(template: str, **values: object) -> str:
         trim_blocks=True,
         finalize=lambda value: escape_control(value) if type(value) is str else value,
     )
-    environment.filters |= {"ours": Markup, "plural": plural}
+    environment.filters |= {"ours": Markup, "plural": plural, "typeset": typeset}
     mark = (folder / "mark.svg").read_text(encoding="utf-8")
     return environment.get_template(template).render(
         palette=list(COLOURS),
