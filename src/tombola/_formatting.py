@@ -38,6 +38,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 # Python arguments that have another name on the command line.
 _CLI_NAMES = {
     "ids": "--id",
+    "actions": "--candidates",
     "action": "--action-column",
     "value": "--value-column",
     "delay": "--delay-column",
@@ -45,6 +46,7 @@ _CLI_NAMES = {
     "kind=losses": "--losses",
     "kind=scores": "--scores",
     "rescale=True": "--rescale",
+    "transpose=True": "--transpose",
     "header=True": "--header",
     "header=False": "--no-header",
 }
@@ -296,6 +298,61 @@ def command_text(name: str, value: str, more: str = "") -> str:
     command = _cli_command.get()
     options = [option_text(name, value), *filter(None, [more])]
     return ", ".join(options) if command is None else " ".join([*filter(None, [command]), *options])
+
+
+def answer_text(options: Mapping[str, Any]) -> str:
+    """Return the command line of the user with these options, in place of earlier ones; for messages.
+
+    Outside of a `cli_style` block it is only the arguments of the Python call.
+
+    options: parameters of the Python call, with their values.
+
+    >>> with cli_style(["tombola", "rank", "t.csv", "--ignore", "x", "--losses"]):
+    ...     answer_text({"ignore": ["x", "y"]})
+    'tombola rank t.csv --losses --ignore x,y'
+    >>> answer_text({"ignore": ["x", "y"], "transpose": True})
+    "ignore=['x', 'y'], transpose=True"
+    """
+    texts = [
+        option_text(name, on=value) if isinstance(value, bool) else option_text(name, value)
+        for name, value in options.items()
+    ]
+    command = _cli_command.get()
+    if command is None:
+        return ", ".join(texts)
+    flags = {text.split()[0] for text in texts}
+    words: list[str] = []
+    is_value = False
+    for word in shlex.split(command):
+        if word in flags or word.partition("=")[0] in flags:
+            is_value = "=" not in word
+        elif is_value and not word.startswith("--"):
+            is_value = False
+        else:
+            is_value = False
+            words.append(word)
+    return " ".join([*filter(None, [shlex.join(words)]), *texts])
+
+
+def is_offered(options: Iterable[str]) -> bool:
+    """Return whether the command that runs has these options; True in Python.
+
+    options: parameters of the Python call.
+    """
+    command = _cli_command.get()
+    if command is None:
+        return True
+    from click import get_current_context
+
+    context = get_current_context(silent=True)
+    if context is None:
+        return True
+    flags = {flag for one in context.command.params for flag in (*one.opts, *one.secondary_opts)}
+    # Flags of a value, such as --losses of kind, have names of their own.
+    texts = [
+        _CLI_NAMES.get(name, f"--{name.replace('_', '-')}") for name in options if name != "kind"
+    ]
+    return {*texts} <= flags
 
 
 def option_text(

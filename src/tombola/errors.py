@@ -13,6 +13,9 @@ TombolaError
 │   └── ExhaustedError   a request for tickets when all rows are issued
 ├── TableError       a file that cannot be read as a table
 │   └── RowError         an invalid row of a stream; has the result for the rows before it
+
+
+│   ├── QuestionError    a table that can be read in several ways; has the options of each
 └── FileError        a file that cannot be written, or would replace an input (also an OSError)
 
 TombolaWarning reports degraded operation.
@@ -74,6 +77,29 @@ class RowError(TableError):
     def __init__(self, message: str, result: object) -> None:
         super().__init__(message)
         self.result = result
+
+
+class QuestionError(TableError):
+    """Raised for a table that can be read in several ways; nothing was decided.
+
+    question: what is not certain, as text.
+    columns: the columns, or rows, that it is about.
+    answers: pairs (condition, what to write then): a whole command on the command line, else the
+        arguments of `read_table`.
+    """
+
+    def __init__(
+        self, question: str, columns: tuple[str, ...], answers: tuple[tuple[str, str], ...]
+    ) -> None:
+        fixes = [f"{text} if {condition}" for condition, text in answers]
+        fix = f"write {', '.join(fixes)}" if fixes else "repair the table"
+        super().__init__(f"{question}; {fix}.")
+        self.question = question
+        self.columns = columns
+        self.answers = answers
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return QuestionError, (self.question, self.columns, self.answers)
 
 
 class FileError(TombolaError, OSError):

@@ -126,17 +126,7 @@ def test_budget_of_zero_could_save_losses() -> None:
     assert "affordable" not in best
 
 
-def test_headline_names_an_action_in_another_unit(tmp_path: Path) -> None:
-    path = tmp_path / "percent.csv"
-    path.write_text(
-        "id,a,b,c\n" + "".join(f"q{i},{i % 2},{60 + i},{i % 3 / 2}\n" for i in range(30))
-    )
-    report = run_comparison(
-        read_table(path, kind="scores"), CompareRequest(Conditions(), repetitions=1), name="t"
-    )
-    assert (
-        report.summary.table == "t: 30 rows, 2 actions without b, read as scores: higher is better."
-    )
+def test_headline_has_the_unit() -> None:
     table = Table(Pool([[0.2, 0.5]] * 20), None, [], "scores", "accuracy", (0.0, 100.0))
     report = run_comparison(
         table, CompareRequest(Conditions("full"), ("FollowTheLeader",), repetitions=2)

@@ -507,12 +507,19 @@ def with_summaries(tmp_path: Path) -> Path:
 def test_summary_row_and_column_of_a_file_are_left_out(with_summaries: Path) -> None:
     row = "left out line 42, called 'average': the mean of the rows above"
     column = "Max (the largest of the others in every row)"
-    text = run("audit", with_summaries, "--best", "--scores")[1].replace("\n", " ")
+    status, text = run("audit", with_summaries, "--best", "--scores")
+    assert (status, "'Max' (its name is usual for a summary of others)" in text) == (2, True)
+    assert "--scores --ignore Max" in text
+    text = run("audit", with_summaries, "--best", "--scores", "--ignore", "Max")[1].replace(
+        "\n", " "
+    )
     assert "40 rows" in text
-    assert f"note: {row} note: ignored columns: {column}" in text
-    facts = json.loads(run("audit", with_summaries, "--best", "--scores", "--json")[1])
+    assert f"note: {row}" in text
+    facts = json.loads(
+        run("audit", with_summaries, "--best", "--scores", "--ignore", "Max", "--json")[1]
+    )
     assert sorted(one["name"] for one in facts["actions"]) == ["claude", "gpt", "llama"]
-    assert facts["notes"][:2] == [row, f"ignored columns: {column}"]
+    assert facts["notes"][0] == row
     text = " ".join(run("audit", with_summaries, "--order")[1].split())
     assert "40 rows; columns: gpt, claude, llama note: " in text
     assert f"{column} note: {row}" in text
@@ -533,13 +540,10 @@ def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
     path, rows = tmp_path / "ten.csv", [f"c{i},{i / 10},{i / 20}" for i in range(10)]
     path.write_text("\n".join(["question_id,b,a", *rows]))
     status, text = run("audit", path, "--best")
-    assert (status, "note: columns read as ids, by name: question_id" in text) == (0, True)
+    assert (status, "note: ids from column 'question_id'" in text) == (0, True)
     assert text.index("a  ") < text.index("b  ")
     path.write_text("\n".join(["id,a,b,c", *(f"{row},1" for row in rows)]))
-    assert (
-        "note: columns read as ids, by name: id\n"
-        in run("audit", path, "--best", "--ignore", "c")[1]
-    )
+    assert "note: ids from column 'id'" in run("audit", path, "--best", "--ignore", "c")[1]
     path.write_text("\n".join(["q,a,b", *rows]))
     status, text = run("audit", path, "--best", "--scores")
     assert (status, "note: ids from column 'q'" in text) == (0, True)
@@ -550,49 +554,45 @@ def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["file", "stream"])
 @pytest.mark.parametrize(
-    ("header", "actions", "note"),
+    ("header", "others"),
     [
-        ("id,gpt,claude,cost_gpt,cost_claude", ["claude", "gpt"], "cost_gpt (named like a cost)"),
-        (
-            "id,gpt,claude,seed,delay",
-            ["claude", "gpt"],
-            "seed (named like a label), delay (named like a delay)",
-        ),
-        (
-            "id,gpt,claude,x1,date",
-            ["claude", "gpt"],
-            "x1 (named like a feature), date (named like a date)",
-        ),
-        (
-            "id,time_gpt,time_claude,time_bard,seed",
-            ["time_bard", "time_claude", "time_gpt"],
-            "seed (named like a label)",
-        ),
+        ("id,gpt,claude,seed,delay", ["seed", "delay"]),
+        ("id,gpt,claude,x1,date", ["x1", "date"]),
+        ("id,time_gpt,time_claude,time_bard,seed", ["seed"]),
     ],
 )
-def test_certify_ignores_columns_without_actions(
-    stream: bool, header: str, actions: list[str], note: str, tmp_path: Path
+def test_certify_asks_about_other_columns(
+    stream: bool, header: str, others: list[str], tmp_path: Path
 ) -> None:
-    path, numbers = tmp_path / "table.csv", np.random.default_rng(0).random((60, 4)).round(3)
-    path.write_text(
-        header
-        + "\n"
-        + "".join(f"q{i},{','.join(map(str, row))}\n" for i, row in enumerate(numbers))
-    )
-    more = ("-", "--rows", 60) if stream else (path,)
-    facts = json.loads(run("audit", *more, "--best", "--json", text=path.read_text())[1])
-    assert sorted(one["name"] for one in facts["actions"]) == actions
-    assert note in facts["notes"][0]
+    """A name raises a question; stated candidates do not."""
+    path = tmp_path / "table.csv"
+    numbers = np.random.default_rng(0).random((60, 4)).round(3)
+    rows = "".join(f"q{i},{','.join(map(str, row))}\n" for i, row in enumerate(numbers))
+    path.write_text(f"{header}\n{rows}")
+    source = ("-", "--rows", 60) if stream else (path,)
+    status, text = run("audit", *source, "--best", "--losses", text=path.read_text())
+    assert status == 2
+    for name in others:
+        assert f"{name!r} (its name is usual for" in text
+    left = [name for name in header.split(",")[1:] if name not in others]
+    for option, names in (("--ignore", others), ("--candidates", left)):
+        more = (option, ",".join(names), "--losses", "--json")
+        facts = json.loads(run("audit", *source, "--best", *more, text=path.read_text())[1])
+        assert sorted(one["name"] for one in facts["actions"]) == sorted(left)
 
 
 CERTIFY_REFUSED = {
-    "one action": ("id,a\n1,0\n2,1\n", [], "expected columns of at least two actions, got a among"),
+    "one action": ("id,a\n1,0\n2,1\n", [], "at least two actions, got 1 (id, a)"),
     "one action and its cost": (
         "id,a,cost_a\n1,0,1\n2,1,1\n",
         [],
-        "at least two actions, got a among",
+        "'cost_a' (its name is usual for a cost) beside a",
     ),
-    "ignored": ("id,a,b\n1,0,1\n2,1,1\n", ["--ignore", "b"], "at least two actions, got a among"),
+    "ignored": (
+        "id,a,b\n1,0,1\n2,1,1\n",
+        ["--ignore", "b"],
+        "at least two actions, got 1 (id, a, b)",
+    ),
     "long": (
         "id,model,loss\n1,a,0\n1,b,1\n",
         ["--ignore", "model"],
@@ -601,7 +601,7 @@ CERTIFY_REFUSED = {
     "other unit": (
         "id,d,a,b\n1,0,1,0\n2,4,0,1\n",
         [],
-        "got '4'; repair it, or leave out the column with --ignore d.",
+        "'d' (0 to 4, the others 0 to 1",
     ),
     "all above": (
         "id,a,b\n1,70,1\n2,4,90\n",

@@ -35,7 +35,6 @@ MISTAKES = {
     "compare table.csv --scores --losses": "leave one of them out",
     "compare table.csv --losses --range 10,0": "--range 0,10",
     "compare large.csv": "--range",
-    "compare hole.csv": "--missing",
     "compare one.csv": "two actions",
     "compare table.csv --losses --learners UCB9": "UCB9",
     "compare table.csv --losses --actions 'c*'": "c*",

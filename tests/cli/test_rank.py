@@ -248,7 +248,9 @@ def test_percent_column_beside_scores_is_refused(
         found = CliRunner().invoke(app, words)
     assert isinstance(found.exception, TableError)
     assert "in line 2, column 'prompt_c', got '60%'; write " in str(found.exception)
-    assert "leave out the columns in percent: --actions prompt_a,prompt_b." in str(found.exception)
+    assert "leave out the columns in percent: --candidates prompt_a,prompt_b." in str(
+        found.exception
+    )
     assert "tombola" not in found.output
 
 

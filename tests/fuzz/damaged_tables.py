@@ -26,7 +26,6 @@ import numpy as np
 from fuzz.driver import damage
 from tombola.plugins.logs import read_logs
 from tombola.tables import read_table
-from tombola.tables.formats.aslib import RUNS
 from tombola.tables.options import ReadOptions
 from tombola.tables.summary import summarise_table
 
@@ -61,10 +60,12 @@ def read_back(file: Path) -> Content:
     if ".log." in file.name:
         pool, delays = read_logs([file]), None
     else:
-        source = file.parent if file.name == RUNS else file
-        summary = summarise_table(source, ReadOptions(kind="losses"))
+        # Arrays name their own roles.
+        is_array = file.suffix in (".npy", ".npz")
+        stated: dict[str, Any] = {} if is_array else {"costs": "cost", "delay": "delay"}
+        summary = summarise_table(file, ReadOptions(kind="losses", **stated))
         summary.facts(), summary.sample(), summary.needed_options("losses")
-        table = read_table(source, kind="losses")
+        table = read_table(file, kind="losses", **stated)
         pool, delays = table.pool, table.delays
     costs = None if pool.costs is None else pool.costs.tolist()
     return (
@@ -92,11 +93,7 @@ def write_file(path: Path, kind: str, content: bytes) -> Path:
     folder = path / "table"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    if kind == RUNS:
-        (folder / "description.txt").write_text(
-            "performance_measures: runtime\nalgorithm_cutoff_time: 4\n"
-        )
-    file = folder / (RUNS if kind == RUNS else f"t.{kind}")
+    file = folder / f"t.{kind}"
     file.write_bytes(content)
     return file
 
@@ -167,20 +164,7 @@ def _texts() -> dict[str, bytes]:
         "list.json": json.dumps(_records(wide()), indent=1).encode(),
         "lists.json": json.dumps(long()).encode(),
         "pandas.json": json.dumps(by_column).encode(),
-        RUNS: _aslib(),
     }
-
-
-def _aslib() -> bytes:
-    table = long()
-    head = "@relation runs\n" + "".join(
-        f"@attribute {name} string\n"
-        for name in ("instance_id", "repetition", "algorithm", "runtime", "runstatus")
-    )
-    rows = zip(table["id"], table["action"], table["loss"], strict=True)
-    return (
-        head + "@data\n" + "".join(f"'{row}',1,{name},{4 * loss},ok\n" for row, name, loss in rows)
-    ).encode()
 
 
 def _into(write: Callable[[Any], object]) -> bytes:

@@ -356,32 +356,6 @@ def run(*words: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    "cell", [lambda n: f"{60 + n}%", lambda n: str(60 + n)], ids=["sign", "range"]
-)
-def test_candidate_in_percent_is_named_and_ranks_are_among_the_others(
-    cell: Any, tmp_path: Path
-) -> None:
-    """Its unit is not that of the others, so that it cannot be ranked; then the ranks of the table are not exact."""
-    path, page = tmp_path / "t.csv", tmp_path / "t.html"
-    path.write_text(
-        "id,a,b,c\n" + "".join(f"q{n},{n % 2},{n % 3 % 2},{cell(n)}\n" for n in range(30))
-    )
-    text = " ".join(run(path, "--scores", "--reading", "recorded", "--out", page).split())
-    sentence = (
-        "On the answers recorded here, without c: the ranks are among the other 2 candidates only, which "
-        "have answered every row"
-    )
-    for found in (text, page.read_text(encoding="utf-8")):
-        assert sentence in found
-        assert "are exact" not in found
-    facts = json.loads(run(path, "--scores", "--json"))
-    both = json.loads(run(f"x={path}", f"y={path}", "--scores", "--json"))
-    for one in (facts, *both["metrics"].values()):
-        assert one["candidates_left_out"] == ["c"]
-        assert [reading["exact"] for reading in one["readings"]] == [False, False]
-
-
 def test_half_filled_table_names_the_race_that_finishes_it(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(

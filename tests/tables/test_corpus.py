@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from tombola._formatting import cli_style
 from tombola.cli.app import app
+from tombola.errors import QuestionError
 from tombola.tables import read_table
 from tombola.tables.columns import Columns
 from tombola.tables.formats.delimited import read_text
@@ -87,7 +88,7 @@ UGLY: dict[str, Ugly] = {
     "the index of pandas": Ugly("Unnamed: 0,a,b\n0,0,1\n1,.5,.25\n", losses=AB, ids=("0", "1")),
     "ids in the last column": Ugly("a,b,prompt\n0,1,x\n.5,.25,y\n", losses=AB, ids=XY),
     "an id and a second one": Ugly("id,user_id,a,b\nx,7,0,1\ny,7,.5,.25\n", losses=AB, ids=XY, notes=("user_id (named like an id)",)),
-    "a category first": Ugly("topic,a,b\nlaw,0,1\nlaw,.5,.25\n", losses=AB, notes=("topic (values repeat, so no ids)", "--actions")),
+    "a category first": Ugly("topic,a,b\nlaw,0,1\nlaw,.5,.25\n", losses=AB, notes=("topic (values repeat, so no ids)", "--candidates")),
     "ids twice": Ugly("id,a,b\nx,0,1\nx,.5,.25\n", "ids must be different, got 'x' twice"),
     "ids named": Ugly("who,when,a,b\nx,1,0,1\ny,1,.5,.25\n", losses=AB, ids=XY, options={"ids": "who", "ignore": ["when"]}),
     "an id that is not there": Ugly("a,b\n0,1\n", "called 'who' as --id states", options={"ids": "who"}),
@@ -113,13 +114,13 @@ UGLY: dict[str, Ugly] = {
     "a name of a summary on another scale": Ugly("a,b,rank\n0,1,7\n.5,.25,9\n", losses=AB, notes=("ignored: rank (7 to 9; the others are in [0, 1])",)),
     "a summary that was chosen": Ugly("a,b,Max\n0,1,1\n.5,.25,.5\n0,1,1\n", losses=[[0, 1, 1], [0.5, 0.25, 0.5], [0, 1, 1]], actions=("a", "b", "Max"), options={"actions": ["a", "b", "Max"]}),
     # columns that are no actions
-    "a remark": Ugly("a,b,remark\n0,1,fine\n.5,.25,\n", losses=AB, notes=("ignored: remark (text)", "--actions")),
+    "a remark": Ugly("a,b,remark\n0,1,fine\n.5,.25,\n", losses=AB, notes=("ignored: remark (text)", "--candidates")),
     "dates": Ugly("a,when,b\n0,2024-02-01,1\n.5,2024-02-03,.25\n", losses=AB, notes=("when (dates)",)),
     "a day called date": Ugly("a,date,b\n0,20240201,1\n.5,20240203,.25\n", losses=AB, notes=("date (named like a date)",)),
     "a split": Ugly("a,b,fold\n0,1,0\n.5,.25,1\n", losses=AB, notes=("fold (named like a label)",)),
     "all columns as features": Ugly("a,b\n0,1\n", "expected columns of actions, got only features", options={"features": ["*"]}),
     "a feature that is not there": Ugly("a,b,size\n0,1,3\n", "called 'none' as --features states", options={"features": ["none"]}),
-    "a feature that is an action": Ugly("a,b,size\n0,1,3\n", "got 'size', which --actions names "
+    "a feature that is an action": Ugly("a,b,size\n0,1,3\n", "got 'size', which --candidates names "
                                                              "too", options={"features": ["size"], "actions": ["a", "s*"]}),
     "a feature that is the id": Ugly("id,a,b\nx,0,1\n", "got 'id', which --id names too", options={"features": ["id"], "ids": "id"}),
     "free text as a feature": Ugly("id,a,b\nx,0,1\ny,1,1\nz,1,1\n", "3 different words in 3 "
@@ -149,7 +150,7 @@ UGLY: dict[str, Ugly] = {
     "the same, left out": Ugly("a,b,words\n0,1,812\n.5,.25,64\n", losses=AB, notes=("ignored: words (as requested)",), options={"ignore": ["w*"]}),
     "an empty column": Ugly("a,b,,\n0,1,,\n.5,.25,,\n", "got '' twice"),
     "one empty column at the end": Ugly("a,b,\n0,1,\n.5,.25,\n", losses=AB, notes=("a column without a name (empty)",)),
-    "an action that is not there": Ugly("a,b\n0,1\n", "called 'c' as --actions states", options={"actions": ["a", "c"]}),
+    "an action that is not there": Ugly("a,b\n0,1\n", "called 'c' as --candidates states", options={"actions": ["a", "c"]}),
     "actions by a pattern": Ugly("m a,m b,z\n0,1,9\n.5,.25,9\n", losses=AB, actions=("m a", "m b"), notes=("z (not selected)",), options={"actions": ["m *"]}),
     "a name with a comma": Ugly('"a, old",b\n0,1\n.5,.25\n', losses=AB, actions=("a, old", "b")),
     "names in hieroglyphs": Ugly("\U00013000,$x_1$\n0,1\n.5,.25\n", losses=AB, actions=("\U00013000", "$x_1$")),
@@ -187,7 +188,7 @@ UGLY: dict[str, Ugly] = {
     "costs of A and a, behind": Ugly("id,A,a,A_usd,a_usd\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, actions="Aa", ids=XY, costs=[[1, 2], [3, 4]]),
     "costs of A and a, explicit": Ugly("id,A,a,cost:A,cost:a\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, actions="Aa", ids=XY, costs=[[1, 2], [3, 4]]),
     "costs of names with equal words": Ugly("id,gpt.4,gpt-4,cost_gpt.4,cost_gpt-4\nx,0,1,1,2\ny,.5,.25,3,4\n", losses=AB, actions=("gpt.4", "gpt-4"), ids=XY, costs=[[1, 2], [3, 4]]),
-    "a cost of no action": Ugly("a,b,pay a,pay b,pay c\n0,1,1,2,9\n.5,.25,3,4,9\n", losses=AB, costs=[[1, 2], [3, 4]], options={"costs": ["pay *"]}, notes=("pay c (a cost of no action)",)),
+    "a cost of no action": Ugly("a,b,pay a,pay b,pay c\n0,1,1,2,9\n.5,.25,3,4,9\n", losses=AB, costs=[[1, 2], [3, 4]], options={"costs": ["pay *"]}, notes=("pay c (a cost of no candidate)",)),
     "a word as a cost": Ugly("a,b,cost:a,cost:b\n0,1,1,dear\n", "got 'dear'"),
     "half a round of delay": Ugly("a,b,delay\n0,1,1.5\n", "whole numbers of rounds"),
     "a negative delay": Ugly("a,b,delay\n0,1,-1\n", "whole numbers of rounds"),
@@ -230,10 +231,10 @@ UGLY: dict[str, Ugly] = {
     "words for a result beside numbers": Ugly("a,b,done\n0,1,pass\n.5,.25,fail\n", losses=AB, notes=("done (words; to use it, write 1 for pass and 0 for fail)",)),
     "percent beside points": Ugly(MIXED, "expected a number from 0 to 10 in line 3, column "
                                          "'p_c', got '67%'; write numbers in the unit of "
-                                         "--range, or leave out the columns in percent: --actions p_a,p_b", options={**SCORES, "range": (0, 10), "actions": ["p_*"]}),
+                                         "--range, or leave out the columns in percent: --candidates p_a,p_b", options={**SCORES, "range": (0, 10), "actions": ["p_*"]}),
     "percent beside points, rescaled": Ugly(MIXED, "expected a number like those of the other "
                                                    "actions, 4 to 7, in line 3, column 'p_c', "
-                                                   "got '67%'; write all in one unit, or leave out the columns in percent: --actions p_a,p_b", options={**SCORES, "rescale": True, "actions": ["p_*"]}),
+                                                   "got '67%'; write all in one unit, or leave out the columns in percent: --candidates p_a,p_b", options={**SCORES, "rescale": True, "actions": ["p_*"]}),
     "percent in a range of 100": Ugly(SHARES, "expected a number from 0 to 100 in line 2, column "
                                               "'a', got '67%'; write numbers in the unit of "
                                               "--range, or leave out --range, since cells in percent are read as fractions from 0 to 1", options={**SCORES, "range": (0, 100)}),
@@ -257,7 +258,7 @@ UGLY: dict[str, Ugly] = {
     "an action in percent": Ugly("a,b,c\n0.1,59,0.3\n0.9,99,0.2\n0.4,80,1\n", "(outside only in b); in percent? divide it by 100, or leave it out with --ignore b.", options={**SCORES, "actions": ["a", "b", "c"]}),
     "an action in percent, no direction": Ugly("a,b,c\n0.1,59,0.3\n0.9,99,0.2\n0.4,80,1\n", "write --scores if higher is better, --losses if lower is.", options={"kind": None, "actions": ["a", "b", "c"]}),
     "a column outside of the range": Ugly("id,a,b,c\n1,3,4,31\n2,5,6,12\n3,7,1,15\n", "outside only in c); leave out columns that are no candidates, --ignore c, or", options={**SCORES, "range": (0, 10), "actions": ["a", "b", "c"]}),
-    "a column on another scale": Ugly("id,a,b,c,hardness\n" + "".join(f"q{i},{i},{9 - i},{i // 2},0.{i}\n" for i in range(10)), "'hardness' from 0 to 0.9 beside columns up to 9; write --ignore hardness if it is not an action, else name all actions: --actions a,b,c,hardness"),
+    "a column on another scale": Ugly("id,a,b,c,hardness\n" + "".join(f"q{i},{i},{9 - i},{i // 2},0.{i}\n" for i in range(10)), "'hardness' from 0 to 0.9 beside columns up to 9; write --ignore hardness if it is not an action, else name all actions: --candidates a,b,c,hardness"),
     # ways to write files
     "comments above": Ugly("# made in May\n# by hand\na,b\n0,1\n.5,.25\n", losses=AB, notes=("left out 2 lines of comments",)),
     "a separator named": Ugly("sep=;\na;b\n0;1\n.5;.25\n", losses=AB),
@@ -381,6 +382,66 @@ UGLY: dict[str, Ugly] = {
 }  # fmt: skip
 
 
+# Files that are asked about now, where they were read by a guess or refused; and what is named.
+ASKED = {
+    "an id and a second one": "user_id",
+    "a row called mean with other numbers": "model",
+    "a row called total, one sum wrong": "total",
+    "a row called Gesamt, one sum wrong": "Gesamt",
+    "a column of means in German": "Mittelwert",
+    "the largest of each row": "Max",
+    "rounded means and totals": "mean score",
+    "the place of the best": "best",
+    "a summary with one blank": "average",
+    "a name of a summary, other numbers": "Max",
+    "a name of a summary on another scale": "rank",
+    "a day called date": "date",
+    "a split": "fold",
+    "features": "x1",
+    "an embedding": "embedding_0",
+    "features called f_": "f_0",
+    "features called f_ beside scores": "f_0",
+    "features called f_ beside run times": "f_0",
+    "f_ and one other": "f_0",
+    "a single cost": "price",
+    "tokens": "prompt tokens",
+    "a number of another kind": "words",
+    "a percent column": "share",
+    "tokens beside scores of 0 to 10": "words",
+    "a stratum": "stratum",
+    "losses beside scores": "a_loss",
+    "a score among plain names": "score",
+    "a loss, a score and a plain name, as scores": "a_loss",
+    "a loss, a score and a plain name, as losses": "a_loss",
+    "scores before losses, as scores": "a_loss",
+    "a score among plain names, as scores": "score",
+    "one cost for A and a": "cost:A",
+    "one likely cost for A and a": "cost_A",
+    "costs of A and a": "cost_A",
+    "costs of A and a, behind": "A_usd",
+    "costs of A and a, explicit": "cost:A",
+    "half a round of delay": "delay",
+    "a negative delay": "delay",
+    "dashes for what is missing": "missing",
+    "words for a result": "a",
+    "words for a result beside numbers": "done",
+    "one column in percent, one not": "a",
+    "percent beside points, left out": "p_c",
+    "a column on another scale": "hardness",
+    "a blank cell": "missing",
+    "a key left out": "missing",
+    "long with a line missing": "missing",
+    "long with two delays a row": "delay",
+    "logged, an action a line": "probability",
+    "logged, a model a line": "propensity",
+    "long, unknown names": "score",
+    "long, unknown names, as scores": "score",
+    "long, numbered rows": "score",
+    "long, names given": "score",
+    "long with all its columns": "delay",
+}
+
+
 def made(ugly: Ugly, folder: Path) -> str:
     path = folder / ugly.name
     if callable(ugly.content):
@@ -396,6 +457,15 @@ def test_ugly_file_is_read_or_rejected(
 ) -> None:
     ugly = UGLY[what]
     source = made(ugly, tmp_path)
+    if what in ASKED:
+        with cli_style(["tombola", "compare", source]), pytest.raises(QuestionError) as asked:
+            read_table(source, **{"kind": "losses", **ugly.options})
+        assert ASKED[what] in asked.value.columns
+        assert asked.value.answers
+        for _, command in asked.value.answers:
+            assert command.startswith("tombola compare ")
+            assert set(re.findall(r" (--[a-z-]+)", command)) <= OPTIONS
+        return
     if ugly.says:
         with cli_style():
             sentence = refused(source, **ugly.options)
@@ -424,7 +494,9 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("what", [name for name, ugly in UGLY.items() if not ugly.says])
+@pytest.mark.parametrize(
+    "what", [name for name, ugly in UGLY.items() if not (ugly.says or name in ASKED)]
+)
 def test_summary_names_needed_options(what: str, tmp_path: Path) -> None:
     """A look needs neither a unit nor a choice about missing cells, and names what `compare` needs."""
     ugly = UGLY[what]

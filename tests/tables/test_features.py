@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tombola.errors import TableError
+from tombola.errors import QuestionError, TableError
 from tombola.tables import read_table
 from tombola.tables.columns import CellRef, Column, Columns
 from tombola.tables.features import _MAX_LEVELS, encode_features
@@ -28,7 +28,8 @@ def read_text(content: str, folder: Path, **options: Any) -> Table:
 def test_feature_columns_are_never_actions(tmp_path: Path) -> None:
     """Columns in [0, 1] would be actions without the option; a pattern does not match ignored columns."""
     text = "a,b,share,some\n" + "0,1,0.5,1\n1,0,0.25,1\n" * 4
-    assert read_text(text, tmp_path, kind="losses").pool.actions == ("a", "b", "share", "some")
+    with pytest.raises(QuestionError, match="usual for a property"):
+        read_text(text, tmp_path, kind="losses")
     table = read_text(text, tmp_path, kind="losses", features=["s*"], ignore=["some"])
     assert (table.pool.actions, table.pool.feature_names) == (("a", "b"), ("share",))
     assert np.asarray(table.pool.features).ravel().tolist() == [0.5, 0.25] * 4
@@ -37,7 +38,13 @@ def test_feature_columns_are_never_actions(tmp_path: Path) -> None:
 
 def test_missing_features_stay_missing_and_are_reported(tmp_path: Path) -> None:
     """A missing feature never drops a row, also where missing losses do."""
-    table = read_text(WIDE.replace("r5,1", "r5,"), tmp_path, features=["f_depth"], missing="drop")
+    table = read_text(
+        WIDE.replace("r5,1", "r5,"),
+        tmp_path,
+        features=["f_depth"],
+        ignore=["f_size"],
+        missing="drop",
+    )
     assert table.pool.rows == 11
     depth = np.asarray(table.pool.features)[:, 0]
     assert np.flatnonzero(np.isnan(depth)).tolist() == [3]
@@ -110,9 +117,11 @@ def test_describe_lists_possible_features(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(
         "id,gpt,llama,claude,Max,x1,b_seconds,gold,same_feature\n" + "".join(lines)
     )
-    summary = summarise_table(tmp_path / "t.csv", ReadOptions())
-    assert {"claude", "Max", "x1", "b_seconds", "gold", "same_feature"} == {*summary.parsed.ignored}
-    assert summary.parsed.possible_features == ("x1",)
+    with pytest.raises(QuestionError) as asked:
+        summarise_table(tmp_path / "t.csv", ReadOptions())
+    assert {"claude", "Max", "x1", "b_seconds", "gold", "same_feature"} == {*asked.value.columns}
+    summary = summarise_table(tmp_path / "t.csv", ReadOptions(actions=["gpt", "llama"]))
+    assert "x1" in summary.parsed.possible_features
     assert "x1" in dict(summary.facts())["could be features"]
     chosen = summarise_table(
         tmp_path / "t.csv", ReadOptions(actions=["gpt", "llama"], features=["x1"])

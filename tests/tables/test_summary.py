@@ -29,7 +29,7 @@ FACTS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ),
     (  # incomplete costs are not summed up as if they were 0
         "id,a,b,cost:a,cost:b,delay\nx,0.5,0.25,1,,\ny,0.5,1,3,,\n",
-        {},
+        {"delay": "delay"},
         {
             "costs": "from 1 to 3 a row, 2 missing",
             "delays": "unknown rounds, 2 missing",

@@ -25,7 +25,14 @@ from tombola.cli.reference import cite, learners
 from tombola.cli.reproduce import reproduce
 from tombola.cli.serve import serve
 from tombola.cli.session import app as session_app
-from tombola.errors import EXIT_SIGINT, EXIT_SIGTERM, FileError, TombolaError, TombolaWarning
+from tombola.errors import (
+    EXIT_SIGINT,
+    EXIT_SIGTERM,
+    FileError,
+    QuestionError,
+    TombolaError,
+    TombolaWarning,
+)
 
 # The command `tombola`; its subcommands are added below.
 app = App(no_args_is_help=True, add_completion=True)
@@ -98,7 +105,14 @@ def main() -> None:
         if not isinstance(
             error, BrokenPipeError
         ):  # the reader has closed the pipe, as `| head -1` does
-            print_error(f"tombola: {_without_class(str(error))}")
+            if isinstance(error, QuestionError):
+                # A line for each command, to copy.
+                print_error(f"tombola: {error.question}.")
+                for condition, command in error.answers:
+                    print_error(f"if {condition}:")
+                    print_error(f"  {command}")
+            else:
+                print_error(f"tombola: {_without_class(str(error))}")
         _discard_output()
         sys.exit(2)
     except MemoryError:

@@ -11,7 +11,7 @@ import typer
 
 from tombola.cli.options import Json, Page, Seeds, check_level, check_page, split_commas
 from tombola.cli.printing import show_answer
-from tombola.cli.table_options import parse_kind
+from tombola.cli.table_options import parse_kind, parse_names
 from tombola.errors import ParameterError, RowError
 
 # Outcome of a result -> exit status.
@@ -71,6 +71,9 @@ def audit(
             help="Smallest and largest possible number. Default: 0,1.",
         ),
     ] = "0,1",
+    candidates: Annotated[
+        str, typer.Option(help="--best: columns that are candidates; commas between.")
+    ] = "",
     ignore: Annotated[
         str, typer.Option(help="--best: columns that are no candidates; commas between.")
     ] = "",
@@ -90,6 +93,9 @@ def audit(
             "earlier candidates."
         ),
     ] = None,
+    ignore_rows: Annotated[
+        str, typer.Option(help="Ids of rows to ignore, such as Total; or first, last, none.")
+    ] = "",
     sheet: Annotated[str, typer.Option(help="The sheet of an Excel file.")] = "",
     out: Page = None,
     as_json: Json = False,
@@ -120,12 +126,20 @@ def audit(
 
         if order:
             tested = split_commas(columns)
-            return tombola.check_order(table, level, columns=tested, sheet=sheet, seed=seed)
+            return tombola.check_order(
+                table,
+                level,
+                columns=tested,
+                ignore_rows=split_commas(ignore_rows),
+                sheet=sheet,
+                seed=seed,
+            )
         common: Any = {
             "level": level,
             "rows": rows,
             "range": parse_range(span),
             "history": history,
+            "ignore_rows": split_commas(ignore_rows),
             "sheet": sheet,
             "follow": follow,
             "seed": seed,
@@ -136,7 +150,8 @@ def audit(
                 within=within,
                 kind=parse_kind(losses=losses, scores=scores),
                 column=mean or None,
-                ignore=split_commas(ignore),
+                candidates=parse_names(candidates) or None,
+                ignore=parse_names(ignore),
                 **common,
             )
         return tombola.audit(

@@ -64,8 +64,9 @@ def demo(
     check_table(out, force=force or is_same)
     write_atomic(out, text)
     name = str(out)
+    delay = [] if table.delays is None else ["--delay-column", "delay"]
     commands = [
-        ["describe", name, "--losses"],
+        ["describe", name, "--losses", *delay],
         ["audit", name, "--order", "--seed", str(seed)],
         [
             "compare",
@@ -76,6 +77,7 @@ def demo(
             "--seed",
             str(seed),
             *_OPTIONS[example],
+            *delay,
         ],
     ]
     if as_json:

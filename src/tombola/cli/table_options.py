@@ -42,10 +42,13 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "losses": (bool, "Lower values are better."),
     "scores": (bool, "Higher values are better."),
     "range": (str, "Smallest and largest possible value, such as 0,10; else 0,1."),
-    "actions": (str, "The columns that are actions; names or patterns, with commas between."),
-    "actions_from": (Path, "File with the names of the actions, one per line, for --actions."),
+    "actions": (str, "The columns that are candidates; names or patterns, with commas between."),
+    "actions_from": (Path, "File with the names of the candidates, one per line."),
+    "transpose": (bool, "The candidates are in the rows: a row per candidate, a column per item."),
+    "words": (str, "Numbers for words in cells, such as pass=1,fail=0."),
     "id": (str, "The column with the ids of the rows."),
     "ignore": (str, "Columns to ignore; names or patterns, with commas between."),
+    "ignore_rows": (str, "Ids of rows to ignore, such as Total; or first, last, none."),
     "costs": (
         str,
         "The columns with costs: patterns such as 'cost_*', or one name for each action.",
@@ -83,6 +86,8 @@ _TEXTS = {
     "value_column": "value",
     "delay_column": "delay",
     "run_column": "run",
+    "words": "words",
+    "transpose": "transpose",
 }
 
 
@@ -121,7 +126,9 @@ def _with_options(command: Callable[..., None], names: Sequence[str]) -> Callabl
 
 def _parameter(name: str) -> inspect.Parameter:
     kind, help_text = _OPTIONS[name]
-    flag = f"--{name.replace('_', '-')}"
+    flags = [f"--{name.replace('_', '-')}"]
+    if name == "actions":
+        flags = ["--candidates", *flags]
     negation = f"/--no-{name}" if name == "header" else ""
     return inspect.Parameter(
         name,
@@ -129,7 +136,7 @@ def _parameter(name: str) -> inspect.Parameter:
         default={bool: False, str: ""}.get(kind),
         annotation=Annotated[
             kind | None if kind is Path else kind,
-            typer.Option(f"{flag}{negation}", help=help_text, show_default=False),
+            typer.Option(*flags[:-1], f"{flags[-1]}{negation}", help=help_text, show_default=False),
         ],
     )
 
@@ -157,7 +164,7 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
     }
     found |= {
         name: parse_names(options[name])
-        for name in ("actions", "ignore", "costs", "features", "text")
+        for name in ("actions", "ignore", "ignore_rows", "costs", "features", "text")
     }
     found |= {keyword: options[name] for name, keyword in _TEXTS.items()}
     if options["actions_from"] is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import is_cli_style, join_names, option_text, plural
 from tombola._results import Block, Cells, Result
-from tombola.errors import ParameterError, TableError
+from tombola.errors import ParameterError, QuestionError, TableError
 from tombola.evidence.betting import Betting
 from tombola.evidence.certificate import Certificate
 from tombola.evidence.history import History
@@ -19,21 +19,15 @@ from tombola.evidence.monitors import RowMonitor
 from tombola.evidence.page_parts import rows_figure, size_facts
 from tombola.evidence.predicted_mean import PredictedMean
 from tombola.evidence.rows import Rows, RowSource, Sample, require_size
+from tombola.pool import Pool
 from tombola.report.evidence_page import EvidencePage, TextTable, render_evidence
 from tombola.tables.columns import Column, Columns
-from tombola.tables.derived import summary_columns
-from tombola.tables.long import find_action_column
-from tombola.tables.names import (
-    DELAYS,
-    classify_name,
-    direction_of,
-    is_id_name,
-    is_summary_name,
-    matching,
-)
+from tombola.tables.detect import Roles, detect, detect_names, find_action_column
+from tombola.tables.names import direction_of
 from tombola.tables.options import ParsedTable, ReadOptions
+from tombola.tables.question import Question
+from tombola.tables.to_pool import Table
 from tombola.tables.unit_checks import parse_loss
-from tombola.tables.wide import find_ids, read_wide
 from tombola.units import Kind, Units
 
 if TYPE_CHECKING:
@@ -291,8 +285,10 @@ def certify(
     kind: Kind | None = None,
     range: tuple[float, float] | None = None,
     column: str | None = None,
+    candidates: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     history: Any = None,
+    ignore_rows: Sequence[str] = (),
     sheet: str | None = None,
     follow: bool = False,
     seed: int = 1,
@@ -311,10 +307,13 @@ def certify(
     kind: "losses" (lower is better) or "scores"; None if names of columns or of the file state it.
     range: the smallest and the largest possible number; None: 0 and 1.
     column: ask for the mean of this column instead, to within `within`; None: for the best column.
+    candidates: columns that are candidates; names or patterns. None: all columns of numbers, if
+        that is certain; else QuestionError.
     ignore: columns that are not candidates; names or patterns.
     history: a table with ids and numbers of every row, such as losses of earlier candidates, which
         make the mean of a column sharper. The column may be left out if there is one beside the
         ids.
+    ignore_rows: ids of rows to leave out, such as Total; "none" for none.
     sheet: the sheet of an Excel file.
     follow: wait for new rows at the end of a growing file.
     seed: fixes the shuffle.
@@ -331,7 +330,7 @@ def certify(
     within = _validate.real("certify", "within", within, least=0)
     level = _validate.real("certify", "level", level, above=0, below=1)
     require_size("certify", table, follow=follow, has_size=rows is not None)
-    source = RowSource(table, sheet, follow=follow)
+    source = RowSource(table, sheet, follow=follow, ignore_rows=ignore_rows)
     units_range = range or source.range or (0.0, 1.0)
     kind = kind or source.kind
     if column is not None or history is not None:
@@ -341,7 +340,12 @@ def certify(
         name = _only_column(source, past) if column is None else column
         source.check_columns([name])
         return _certified_mean(source, name, past, rows, within, level, units, seed)
-    places, kind, remarks, notes = _find_columns(source, kind, ignore)
+    # The columns of a pool are candidates already.
+    stated = source.header if isinstance(table, Pool | Table) and candidates is None else candidates
+    options = ReadOptions(
+        kind=kind, actions=stated, ignore=tuple(ignore), range=range or source.range
+    )
+    places, kind, remarks, notes = _find_columns(source, options)
     names = [source.header[place] for place in places]
     units = Units(*units_range, scores=kind == "scores")
     max_distance = within / units.gap(1.0)
@@ -467,34 +471,35 @@ def _certified_mean(
 
 
 def _find_columns(
-    source: RowSource, kind: Kind | None, ignore: Sequence[str]
+    source: RowSource, options: ReadOptions
 ) -> tuple[list[int], Kind, list[str], list[str]]:
     """Return the places of the candidates, the direction, remarks on it, and notes."""
-    ids_by_name = [name for name in source.header if is_id_name(name)]
-    ids = [*ids_by_name]
-    for pattern in ignore:
-        names = matching(source.header, pattern)
-        if not names:
-            raise ParameterError(
-                f"{option_text('ignore')}: expected a column among {short_list(source.header)}, "
-                f"got {pattern!r}; write one of them."
-            )
-        ids += [name for name in names if name not in ids]
-    _check_wide(source)
-    left_out, notes = _not_actions(source, ids, kind)
-    places = [place for place, name in enumerate(source.header) if name not in {*ids, *left_out}]
-    names = [source.header[place] for place in places]
-    if len(names) < 2:
-        raise ParameterError(
-            f"certify: expected columns of at least two actions, got {short_list(names) or 'none'} "
-            f"among the columns {short_list(source.header)} of {source.source}; add one, or rename "
-            "columns that are read as something else."
-        )
-    if ids_by_name:
-        notes.append(f"columns read as ids, by name: {', '.join(ids_by_name)}")
-    header = ParsedTable(
+    table = source.parsed
+    # Only the names of a stream are known.
+    header = Columns(source.source, [Column(name, np.empty(0)) for name in source.header])
+    _check_wide(table or header)
+    roles: Roles | Question
+    try:
+        roles = detect_names(header, options) if table is None else detect(table, options)
+    except QuestionError:
+        raise
+    except TableError:
+        # An invalid cell is an error of its row, once that is read.
+        roles = detect_names(header, options)
+    if isinstance(roles, Question) and all("ids" in answer for _, answer in roles.answers):
+        # Ids do not matter here.
+        return _find_columns(source, options._replace(ids=roles.columns[0]))
+    if isinstance(roles, Question):
+        raise roles.about({"actions", "ignore", "kind"}).error()
+    names = [column.name for column in roles.candidates]
+    notes = [] if roles.ids is None else [f"ids from column {roles.ids.name!r}"]
+    costs = [name for columns in roles.costs.values() for name in columns.values()]
+    ignored = roles.ignored | dict.fromkeys(costs, "the cost of a candidate")
+    if ignored:
+        notes.append(f"ignored columns: {reasons_text(ignored)}")
+    parsed = ParsedTable(
         source.source,
-        kind or direction_of(names)[0],
+        options.kind or direction_of(names)[0],
         np.empty((0, len(names))),
         tuple(names),
         None,
@@ -503,23 +508,19 @@ def _find_columns(
         [],
         value_columns=tuple(names),
     ).with_direction()
-    remarks = [f"Note: {header.contradiction}"] if header.contradiction else []
-    kind = header.require_direction()
-    if header.by_file:
+    remarks = [f"Note: {parsed.contradiction}"] if parsed.contradiction else []
+    kind = parsed.require_direction()
+    if parsed.by_file:
         remarks.append(f"Read as {kind} by the name of the file.")
-    return places, kind, remarks, notes
+    return [source.header.index(name) for name in names], kind, remarks, notes
 
 
-def _check_wide(source: RowSource) -> None:
+def _check_wide(table: Columns) -> None:
     """Raise TableError for a long table, in which a column names the action."""
-    # Only the names of a stream are known.
-    table = source.parsed or Columns(
-        source.source, [Column(name, np.empty(0)) for name in source.header]
-    )
     column = find_action_column(table, ReadOptions())
     if column is not None:
         raise TableError(
-            f"{source.source}: expected a wide table, with one column per action, got a long "
+            f"{table.source}: expected a wide table, with one column per action, got a long "
             f"one, whose column {column.name!r} names the action; write one line per row and one "
             "column per action, or use tombola rank, which reads long tables."
         )
@@ -542,71 +543,6 @@ def _range_fixes(source: RowSource, names: list[str], units: Units) -> dict[str,
         name: f"{fix}leave out the column with "
         + (f"--ignore {shlex.quote(name)}" if is_cli_style() else f"ignore=[{name!r}]")
         for name in names
-    }
-
-
-def _not_actions(
-    source: RowSource, ids: list[str], kind: Kind | None
-) -> tuple[list[str], list[str]]:
-    """Return columns with ids, named unlike actions, or that sum them up; notes on them.
-
-    Names are all that is known of a stream; the columns of a file are tested, too.
-
-    ids: names of columns that are not actions, by name or option.
-    """
-    others = _other_columns(source, ids, kind)
-    if source.parsed is None:
-        return [*others], [f"ignored columns: {reasons_text(others)}"] if others else []
-    free = [column for column in source.parsed.columns if column.name not in {*ids, *others}]
-    # At least two actions must be left, as in describe.
-    id_column = find_ids(source.parsed, free, {}) if len(free) > 2 else None
-    # A column of whole numbers may be an action; only text is surely none.
-    texts = [id_column.name] if id_column is not None and id_column.n_numbers == 0 else []
-    summaries, questions = summary_columns([column for column in free if column.name not in texts])
-    ignored = others | summaries
-    notes = [f"ids from column {name!r}" for name in texts]
-    if ignored:
-        notes.append(f"ignored columns: {reasons_text(ignored)}")
-    # Numbers alone often agree by chance if few rows have been read, as in a sample.
-    notes += [text for name, text in questions.items() if is_summary_name(name)]
-    return [*texts, *ignored], notes
-
-
-def _other_columns(source: RowSource, ids: list[str], kind: Kind | None) -> dict[str, str]:
-    """Return columns without the role of an action or of ids, with reasons.
-
-    Those of a file are the ones that describe finds; of a stream only the names are known.
-    """
-    free = [name for name in source.header if name not in ids]
-    classes = {name: "delay" if name.lower() in DELAYS else classify_name(name) for name in free}
-    if source.parsed is not None:
-        try:
-            table = read_wide(source.parsed, ReadOptions(kind=kind, ignore=ids))
-        except TableError:
-            # An invalid cell is an error of its row, once that is read.
-            pass
-        else:
-            # Numbers outside of the range are rejected, rather than a column left out because of
-            # them.
-            used = {*ids, *table.value_columns, *table.other_units, table.id_column}
-            return {
-                name: table.ignored.get(name, f"named like a {classes[name]}")
-                for name in free
-                if name not in used
-            }
-    likely = [name for name, role in classes.items() if role in ("loss", "score", "plain")]
-    # Run times alone, or features alone, may be losses.
-    tier = next(
-        (role for role in ("cost", "feature") if list(classes.values()).count(role) > 1), None
-    )
-    if len(likely) < 2 and tier is not None:
-        likely = [name for name, role in classes.items() if role == tier]
-    return {
-        name: f"not named like a {tier}"
-        if role in ("loss", "score", "plain")
-        else f"named like a {role}"
-        for name, role in classes.items()
-        if name not in likely
     }
 
 

@@ -204,6 +204,7 @@ def audit(
     sizes: Mapping[str, int] | None = None,
     range: tuple[float, float] | None = None,
     history: Any = None,
+    ignore_rows: Sequence[str] = (),
     sheet: str | None = None,
     follow: bool = False,
     seed: int = 1,
@@ -225,6 +226,7 @@ def audit(
     range: the smallest and the largest possible number of the columns in means; None: 0 and 1.
     history: a table with ids and numbers of every row of the list; predictions from them take fewer
         rows.
+    ignore_rows: ids of rows to leave out, such as Total; "none" for none.
     sheet: the sheet of an Excel file.
     follow: wait for new rows at the end of a growing file.
     seed: fixes the shuffle.
@@ -246,7 +248,7 @@ def audit(
             f"audit: expected {option_text('strata')} and {option_text('sizes')} together, and no "
             f"{option_text('rows')}; write {example}."
         )
-    source = RowSource(table, sheet, follow=follow)
+    source = RowSource(table, sheet, follow=follow, ignore_rows=ignore_rows)
     past = None if history is None else History(history, source)
     if past is not None and strata:
         raise ParameterError(

@@ -183,6 +183,7 @@ def check_order(
     level: float = 0.01,
     *,
     columns: Sequence[str] = (),
+    ignore_rows: Sequence[str] = (),
     sheet: str | None = None,
     seed: int = 1,
 ) -> OrderCheck:
@@ -192,6 +193,7 @@ def check_order(
         standard input.
     level: the probability of a false alarm.
     columns: names of the columns to test; empty: all columns of numbers.
+    ignore_rows: ids of rows to leave out, such as Total; "none" for none.
     sheet: the sheet of an Excel file.
     seed: for ties and shuffles.
 
@@ -200,7 +202,7 @@ def check_order(
     (True, 'age', True)
     """
     level = _validate.real("check_order", "level", level, above=0, below=1)
-    source = RowSource(table, sheet)
+    source = RowSource(table, sheet, ignore_rows=ignore_rows)
     names, ranks, ignored = _number_columns(source, columns)
     test = RandomOrderTest(len(names), MARTINGALE_SHARE * level, seed=seed)
     edges = np.unique(np.linspace(0, len(ranks), MAX_POINTS + 1).astype(int)).tolist()

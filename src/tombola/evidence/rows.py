@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from io import TextIOWrapper
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from time import sleep
 from typing import Any, TextIO
@@ -19,10 +19,11 @@ from tombola.evidence.order_test import RandomOrderTest
 from tombola.pool import Pool
 from tombola.tables.cells import open_cells, parse_cells
 from tombola.tables.columns import Columns
-from tombola.tables.derived import without_summary_row
+from tombola.tables.derived import without_summary_rows
 from tombola.tables.formats.delimited import CellTable
 from tombola.tables.formats.frames import read_frame
 from tombola.tables.input_checks import check_file
+from tombola.tables.options import ReadOptions
 from tombola.tables.to_pool import Table, source_name
 from tombola.units import Kind
 
@@ -68,6 +69,7 @@ class RowSource:
         to cells; or an iterator of such mappings, which is a stream.
     sheet: sheet of an Excel file, or table of an SQLite file.
     follow: whether to wait for new lines at the end of the file, without end.
+    ignore_rows: ids of rows of a file to leave out, such as Total.
     wait: sleeps for a number of seconds; replaced in tests.
 
     >>> source = RowSource([{"a": 0.5, "b": 1}, {"a": 1, "b": 0}])
@@ -81,8 +83,10 @@ class RowSource:
         sheet: str | None = None,
         *,
         follow: bool = False,
+        ignore_rows: Sequence[str] = (),
         wait: Callable[[float], None] = sleep,
     ) -> None:
+        self._ignore_rows = tuple(ignore_rows)
         self.kind: Kind | None = None
         self.range: tuple[float, float] | None = None
         if isinstance(source, Table):
@@ -127,8 +131,10 @@ class RowSource:
             self.parsed = parse_cells(table._replace(rows=rows))
             # The last row before an invalid one is not the last row of the table.
             if self._error is None:
-                self.parsed, notes = without_summary_row(self.parsed, None)
-                rows = rows[: self.parsed.rows]
+                self.parsed, mask, notes = without_summary_rows(
+                    self.parsed, ReadOptions(ignore_rows=self._ignore_rows)
+                )
+                rows = list(compress(rows, mask))
                 self.notes = (*self.notes, *notes)
         self._rows = rows
         self._n_rows = len(rows)

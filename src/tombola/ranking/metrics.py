@@ -7,6 +7,7 @@ from tombola._formatting import option_text
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.tables.costs import AS_REQUESTED
+from tombola.tables.detect import NOT_SELECTED
 from tombola.tables.options import ReadOptions
 from tombola.tables.summary import TableSummary
 from tombola.tables.table import parse_table
@@ -17,7 +18,6 @@ from tombola.tables.to_pool import (
     reading_remarks,
     source_name,
 )
-from tombola.tables.wide import NOT_SELECTED
 from tombola.units import Kind
 
 

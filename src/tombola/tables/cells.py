@@ -1,6 +1,7 @@
 """Tables as cells of text, in every format of `read_table`: work lists, tables of outcomes, and history."""
 
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from tombola._formatting import join_names
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.tables.columns import Columns, check_unique_names, parse_number
-from tombola.tables.derived import without_summary_row
+from tombola.tables.derived import without_summary_rows
 from tombola.tables.formats import read_file, suffix_of
 from tombola.tables.formats.delimited import (
     CellTable,
@@ -19,7 +20,7 @@ from tombola.tables.formats.delimited import (
     text_lines,
     text_table,
 )
-from tombola.tables.names import IDS, SUMMARY_IDS, has_id_word, is_id_name
+from tombola.tables.names import IDS, has_id_word, is_id_name, is_summary_label
 from tombola.tables.options import ReadOptions
 
 # Suffixes of text tables, whose cells are kept exactly as they are.
@@ -83,20 +84,32 @@ def parse_cells(table: CellTable) -> Columns:
     return Columns(table.source, columns, np.array(lines, np.int64), table.notes)
 
 
-def without_summary_line(table: CellTable, place: int) -> CellTable:
-    """Return a table, with a list of rows, without a last row of sums or means, and with a note on it.
+def without_summary_line(
+    table: CellTable, place: int, ignore_rows: Sequence[str] = ()
+) -> CellTable:
+    """Return a table, with a list of rows, without rows of sums or means, and with a note on them.
+
+    QuestionError for a row that is called total but is no sum, unless `ignore_rows` names it.
 
     place: index of the column of ids, from 0.
+    ignore_rows: ids of rows to leave out; "none" keeps all.
     """
     rows = list(table.rows)
     # Few tables have such an id, so that most need not be parsed.
-    if not rows or rows[-1][1][place].lower() not in {"", *SUMMARY_IDS}:
+    labels = [cells[place] for _, cells in rows]
+    if not rows or not (ignore_rows or labels[-1] == "" or any(map(is_summary_label, labels))):
         return table
-    parsed, notes = without_summary_row(parse_cells(table), table.names[place])
-    return table._replace(rows=rows[: parsed.rows], notes=(*table.notes, *notes))
+    options = ReadOptions(ignore_rows=ignore_rows)
+    _, mask, notes = without_summary_rows(parse_cells(table), options, table.names[place])
+    return table._replace(rows=list(compress(rows, mask)), notes=(*table.notes, *notes))
 
 
-def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = None) -> RowList:
+def read_row_list(
+    path: Path,
+    id_column: str | None = None,
+    sheet: str | None = None,
+    ignore_rows: Sequence[str] = (),
+) -> RowList:
     """Read a work list: a table with a column of ids, or a .txt with one id per line.
 
     Raises TableError if an id is blank or occurs twice. Without `id_column` it is the only one with
@@ -107,7 +120,7 @@ def read_row_list(path: Path, id_column: str | None = None, sheet: str | None = 
     table = read_cells(path, sheet)
     check_unique_names(table.source, table.names)
     place = id_place(table, id_column)
-    table = without_summary_line(table, place)
+    table = without_summary_line(table, place, ignore_rows)
     rows = tuple(tuple(row) for _, row in table.rows)
     ids = tuple(_distinct_ids(table, place))
     return RowList(table.names[place], ids, table.names, rows, table.delimiter, table.notes)

@@ -3,12 +3,13 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tombola._formatting import join_names, option_text, truncate
 from tombola._types import Floats, Integers
@@ -45,7 +46,7 @@ _BEYOND_LIMIT = re.compile(r">=?\s*\d+(?:[.,]\d+)?\s*s?")
 BOOLEANS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 # Words for a result, in lower case. They are not read as numbers: 1 for pass is a score, but would
 # be a loss, too.
-_RESULT_WORDS = frozenset({
+_RESULTWORDS = frozenset({
     "pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong", "success", "failure", "ok", "solved",
     "unsolved", "y", "n",
 })  # fmt: skip
@@ -53,7 +54,7 @@ _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+(?:\.\d+)?)")
 # Notations, the keys of `Column.notations`: how the number of a cell is written.
 PLAIN = "plain"  # with a decimal point, or true and false
 PERCENT = "percent"  # 12.5% is 0.125
-_WORD = "word"  # yes and no, which count as 1 and 0
+WORD = "word"  # yes and no, which count as 1 and 0
 _DECIMAL_COMMA = "decimal comma"  # 0,5
 TIMEOUT = "timeout"  # a run that did not end in time, such as TO or >60; it counts as missing
 AMBIGUOUS_COMMA = "comma"  # 1,234 is 1.234, or 1234 if the comma separates thousands
@@ -113,13 +114,31 @@ class Column(NamedTuple):
 
     def head(self, rows: int) -> "Column":
         """Return the column with its first rows only."""
-        invalid, missing = (
-            cell if cell is not None and cell.row < rows else None
-            for cell in (self.first_invalid, self.first_missing)
+        return self.select(np.arange(len(self.numbers)) < rows)
+
+    def select(self, mask: NDArray[np.bool_]) -> "Column":
+        """Return the column with the rows of a mask; cells that it leaves out are not referred to."""
+        places = np.cumsum(mask) - 1
+
+        def moved(cell: CellRef | None) -> CellRef | None:
+            is_left = cell is not None and bool(mask[cell.row])
+            return CellRef(int(places[cell.row]), cell.text) if cell and is_left else None
+
+        notations = {}
+        for notation, cell in self.notations.items():
+            if (place := moved(cell)) is not None:
+                notations[notation] = place
+        texts = None
+        if self.texts is not None:
+            texts = [self.texts[row] for row in np.flatnonzero(mask).tolist()]
+        numbers = self.numbers[mask]
+        first_missing = moved(self.first_missing)
+        if self.first_missing is not None and first_missing is None and self.first_invalid is None:
+            blank = np.flatnonzero(np.isnan(numbers))
+            first_missing = CellRef(int(blank[0]), "") if blank.size else None
+        return Column(
+            self.name, numbers, texts, moved(self.first_invalid), first_missing, notations
         )
-        texts = None if self.texts is None else self.texts[:rows]
-        notations = {notation: cell for notation, cell in self.notations.items() if cell.row < rows}
-        return Column(self.name, self.numbers[:rows], texts, invalid, missing, notations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +215,11 @@ class Columns:
         """Return the numbers of columns, shape (rows, columns); TableError as for `numeric`."""
         return np.column_stack([self.numeric(column).numbers for column in columns])
 
+    def select(self, mask: NDArray[np.bool_]) -> "Columns":
+        """Return the table with the rows of a mask."""
+        lines = None if self.lines is None else self.lines[mask]
+        return replace(self, columns=[column.select(mask) for column in self.columns], lines=lines)
+
     @cached_property
     def _has_decimal_commas(self) -> bool:
         """Whether commas are decimal: by option, or because a cell proves it."""
@@ -230,7 +254,7 @@ def parse_cell(cell: Any) -> _ParsedCell:
     if text in _TIMEOUTS or cell.strip() == "TO" or _BEYOND_LIMIT.fullmatch(text):
         return _ParsedCell(math.nan, TIMEOUT)
     if text in BOOLEANS:
-        return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else _WORD)
+        return _ParsedCell(BOOLEANS[text], PLAIN if text in ("true", "false") else WORD)
     if text.endswith("%"):
         share = parse_cell(text[:-1])
         return _ParsedCell(None if share.number is None else share.number / 100, PERCENT)
@@ -291,6 +315,36 @@ def parse_column(
     return Column(
         name, array, texts if keep_texts else None, first_invalid, first_missing, notations
     )
+
+
+def parse_words(words: Mapping[str, float] | str) -> dict[str, float]:
+    """Return numbers for words, in lower case, from a mapping or from text such as yes=1,no=0.
+
+    >>> parse_words("Ja=1, nein=0"), parse_words({"oui": 1})
+    ({'ja': 1.0, 'nein': 0.0}, {'oui': 1.0})
+    """
+    if isinstance(words, str):
+        pairs = [part.rpartition("=") for part in words.split(",") if part.strip()]
+        words = {word: parse_number(number) for word, _, number in pairs}
+    wrong = next((word for word, number in words.items() if not (word and number == number)), None)
+    if wrong is not None:
+        raise TableError(
+            f"{option_text('words')}: expected words with a number each, got {wrong!r} without "
+            f"one; write {option_text('words', 'yes=1,no=0')}."
+        )
+    return {word.strip().lower(): float(number) for word, number in words.items()}
+
+
+def with_words(table: Columns, words: Mapping[str, float]) -> Columns:
+    """Return the table with words as numbers, in columns that have no other words."""
+    columns = []
+    for column in table.columns:
+        texts = column.texts
+        if column.first_invalid is not None and texts is not None:
+            cells = [words.get(text.lower(), text) for text in texts]
+            column = parse_column(column.name, cells)._replace(texts=texts)
+        columns.append(column)
+    return replace(table, columns=columns)
 
 
 def columns_from_rows(
@@ -361,7 +415,7 @@ def has_result_word(column: Column) -> bool:
     """Return whether the first invalid cell is a word for a result, such as pass."""
     return (
         column.first_invalid is not None
-        and column.first_invalid.text.strip().lower() in _RESULT_WORDS
+        and column.first_invalid.text.strip().lower() in _RESULTWORDS
     )
 
 
@@ -377,6 +431,10 @@ def _repair_text(column: Column) -> str:
     text = column.first_invalid.text.strip()
     if _POINTS_AND_COMMA.fullmatch(text):
         return f"leave out the points between thousands in every cell: {text.replace('.', '')}"
+    if text.startswith("="):
+        return (
+            "it is a formula without its value: open the file in a spreadsheet, and save the values"
+        )
     share = parse_share(text)
     if share is not None:
         points, most = share

@@ -3,17 +3,19 @@
 They are left out only if both name and values say so. One of the two alone gives a note that asks.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import option_text
+from tombola._formatting import option_text, plural
 from tombola._types import Floats
+from tombola.errors import TableError
 from tombola.tables.columns import Column, Columns
-from tombola.tables.names import SUMMARY_IDS, is_id_name, is_summary_name, summary_functions
+from tombola.tables.names import is_id_name, is_summary_label, is_summary_name, summary_functions
+from tombola.tables.options import ReadOptions
+from tombola.tables.question import Question
 
 # Share of the rows in which a column must equal the function: single cells may have been edited.
 _MIN_SHARE = 0.95
@@ -62,70 +64,145 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
 
 
 @np.errstate(all="ignore")
-def without_summary_row(table: Columns, id_column: str | None) -> tuple[Columns, list[str]]:
-    """Return the table without a last row of sums or means, and a note on that row.
+def without_summary_rows(
+    table: Columns, options: ReadOptions, id_column: str | None = None
+) -> tuple[Columns, NDArray[np.bool_], list[str]]:
+    """Return the table without rows of sums or means, the mask of the rows left, and notes.
 
-    Its id (in `id_column`; None to detect it) is blank or a word such as total, and each of its
-    numbers is the sum (or each the mean) of the rows above. In a table without ids such sums are
-    kept, and the note asks.
+    The first or last row is left out if its id (in `id_column`; None to detect it) is blank or a
+    word such as total, and its numbers are the sums (or the means) of the other rows. If only one
+    of both says so, QuestionError asks; without ids, or with stated candidates, a note does.
     """
-    last = table.rows - 1
-    named = [table.by_name[id_column]] if id_column in table.by_name else []
-    named += [column for column in table.columns if is_id_name(column.name)]
-    label = next(iter(named), table.columns[0] if table.columns[0].n_numbers == 0 else None)
-    if label is None:
-        return table, _sum_question(table)
-    word = (
-        label.texts[last].strip()
-        if label.texts is not None
-        else ""
-        if np.isnan(label.numbers[last])
-        else "number"
+    mask = np.ones(table.rows, dtype=bool)
+    label = _label_column(table, id_column or options.ids)
+    stated = [name.strip() for name in options.ignore_rows]
+    if stated:
+        mask = _stated_rows(table, label, stated)
+        notes = [] if mask.all() else [f"left out {plural(int((~mask).sum()), 'row')} as requested"]
+        return (table if mask.all() else table.select(mask)), mask, notes
+    if table.rows < 3:
+        return table, mask, []
+    notes = []
+    labels = None if label is None else _labels(label)
+    named = (
+        [] if labels is None else [row for row, text in enumerate(labels) if is_summary_label(text)]
     )
-    if last < (2 if word else 3) or (word and word.lower() not in SUMMARY_IDS):
-        return table, []
-    columns = [column for column in _filled_below(table) if column is not label]
-    for name, function in (("sum", np.nansum), ("mean", np.nanmean)):
-        if _is_last_row(columns, function):
-            note = (
-                f"left out {table.place(last)}, {f'called {word!r}' if word else 'without an id'}: "
+    doubtful: list[int] = []
+    numeric = [
+        c for c in table.columns if c is not label and c.first_invalid is None and c.n_numbers > 1
+    ]
+    for row in named:
+        function = _function_of_rows(numeric, row, [other for other in named if other != row])
+        if function and row in (0, table.rows - 1) and labels is not None:
+            mask[row] = False
+            where = "above" if row else "below"
+            notes.append(
+                f"left out {table.place(row)}, called {labels[row]!r}: the {function} of the rows "
+                f"{where}"
             )
-            kept = [column.head(last) for column in table.columns]
-            lines = None if table.lines is None else table.lines[:last]
-            return replace(table, columns=kept, lines=lines), [
-                f"{note}the {name} of the rows above"
-            ]
-    return table, []
+        else:
+            doubtful.append(row)
+    last = table.rows - 1
+    if not named and labels is not None and labels[last] == "" and table.rows > _MIN_SUMMED_ROWS:
+        function = _function_of_rows(numeric, last, [])
+        if function:
+            mask[last] = False
+            notes.append(
+                f"left out {table.place(last)}, without an id: the {function} of the rows above"
+            )
+    if not named and mask.all() and _is_total(numeric, last):
+        if options.actions is not None or labels is None:
+            notes.append(
+                f"{table.place(last)}, the last, counts as a row although it is the sum of the "
+                "rows above; leave it out if it is a total"
+            )
+        else:
+            doubtful.append(last)
+    if doubtful and labels is not None:
+        raise _ask_about_row(table, options, labels, doubtful).error()
+    return (table if mask.all() else table.select(mask)), mask, notes
 
 
-def _sum_question(table: Columns) -> list[str]:
-    """Return a question about a last row of sums in a table without ids, if any."""
-    last, columns = table.rows - 1, _filled_below(table)
-    if last < _MIN_SUMMED_ROWS or not _is_last_row(columns, np.nansum):
-        return []
+def _ask_about_row(
+    table: Columns, options: ReadOptions, labels: Sequence[str], rows: Sequence[int]
+) -> Question:
+    texts = [f"one called {labels[row]!r} in {table.place(row)}" for row in rows[:3]]
+    is_total = is_summary_label(labels[rows[0]])
+    end = "" if is_total else ", the sum of the others"
+    names = list(dict.fromkeys(labels[row] for row in rows))
+    return Question(
+        table.source,
+        f"expected a row, got {', '.join(texts)}{end}",
+        tuple(names),
+        (
+            ("it sums up others", {"ignore_rows": names}),
+            ("it is a row like the others", {"ignore_rows": ["none"]}),
+        ),
+    )
+
+
+def _label_column(table: Columns, id_column: str | None) -> Column | None:
+    """Return the column with the labels of the rows; None without one."""
+    if id_column in table.by_name:
+        return table.by_name[id_column]
+    named = [column for column in table.columns if is_id_name(column.name)]
+    first = table.columns[0] if table.columns[0].n_numbers == 0 else None
+    return next(iter(named), first)
+
+
+def _labels(column: Column) -> list[str]:
+    if column.texts is not None:
+        return [text.strip() for text in column.texts]
+    return ["" if number != number else f"{number:g}" for number in column.numbers.tolist()]
+
+
+def _stated_rows(table: Columns, label: Column | None, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Return the mask of the rows that the option `ignore_rows` leaves."""
+    mask = np.ones(table.rows, dtype=bool)
+    labels = [] if label is None else _labels(label)
+    for name in names:
+        rows = [row for row, text in enumerate(labels) if text == name]
+        if not rows and name in ("first", "last"):
+            rows = [0 if name == "first" else table.rows - 1]
+        if not rows and name != "none":
+            raise TableError(
+                f"{table.source}: expected the id of a row as {option_text('ignore_rows')} states, "
+                f"got {name!r}; write one of the ids, first, last or none."
+            )
+        mask[rows] = False
+    if not mask.any():
+        raise TableError(
+            f"{table.source}: expected rows, got only those that {option_text('ignore_rows')} "
+            "leaves out; name fewer."
+        )
+    return mask
+
+
+def _function_of_rows(columns: Sequence[Column], row: int, excluded: Sequence[int]) -> str:
+    """Return the function, sum or mean, of the other rows that a row is in all columns; "" if none."""
+    filled = [column for column in columns if not np.isnan(column.numbers[row])]
+    if len(filled) < 2:
+        return ""
+    others = np.ones(len(filled[0].numbers), dtype=bool)
+    others[[row, *excluded]] = False
+    if not others.any():
+        return ""
+    for name, function in (("sum", np.nansum), ("mean", np.nanmean)):
+        if all(
+            bool(_is_near(c.numbers[[row]], function(c.numbers[others]), c.numbers[others]).all())
+            for c in filled
+        ):
+            return name
+    return ""
+
+
+def _is_total(columns: Sequence[Column], last: int) -> bool:
+    """Return whether the last row, of an ordinary name, is the sum of the others in all columns."""
+    if last < _MIN_SUMMED_ROWS or _function_of_rows(columns, last, []) != "sum":
+        return False
     # The sum of rows that are 0 but for one is a usual number; a total exceeds them.
     larger = [c for c in columns if abs(c.numbers[last]) > np.nanmax(np.abs(c.numbers[:last]))]
-    text = (
-        f"{table.place(last)}, the last, counts as a row although it is the sum of the rows "
-        "above; leave it out if"
-    )
-    return [f"{text} it is a total"] if len(larger) > 1 else []
-
-
-def _filled_below(table: Columns) -> list[Column]:
-    """Return the columns of numbers whose last cell is filled."""
-    numeric = (
-        column for column in table.columns if column.first_invalid is None and column.n_numbers > 1
-    )
-    return [column for column in numeric if not np.isnan(column.numbers[-1])]
-
-
-def _is_last_row(columns: Sequence[Column], function: Callable[[Floats], Any]) -> bool:
-    """Return whether the last row is a function of the others, in several columns."""
-    return len(columns) > 1 and all(
-        bool(_is_near(c.numbers[-1:], function(c.numbers[:-1]), c.numbers[:-1]).all())
-        for c in columns
-    )
+    return len(larger) > 1
 
 
 def _question(column: Column, reason: str) -> str:

@@ -8,19 +8,10 @@ from tombola._formatting import join_names, option_text, plural
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.tables.columns import Column, Columns, notation_notes
+from tombola.tables.detect import LongRoles
 from tombola.tables.features import one_per_row
 from tombola.tables.names import (
-    ACTION,
-    COSTS,
-    DELAYS,
-    IDS,
-    LOSSES,
-    PROBABILITY,
-    SCORES,
-    WEAK_ACTION,
-    classify_name,
     direction_of,
-    value_names,
 )
 from tombola.tables.options import ParsedTable, ReadOptions, logged_table_error, stack_costs
 from tombola.tables.runs import cube_of, find_runs, mean_of_runs, run_numbers, runs_note
@@ -31,29 +22,13 @@ from tombola.tables.unit_checks import check_percent_cells
 _MAX_SPARSE_CELLS = 10_000_000
 
 
-def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
-    """Return the column that names the action of each line; None if the table is wide."""
-    if options.action is not None:
-        return table.find(options.action, "action")
-    if options.actions is not None and all(name in table.by_name for name in options.actions):
-        return None
-    numeric = (*LOSSES, *SCORES, *PROBABILITY)
-    values = [c for c in table.columns if c.name.lower() in numeric or _is_value(c)]
-    # Names such as model count only beside a column of values.
-    has_value = options.value is not None or len(values) == 1 or _named(table, numeric) is not None
-    return _named(table, (*ACTION, *WEAK_ACTION) if has_value else ACTION)
-
-
-def read_long(
-    table: Columns, options: ReadOptions, action: Column, *, average: bool = False
-) -> ParsedTable:
+def read_long(table: Columns, options: ReadOptions, roles: LongRoles) -> ParsedTable:
     """Parse a long table, with a line for each row and action.
 
     Rows and actions keep the order of their first lines. Raises TableError for a log, with one
-    action per row, and for repeated lines of a row and action that no column tells apart, unless
-    `average`.
+    action per row, and for repeated lines of a row and action that no column tells apart.
     """
-    ids = table.find(options.ids, "ids") if options.ids is not None else _named(table, IDS)
+    ids, action = roles.ids, roles.action
     evidence = f"column {action.name!r} names it"
     if ids is None:
         hint = (
@@ -66,24 +41,17 @@ def read_long(
     if len(row_names) == table.rows:
         raise logged_table_error(table.source, evidence)
     _check_size(table, len(row_names), names)
-    value = table.numeric(_value_column(table, options, {ids.name, action.name}))
+    value = table.numeric(roles.value)
     check_percent_cells(table, [value], options.range)
     kind, unit = direction_of([value.name])
     shape = (len(row_names), len(names))
     places = rows * shape[1] + columns
-    run = None
-    if not average:
-        run = find_runs(table, options, places, {ids.name, action.name, value.name})
+    run = find_runs(table, options, places, {ids.name, action.name, value.name})
     runs = None if run is None else cube_of(value.numbers, run_numbers(run, places), places, shape)
     values = _pivot(table, value, places, shape) if runs is None else mean_of_runs(runs)
-    detected = _named(table, COSTS) if options.costs is None else None
-    cost_columns = [table.find(name, "costs") for name in options.resources] or (
-        [detected] if detected else []
-    )
+    cost_columns = [table.find(name, "costs") for name in options.resources]
     costs = stack_costs([_pivot(table, column, places, shape) for column in cost_columns])
-    delay = (
-        table.find(options.delay, "delay") if options.delay is not None else _named(table, DELAYS)
-    )
+    delay = None if options.delay is None else table.find(options.delay, "delay")
     notes = [
         f"a long table: {plural(len(row_names), 'row')} (column {ids.name!r}), "
         f"{plural(len(names), 'action')} (column "
@@ -110,12 +78,10 @@ def read_long(
         unit=unit,
         runs=runs,
         line_rows=rows,
+        ignored=roles.ignored,
+        id_column=ids.name,
     ).select_actions(options.actions)
     return parsed._replace(first_missing=_first_missing(parsed.values, row_names, parsed.names))
-
-
-def _named(table: Columns, names: Sequence[str]) -> Column | None:
-    return next((column for column in table.columns if column.name.lower() in names), None)
 
 
 def _encode(table: Columns, column: Column) -> tuple[Integers, list[str]]:
@@ -146,29 +112,6 @@ def _check_size(table: Columns, rows: int, names: list[str]) -> None:
             "them with "
             f"{option_text('ids', 'NAME')} and {option_text('action', 'NAME')}."
         )
-
-
-def _value_column(table: Columns, options: ReadOptions, taken: set[str]) -> Column:
-    if options.value is not None:
-        return table.find(options.value, "value")
-    names = value_names(options.kind)
-    rest = [column for column in table.columns if column.name not in taken]
-    # A single column of any name is the value if its direction is given.
-    only = rest[0] if len(rest) == 1 and options.kind is not None else None
-    value = _named(table, names) or next((column for column in rest if _is_value(column)), only)
-    if value is None:
-        raise TableError(
-            f"{table.source}: expected a column called {' or '.join(names)}, got "
-            f"{join_names([*table.by_name])}; "
-            f"name it with {option_text('value', 'NAME')}, and write "
-            f"{option_text('kind', 'losses')} or "
-            f"{option_text('kind', 'scores')}."
-        )
-    return value
-
-
-def _is_value(column: Column) -> bool:
-    return column.first_invalid is None and classify_name(column.name) in ("loss", "score")
 
 
 def _pivot(table: Columns, column: Column, places: Integers, shape: tuple[int, int]) -> Floats:

@@ -59,6 +59,66 @@ _RUN = frozenset({
     "run", "epoch", "trial", "seed", "attempt", "repeat", "repetition", "rep", "replicate", "replication", "iteration",
     "try", "round", "pass",
 })  # fmt: skip
+# Words for properties of a row or of a call. They only raise a question, so the list may be long:
+# a candidate with such a name is asked about once.
+_PROPERTY = frozenset({
+    # of a row
+    "difficulty", "hardness", "complexity", "length", "len", "size", "count", "counts", "number", "num", "words",
+    "chars", "characters", "sentences", "lines", "pages", "turns", "steps", "hops", "age", "height", "width", "depth",
+    "level", "tier", "grade", "priority", "importance", "frequency", "freq", "popularity", "volume", "amount",
+    "quantity", "qty", "income", "salary", "balance", "spend", "lat", "lon", "latitude", "longitude", "zip",
+    "postcode", "phone", "humidity", "pressure", "speed", "weight", "weights", "version", "batch", "shard", "chunk",
+    "page", "chapter", "section", "part", "stage", "phase", "session", "class", "train", "test", "dev", "valid",
+    "delay", "delays", "flag", "mask", "censored", "missing", "excluded", "included",
+    # of time
+    "year", "month", "week", "day", "hour", "minute", "quarter", "weekday", "time", "period",
+    # of a label
+    "label", "labels", "target", "gold", "truth", "answer", "expected", "reference", "y", "y_true", "y_pred",
+    "ground_truth", "prediction", "predicted", "observed", "actual",
+    # of a setting
+    "threshold", "cutoff", "temperature", "temp", "top_p", "top_k", "lr", "seed", "fold", "budget", "limit", "timeout",
+    "deadline", "max_tokens", "batch_size",
+    # of a statistic
+    "prob", "probs", "proba", "probability", "propensity", "pscore", "confidence", "conf", "certainty", "uncertainty",
+    "entropy", "likelihood", "logprob", "logprobs", "logit", "logits", "votes", "raters", "annotators", "agreement",
+    "kappa", "variance", "var", "std", "stdev", "sd", "stderr", "se", "ci", "pvalue", "p_value", "rank", "ranking",
+    "place", "position", "order", "index", "rate", "ratio", "share", "percent", "percentage", "pct", "fraction",
+    "proportion", "density", "distance", "similarity", "overlap", "coverage", "relevance", "diff", "difference",
+    "delta", "gap", "change", "improvement", "lift", "margin", "oracle", "upper", "bound",
+})  # fmt: skip
+# First words of names for properties, such as n_tokens and is_hard.
+_PROPERTY_STARTS = frozenset(
+    {"n", "num", "number", "count", "is", "has", "was", "in", "had", "uses", "contains"}
+)
+# Words for a column whose cells are candidates.
+_CANDIDATE_COLUMN = frozenset({
+    "model", "models", "system", "systems", "method", "methods", "solver", "solvers", "algorithm", "algorithms",
+    "candidate", "candidates", "agent", "agents", "approach", "variant", "variants", "arm", "arms", "action", "actions",
+    "engine", "llm", "bot", "classifier", "checkpoint", "submission", "config", "configuration", "strategy", "policy",
+    "participant", "team", "tool", "technique", "competitor", "entrant", "treatment",
+})  # fmt: skip
+# Words for rows, which are columns of a table with candidates in its rows: q1, item_3.
+_ITEM = frozenset({
+    "q", "question", "questions", "item", "task", "case", "test", "example", "problem", "instance", "inst", "sample",
+    "row", "ex", "doc", "query", "puzzle", "exercise", "id",
+})  # fmt: skip
+# Words of the names of well-known models and benchmarks, which say what a row or a column is.
+_MODEL = re.compile(
+    r"(?<![a-z])(gpt|claude|llama|mistral|mixtral|gemini|gemma|qwen|deepseek|phi|falcon|vicuna|bert|roberta|t5|palm|"
+    r"command-r|grok|kimi|glm|xgboost|lightgbm|random forest|svm|logistic regression|lasso|resnet|vit)(?![a-z])"
+)
+_BENCHMARK = re.compile(
+    r"mmlu|gsm-?8k|hellaswag|truthfulqa|humaneval|arc[-_ ]?(c|e|challenge|easy)?|winogrande|bbh|mbpp|math|gpqa|ifeval|"
+    r"mt-?bench|alpacaeval|squad|glue|superglue|boolq|piqa|drop|imagenet|cifar-?\d*|swe-?bench.*"
+)
+# Words for results that are adjectives, too: in front of another word they describe a candidate.
+_ADJECTIVES = frozenset({"wrong", "correct", "passed", "failed", "solved", "won"})
+# Names of columns of free text, which are no ids beside a column that may be.
+_FREE_TEXT = frozenset({
+    "answer", "expected", "reference", "gold", "target", "truth", "label", "response", "output", "completion",
+    "comment", "comments", "remark", "remarks", "note", "notes", "text", "description", "url", "link", "email",
+    "address", "context", "passage", "rationale", "explanation", "feedback", "title", "summary", "solution",
+})  # fmt: skip
 # Words for means, sums, and either, also in German, French, Spanish, Italian, Portuguese and Dutch
 # spreadsheets.
 _MEAN = frozenset({
@@ -72,6 +132,10 @@ _SUM = frozenset({
 _MEAN_OR_SUM = frozenset({"overall", "gesamt", "insgesamt"})
 # Ids of a last line that sums up the others.
 SUMMARY_IDS = _MEAN | _SUM | _MEAN_OR_SUM | {"median", "médiane", "mediana", "mediaan"}
+_PARTIAL_SUM = frozenset({"subtotal", "subtotals", "zwischensumme", "soustotal"})
+_SUMMARY_ADJECTIVES = frozenset(
+    {"sub", "grand", "macro", "micro", "weighted", "all", "row", "rows", "of", "sous"}
+)
 # Function of the other columns -> words that name it. Whether best is the largest depends on the
 # direction.
 _SUMMARIES = {
@@ -117,6 +181,92 @@ def classify_name(name: str) -> _NameClass:
         ("date", _DATE), ("loss", _LOSS), ("score", _SCORE), ("cost", _COST)
     )  # fmt: skip
     return next((kind for kind, words in classes if ends & words), "plain")
+
+
+def suspected_role(name: str) -> str:
+    """Return the role beside candidate that a name suggests, as a reason for a question; "" if none.
+
+    >>> suspected_role("n_tokens"), suspected_role("gpt_cost"), suspected_role("gpt-4")
+    ('its name is usual for a cost', 'its name is usual for a cost', '')
+    >>> suspected_role("difficulty"), suspected_role("x1")
+    ('its name is usual for a property of a row', 'its name is usual for a feature')
+    """
+    words = _words(name)
+    name_class = classify_name(name)
+    # An adjective in front describes a candidate, as in wrong-bot.
+    if len(words) > 1 and words[0] in _ADJECTIVES:
+        name_class = classify_name(" ".join(words[1:]))
+    if is_summary_name(name):
+        return "its name is usual for a summary of others"
+    if name_class not in ("plain", "label"):
+        return f"its name is usual for a {name_class}"
+    if has_feature_prefix(name):
+        return "its name is usual for a feature"
+    if is_run_name(name):
+        return "its name is usual for the number of a run"
+    lower = name.strip().lower()
+    is_property = (
+        lower in _PROPERTY
+        or (words and words[-1] in _PROPERTY)
+        or (len(words) > 1 and words[0] in _PROPERTY_STARTS)
+    )
+    if name_class == "label" or is_property:
+        return "its name is usual for a property of a row"
+    return ""
+
+
+def common_word(names: Sequence[str]) -> str:
+    """Return the first or last word that all names have in common beside another one, or "".
+
+    >>> common_word(["gpt_prob", "llama_prob"]), common_word(["level 1", "level 2"]), common_word(["a", "b"])
+    ('prob', 'level', '')
+    """
+    split = [_words(name) for name in names]
+    if len(split) < 2 or any(len(words) < 2 for words in split):
+        return ""
+    for at in (-1, 0):
+        if len({words[at] for words in split}) == 1:
+            return split[0][at]
+    return ""
+
+
+def is_candidate_column_name(name: str) -> bool:
+    """Return whether a name is usual for a column whose cells are candidates, such as model."""
+    words = _words(name)
+    return bool(words) and (
+        words[-1] in _CANDIDATE_COLUMN
+        or (len(words) > 1 and words[0] in _CANDIDATE_COLUMN and words[-1] in ("name", "id"))
+    )
+
+
+def are_item_names(names: Sequence[str]) -> bool:
+    """Return whether all names are a word for a row and a number, such as q1 and q2, or benchmarks.
+
+    >>> are_item_names(["q1", "q2"]), are_item_names(["hint1", "hint2"]), are_item_names(["MMLU", "GSM8K"])
+    (True, False, True)
+    """
+    lower = [name.strip().lower() for name in names]
+    if len(lower) < 2:
+        return False
+    matches = [re.fullmatch(r"([a-z]+)[\s_.\-#]*\d+", name) for name in lower]
+    if all(match is not None and match[1] in _ITEM for match in matches):
+        return True
+    return all(_BENCHMARK.fullmatch(name) for name in lower)
+
+
+def are_model_names(labels: Sequence[str]) -> bool:
+    """Return whether at least half of the labels have the name of a well-known model."""
+    return 2 * sum(_MODEL.search(label.lower()) is not None for label in labels) >= len(labels)
+
+
+def is_free_text_name(name: str) -> bool:
+    """Return whether a name is usual for a column of free text, such as comment."""
+    return {*_words(name)[-1:]} <= _FREE_TEXT and bool(_words(name))
+
+
+def is_bare_metric(name: str) -> bool:
+    """Return whether a name is a metric and no more, such as accuracy: no candidate is named."""
+    return classify_name(name) in ("loss", "score", "cost") and not action_stem(name)
 
 
 def has_feature_prefix(name: str) -> bool:
@@ -211,6 +361,18 @@ def is_summary_name(name: str) -> bool:
     """
     words = {*_words(name)} - _LOSS - _SCORE - _COST
     return bool(words) and words <= _SUMMARY
+
+
+def is_summary_label(label: str) -> bool:
+    """Return whether the id of a row has only words for a sum or mean of others.
+
+    >>> [is_summary_label(label) for label in ("Total", "Sub-total", "macro avg", "total recall", "x")]
+    [True, True, True, False, False]
+    """
+    words = {*_words(label)}
+    return bool(words & (SUMMARY_IDS | _PARTIAL_SUM)) and words <= (
+        SUMMARY_IDS | _PARTIAL_SUM | _SUMMARY_ADJECTIVES
+    )
 
 
 def summary_functions(name: str) -> tuple[str, ...]:

@@ -48,6 +48,9 @@ class ReadOptions(NamedTuple):
     range: tuple[float, float] | None = None
     run: str | None = None
     runs: bool = False
+    transpose: bool = False
+    words: Mapping[str, float] = MappingProxyType({})
+    ignore_rows: Sequence[str] = ()
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -73,7 +76,7 @@ class ParsedTable(NamedTuple):
     value_columns: names of the columns of values in the file
     by_file: whether the name of the file states the direction
     questions: those of the notes that are about rows and columns that sum up the others
-    has_summary_row: whether the last line was left out, because it sums up the others
+    row_mask: which rows of the file were read, if some sum up others and were left out; else None
     runs: all answers, shape (runs, rows, actions), NaN where a cell has fewer; None if every cell has
         one. Then `values` are the means over the runs.
     line_rows: the row, from 0, of each line of the file, if a row has several; else None
@@ -100,7 +103,7 @@ class ParsedTable(NamedTuple):
     by_file: bool = False
     questions: tuple[str, ...] = ()
     other_units: tuple[str, ...] = ()
-    has_summary_row: bool = False
+    row_mask: NDArray[np.bool_] | None = None
     runs: Floats | None = None
     line_rows: Integers | None = None
 

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -13,14 +14,17 @@ from tombola import _validate
 from tombola._formatting import is_cli_style, is_encodable, join_names, option_text, truncate
 from tombola.errors import ParameterError, TableError, TombolaWarning
 from tombola.pool import Pool
-from tombola.tables.columns import Column, Columns, check_unique_names
+from tombola.tables.columns import Column, Columns, check_unique_names, parse_words, with_words
+from tombola.tables.detect import detect_long
 from tombola.tables.features import encode_features, feature_columns, one_per_row
 from tombola.tables.formats import read_file
 from tombola.tables.formats.arrays import read_array
 from tombola.tables.formats.frames import read_frame
-from tombola.tables.long import find_action_column, read_long
+from tombola.tables.long import read_long
 from tombola.tables.options import ParsedTable, ReadOptions
+from tombola.tables.question import Question
 from tombola.tables.to_pool import Table, source_name, to_pool
+from tombola.tables.transpose import transposed
 from tombola.tables.wide import read_wide
 from tombola.units import Kind
 
@@ -57,16 +61,19 @@ def read_table(
     by: str | None = None,
     run: str | None = None,
     runs: bool = False,
+    transpose: bool = False,
+    words: Mapping[str, float] | str = MappingProxyType({}),
+    ignore_rows: Sequence[str] = (),
 ) -> Table:
     """Read a table as a pool, with delays if it has any, and notes on the conversion.
 
     A wide table has a column per action. A long table has a line for each row and action, with
     columns for the row, the action and the value. Roles of columns that no option names are
-    detected from names and cells; the notes list them. `actions`, `costs`, `ignore`, `features` and
+    taken from the table if they are certain; the notes list them. `actions`, `costs`, `ignore`, `features` and
     `text` take patterns such as "gpt*".
 
     source: a path (CSV, TSV, JSON, Parquet, Feather, Arrow, NPZ, NPY, SQLite as FILE::TABLE, Excel,
-        an ASlib folder, "-" for standard input), a data frame (pandas, polars, Arrow), or an array.
+        "-" for standard input), a data frame (pandas, polars, Arrow), or an array.
         NPY files stay memory-mapped.
     kind: "losses" (lower is better) or "scores" (higher is better). Required unless the names of
         the columns (loss, error, seconds; score, accuracy, correct) or of the file state it.
@@ -92,6 +99,12 @@ def read_table(
     run: the column that numbers the answers of a candidate on a row; None: one called run, epoch,
         trial, seed or attempt, if only it tells them apart.
     runs: whether cells may have several answers; `Table.runs` has all, the pool their means.
+    transpose: whether the candidates are in the rows: a row per candidate, a column per item.
+    ignore_rows: ids of rows to leave out, such as Total, or "first", "last"; "none" keeps all rows.
+    words: numbers for words in cells, such as {"pass": 1, "fail": 0} or "pass=1,fail=0".
+
+    Raises QuestionError if the table can be read in several ways; its answers have the options
+    that settle it. Candidates that `actions` names are never asked about.
 
     >>> values = np.array([[3.0, 1.0], [5.0, 2.0]])
     >>> table = read_table(values, kind="losses", range=(0, 5), actions=["slow", "quick"])
@@ -123,11 +136,14 @@ def read_table(
         limits,
         run,
         runs,
+        transpose,
+        parse_words(words),
+        _patterns(ignore_rows),
     )
     parsed = parse_table(source, options)
     if parsed.contradiction and not is_cli_style():
         warnings.warn(f"{parsed.source}: {parsed.contradiction}", TombolaWarning, stacklevel=2)
-    return to_pool(parsed, missing=missing, limits=limits, rescale=rescale)
+    return to_pool(parsed, missing=missing, limits=limits, rescale=rescale, may_ask=actions is None)
 
 
 def parse_table(source: Any, options: ReadOptions) -> ParsedTable:
@@ -209,6 +225,10 @@ def _parse(source: Any, options: ReadOptions) -> ParsedTable:
 
 
 def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
+    if options.words:
+        table = with_words(table, options.words)
+    if options.transpose:
+        table, options = transposed(table, options)
     excluded = dict.fromkeys(
         name for pattern in options.ignore for name in table.matching(pattern, "ignore")
     )
@@ -224,20 +244,22 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
             f"{table.source}: expected columns of actions, got only features, groups and ignored "
             "columns; name fewer."
         )
-    action = find_action_column(rest, options)
-    if action is None:
+    roles = detect_long(rest, options)
+    if isinstance(roles, Question):
+        raise roles.error()
+    if roles is None:
         parsed = read_wide(table, options)
     else:
-        parsed = read_long(rest, options, action)
+        parsed = read_long(rest, options, roles)
         parsed.notes.extend(
             [f"ignored: {join_names([*excluded])} (as requested)"] if excluded else []
         )
     parsed = parsed._replace(notes=[*table.notes, *parsed.notes])
 
     def by_row(column: Column) -> Column:
-        if parsed.line_rows is None:
-            return column.head(len(parsed.values))
-        return one_per_row(table, column.head(len(parsed.line_rows)), parsed.line_rows)
+        if parsed.row_mask is not None:
+            column = column.select(parsed.row_mask)
+        return column if parsed.line_rows is None else one_per_row(table, column, parsed.line_rows)
 
     if by is not None:
         parsed = parsed._replace(

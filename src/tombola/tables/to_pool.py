@@ -1,6 +1,6 @@
 """Conversion of a parsed table to a pool: missing cells, direction and range."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from itertools import compress
 from pathlib import Path
@@ -14,6 +14,7 @@ from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.tables.options import ParsedTable
+from tombola.tables.question import Question
 from tombola.tables.unit_checks import actions_option, columns_in_other_unit, unit_question
 from tombola.units import KINDS, Kind, Units
 
@@ -26,6 +27,10 @@ _CHUNK_SIZE = 1 << 20
 # With a larger share of incomplete rows, messages suggest to fill them in: dropping them would
 # leave too little.
 MAX_DROPPED_SHARE = 0.5
+# A cell farther from the others than this many times their spread sets no scale unasked.
+_OUTLIER_RATIO = 10
+# Cells from which an outlier can be told.
+_MIN_CELLS = 6
 # A range this many times as wide as the values is probably in another unit.
 _MIN_RANGE_RATIO = 10
 
@@ -128,15 +133,24 @@ def reading_remarks(
 
 
 def to_pool(
-    parsed: ParsedTable, *, missing: str, limits: tuple[float, float] | None, rescale: bool
+    parsed: ParsedTable,
+    *,
+    missing: str,
+    limits: tuple[float, float] | None,
+    rescale: bool,
+    may_ask: bool = True,
 ) -> Table:
-    """Convert a parsed table to a pool of losses in [0, 1]; parameters as of `read_table`, `limits` is its `range`."""
+    """Convert a parsed table to a pool of losses in [0, 1].
+
+    Parameters are those of `read_table`; `limits` is its `range`. may_ask: whether a cell that
+    would set the scale raises a question; not if the candidates are stated.
+    """
     kind = parsed.require_direction(
         {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
     )
     original = parsed
     parsed = _handle_missing(parsed, missing)
-    low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale)
+    low, high, notes = _limits(parsed, kind, limits=limits, rescale=rescale, may_ask=may_ask)
     losses = _losses(parsed, kind, low, high)
     runs = (
         None
@@ -235,35 +249,50 @@ def _chunks(values: NDArray[Any]) -> Iterator[slice]:
 def _missing_error(
     parsed: ParsedTable, without_value: NDArray[np.bool_], without_cost: NDArray[np.bool_]
 ) -> TableError:
+    """Return the question, to be raised, how missing cells count."""
     incomplete = without_value | without_cost
-    count, rows = int(incomplete.sum()), len(incomplete)
+    count = int(incomplete.sum())
+    rows = len(incomplete)
     place = parsed.first_missing if without_value.any() and parsed.first_missing else None
     place = place or f"row {int(np.argmax(incomplete))}, got none"
+    text = (
+        f"expected a {'number' if without_value.any() else 'cost or delay'} in {place}, and cells "
+        f"are missing in {count} of {plural(rows, 'row')}"
+    )
     if parsed.has_timeouts:
         # Dropping the rows that a candidate cannot solve would favour it.
-        worst, limit = option_text("missing", "worst"), option_text("range", (0.0, 60.0))
-        advice = (
-            f"with timeouts write {worst} and the time limit, such as {limit}: each counts "
-            "as the limit"
+        worst = option_text("missing", "worst")
+        limit = option_text("range", (0.0, 60.0))
+        return TableError(
+            f"{parsed.source}: {text}; with timeouts write {worst} and the time limit, such as "
+            f"{limit}: each counts as the limit."
         )
-    else:
-        race = "fill them in, or finish the table with a race, which needs few of its cells"
-        drop = (
-            f"write {option_text('missing', 'drop')} for an answer about the other "
-            f"{plural(rows - count, 'row')}"
+    if count == rows:
+        return TableError(
+            f"{parsed.source}: {text}; fill them in, or finish the table with a race, which needs "
+            "few of its cells."
         )
-        advice = (
-            drop
-            if count <= MAX_DROPPED_SHARE * rows
-            else f"{race}, or {drop}"
-            if count < rows
-            else race
-        )
-    return TableError(
-        f"{parsed.source}: expected a {'number' if without_value.any() else 'cost or delay'} in "
-        f"{place}, and cells are "
-        f"missing in {count} of {plural(rows, 'row')}; {advice}."
-    )
+    names = _incomplete_names(parsed)
+    if len(names) < len(parsed.names):
+        text += f", all of them of {join_names(names)}"
+    answers: list[tuple[str, Mapping[str, Any]]] = [
+        ("they are failures, which count as the worst answer", {"missing": "worst"}),
+        (
+            f"the answer is to be about the other {plural(rows - count, 'row')}",
+            {"missing": "drop"},
+        ),
+    ]
+    if count > MAX_DROPPED_SHARE * rows:
+        text += " (a race finishes the table with few of its cells)"
+    return Question(parsed.source, text, ("missing", *names), tuple(answers)).error()
+
+
+def _incomplete_names(parsed: ParsedTable) -> list[str]:
+    """Return the candidates with missing cells."""
+    if parsed.values.dtype.kind != "f":
+        return []
+    blank = np.isnan(parsed.values).any(axis=0)
+    return [name for name, is_blank in zip(parsed.names, blank, strict=True) if is_blank]
 
 
 def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTable:
@@ -305,11 +334,18 @@ def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
 
 
 def _limits(
-    parsed: ParsedTable, kind: Kind, *, limits: tuple[float, float] | None, rescale: bool
+    parsed: ParsedTable,
+    kind: Kind,
+    *,
+    limits: tuple[float, float] | None,
+    rescale: bool,
+    may_ask: bool,
 ) -> tuple[float, float, list[str]]:
     """Return the values that become 0 and 1, and a note on them."""
     low, high = value_range(parsed)
     if rescale:
+        if may_ask:
+            _ask_about_outlier(parsed, low, high)
         return (
             low,
             high,
@@ -337,6 +373,32 @@ def _limits(
     return *bounds, [
         f"{kind} rescaled from [{bounds[0]:g}, {bounds[1]:g}] to [0, 1]"
     ] if limits else []
+
+
+def _ask_about_outlier(parsed: ParsedTable, low: float, high: float) -> None:
+    """Raise QuestionError if one cell, far from all others, would set the scale of `rescale`."""
+    values = (
+        parsed.values[~np.isnan(parsed.values)]
+        if parsed.values.dtype.kind == "f"
+        else parsed.values
+    )
+    if values.size < _MIN_CELLS:
+        return
+    for extreme, rest in ((high, values[values < high]), (low, values[values > low])):
+        if not rest.size or values.size - rest.size > 1:
+            continue
+        other_low = float(rest.min())
+        other_high = float(rest.max())
+        distance = extreme - other_high if extreme == high else other_low - extreme
+        if distance <= _OUTLIER_RATIO * (other_high - other_low) or other_low == other_high:
+            continue
+        raise Question(
+            parsed.source,
+            f"expected cells on one scale, got {extreme:g} beside numbers from {other_low:g} to "
+            f"{other_high:g}, which would set the scale",
+            (f"{extreme:g}",),
+            (("it is a number like the others", {"range": (float(low), float(high))}),),
+        ).error()
 
 
 def check_scale(parsed: ParsedTable, kind: Kind, limits: tuple[float, float] | None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tombola.errors import QuestionError
 from tombola.tables import read_table
 
 openpyxl = import_module("openpyxl")
@@ -85,12 +86,12 @@ def test_binary_table_name_is_rejected(tmp_path: Path, refused: Refused) -> None
 
 
 def test_percent_cells_of_excel_are_text(tmp_path: Path) -> None:
-    """A column that Excel shows in percent is ignored beside scores, as it is in a CSV file."""
+    """A column that Excel shows in percent is asked about beside scores, as it is in a CSV file."""
     book = openpyxl.Workbook()
     for row in (["a", "b", "share"], [7, 3, 0.93], [8, 4, 0.5]):
         book.active.append(row)
     for line in (2, 3):
         book.active.cell(line, 3).number_format = "0%"
     book.save(tmp_path / "t.xlsx")
-    pool = read_table(tmp_path / "t.xlsx", kind="scores", range=(0, 10)).pool
-    assert pool.actions == ("a", "b")
+    with pytest.raises(QuestionError, match="in percent, unlike the others"):
+        read_table(tmp_path / "t.xlsx", kind="scores", range=(0, 10))

@@ -5,7 +5,6 @@ format names its own roles), and add a line to `FORMATS`.
 """
 
 import gzip
-import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from zlib import error as zlib_error
 from tombola.errors import TableError
 from tombola.tables.columns import Columns
 from tombola.tables.formats.arrays import read_npy, read_npz
-from tombola.tables.formats.aslib import RUNS, read_aslib
 from tombola.tables.formats.delimited import read_text
 from tombola.tables.formats.frames import read_ipc, read_parquet
 from tombola.tables.formats.records import read_excel, read_json, read_sqlite
@@ -52,7 +50,7 @@ _VAGUE_SUFFIXES = (".txt", ".dat")
 def read_file(name: str, options: ReadOptions) -> ParsedTable | Columns:
     """Read a file, "-" (standard input), or FILE::TABLE (SQLite, Excel).
 
-    Returns `ParsedTable` if the format names its own roles, such as ASlib, else `Columns`.
+    Returns `ParsedTable` if the format names its own roles, such as NPZ, else `Columns`.
     """
     if name == "-":
         return _read_standard_input(options)
@@ -78,9 +76,7 @@ def suffix_of(path: Path) -> str:
 
 
 def _read_path(path: Path, options: ReadOptions) -> ParsedTable | Columns:
-    if os.path.exists(path / RUNS):
-        return read_aslib(path, options)
-    check_file(path, f"a file, or a folder of ASlib with {RUNS}")
+    check_file(path)
     suffix = suffix_of(path)
     if suffix not in _BY_SUFFIX:
         raise TableError(

@@ -72,7 +72,12 @@ def read_text(path: Path, options: ReadOptions) -> Columns:
         for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
             name = table.names[place]
             keep_texts = keeps_text[place]
-            parts[place].append(parse_text_column(name, cells, len(numbers), keep_texts=keep_texts))
+            column = parse_text_column(name, cells, len(numbers), keep_texts=keep_texts)
+            # Words may be ids or groups; a column that begins with numbers is one of numbers.
+            if column.first_invalid is not None and not keep_texts and not numbers:
+                keep_texts = keeps_text[place] = True
+                column = parse_text_column(name, cells, len(numbers), keep_texts=True)
+            parts[place].append(column)
             # 50 bytes is the overhead of a Python string.
             text_size += 50 * len(cells) + sum(map(len, cells)) if keep_texts else 0
         numbers.extend(number for number, _ in filled)
@@ -204,6 +209,17 @@ def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
         return table._replace(
             names=tuple(places[:-1]), rows=chain([(1, header)], table.rows), notes=notes
         )
+    if _is_markdown(table):
+        raise TableError(
+            f"{table.source}: expected a text table, got a Markdown table, with bars around its "
+            "cells; save it as CSV."
+        )
+    if sum(map(bool, header)) == 1 < len(header):
+        raise TableError(
+            f"{table.source}: expected the names of the columns in the first line, got "
+            f"{next(filter(None, header))!r} alone, such as a title; delete the lines above the "
+            "header."
+        )
     numbers = [name for name in header if is_number(name.rstrip("% "))]
     # pandas writes column numbers as names; then they count.
     counting = header in (places[:-1], places[1:])
@@ -232,6 +248,12 @@ def _keeps_text(options: ReadOptions, index: int, name: str) -> bool:
         or is_group_name(name)
         or any(matching([name], pattern) for pattern in (*options.features, *options.text))
     )
+
+
+def _is_markdown(table: CellTable) -> bool:
+    """Return whether a table has bars around its cells, as in | a | b |."""
+    names = table.names
+    return table.delimiter == "|" and len(names) > 2 and not names[0] and not names[-1]
 
 
 def _next_chunk(
@@ -292,11 +314,11 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
                 continue
             number = reader.line_num + above
             if len(row) != width:
-                hint = (
-                    " (if that is for decimal commas, put quotes around the cells)"
-                    if len(row) == 2 * width
-                    else ""
-                )
+                hint = ""
+                if len(row) == 2 * width:
+                    hint = " (if that is for decimal commas, put quotes around the cells)"
+                elif width == 1:
+                    hint = ", or delete the lines above the header, if they are a title"
                 raise TableError(
                     f"{path}: expected {plural(width, 'column')} as in the header, got "
                     f"{len(row)} in line {number}; "

@@ -1,0 +1,935 @@
+"""Roles of the columns of a table: stated by an option, certain, or asked about.
+
+This is the only module that decides by words, and words only raise questions. A role is certain if
+the table cannot be read otherwise: one column of ids, and all other columns of numbers plain names
+in one unit and grain.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tombola._formatting import join_names, option_text
+from tombola._types import Floats, Integers
+from tombola.errors import TableError
+from tombola.tables.columns import (
+    MISSING,
+    PERCENT,
+    TIMEOUT,
+    WORD,
+    Column,
+    Columns,
+    has_result_word,
+)
+from tombola.tables.costs import (
+    AS_REQUESTED,
+    CostColumns,
+    columns_of,
+    detected_costs,
+    match_costs,
+    requested_costs,
+)
+from tombola.tables.derived import summary_columns
+from tombola.tables.names import (
+    ACTION,
+    DELAYS,
+    IDS,
+    LOSSES,
+    PROBABILITY,
+    SCORES,
+    WEAK_ACTION,
+    are_item_names,
+    are_model_names,
+    classify_name,
+    common_word,
+    direction_of,
+    has_id_word,
+    is_bare_metric,
+    is_candidate_column_name,
+    is_free_text_name,
+    is_id_name,
+    is_run_name,
+    suspected_role,
+    value_names,
+    without_kind_word,
+)
+from tombola.tables.options import ReadOptions
+from tombola.tables.question import Question
+from tombola.tables.runs import find_runs
+
+# Largest probability with which all cells of a column are whole (or 0 and 1) by chance, at the share
+# of the other columns, for which no question is asked.
+_MAX_CHANCE = 0.01
+# Ratio between a column and the range of all others from which it is in another unit.
+_UNIT_RATIO = 2.0
+# The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves
+# out.
+NOT_SELECTED = "not selected"
+_DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+# Classes of names that may be those of all candidates, as in a_loss and b_loss.
+_CLASSES = {"feature", "loss", "score", "cost"}
+# Candidates up to which a question shows all of their names.
+_MAX_SHOWN = 8
+
+
+class Roles(NamedTuple):
+    """The role of each column of a wide table.
+
+    ids, delay, run: the columns of ids, delays in rounds, and numbers of runs; None without one.
+    candidates: the columns of numbers, one for each candidate.
+    names: the names of the candidates, without a common word such as loss.
+    costs: the columns of costs, for each resource and candidate.
+    ignored: the other columns, with the reason.
+    notes: remarks on names, and on columns that equal a function of others.
+    """
+
+    ids: Column | None
+    delay: Column | None
+    run: Column | None
+    candidates: list[Column]
+    names: list[str]
+    costs: CostColumns
+    ignored: dict[str, str]
+    notes: list[str]
+    questions: list[str]
+
+
+def detect(table: Columns, options: ReadOptions) -> Roles | Question:
+    """Return the role of each column of a wide table, or a question if they are not certain.
+
+    With the option `actions` the candidates are stated, and nothing is asked about other columns.
+    """
+    ignored = {
+        name: AS_REQUESTED
+        for pattern in options.ignore
+        for name in table.matching(pattern, "ignore")
+    }
+    selected = _selected(table, options)
+    free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
+    requested = requested_costs(table, options)
+    delay = None if options.delay is None else table.find(options.delay, "delay")
+    taken = {*columns_of(table, requested), *([delay.name] if delay else [])}
+    free = [column for column in free if column.name not in taken]
+    stated = [] if options.ids is None else [table.find(options.ids, "ids")]
+    likely = stated or _likely_ids(table, free, ignored)
+    if len(likely) > 1 and options.actions is None:
+        return _ask_about_ids(table, likely)
+    ids = next(iter(likely), None)
+    free = [column for column in free if column is not ids]
+    run = _run_column(table, options, ids)
+    free = [column for column in free if column is not run]
+    questions: list[str] = []
+    if options.actions is not None:
+        candidates = [table.by_name[name] for name in selected]
+        names = list(selected)
+        notes: list[str] = []
+        ignored.update({column.name: NOT_SELECTED for column in free})
+        costs = match_costs(table, requested, names, names)
+        if options.costs is None:
+            costs = detected_costs(table, names, ignored)
+    else:
+        numeric = _columns_of_numbers(table, free, ignored, options)
+        if isinstance(numeric, Question):
+            return numeric
+        paired = _paired_costs(table, numeric, options) if options.costs is None else {}
+        rest = [column for column in numeric if column.name not in columns_of(table, paired)]
+        for column in rest:
+            table.numeric(column)  # a damaged cell comes first
+        question = None
+        if ids is not None and options.ids is None and len(rest) > 1:
+            question = ask_about_transposed(table, ids, [column.name for column in rest])
+        question = question or ask_about_candidates(table, rest, options)
+        if question is not None:
+            return question
+        candidates = rest
+        if len(candidates) < 2 and ids is not None and not is_id_name(ids.name):
+            ignored[ids.name] = "text"
+        _check_number(table, candidates, ignored)
+        names, notes = _candidate_names(candidates)
+        costs = match_costs(table, requested, names, [column.name for column in candidates])
+        if options.costs is None:
+            costs = {
+                resource: dict(zip(names, columns.values(), strict=True))
+                for resource, columns in paired.items()
+            }
+        questions = [*summary_columns(candidates)[1].values()]
+    cost_columns = columns_of(table, costs)
+    for name in cost_columns:
+        ignored.pop(name, None)
+    ignored |= {
+        name: "a cost of no candidate"
+        for name in columns_of(table, requested)
+        if name not in cost_columns
+    }
+    return Roles(ids, delay, run, candidates, names, costs, ignored, notes, questions)
+
+
+def detect_names(table: Columns, options: ReadOptions) -> Roles | Question:
+    """Return the roles of columns of which only the names are known, as of a stream; or a question."""
+    ignored = {
+        name: AS_REQUESTED
+        for pattern in options.ignore
+        for name in table.matching(pattern, "ignore")
+    }
+    selected = _selected(table, options)
+    free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
+    ids = next((column for column in free if is_id_name(column.name)), None)
+    candidates = [column for column in free if not is_id_name(column.name)]
+    if options.actions is not None:
+        candidates = [table.by_name[name] for name in selected]
+        ignored |= {column.name: NOT_SELECTED for column in free if column is not ids}
+    elif (question := ask_about_candidates(table, candidates, options)) is not None:
+        return question
+    else:
+        ignored |= {c.name: "named like an id" for c in free if is_id_name(c.name) and c is not ids}
+    _check_number(table, candidates, ignored)
+    names = [column.name for column in candidates]
+    return Roles(ids, None, None, candidates, names, {}, ignored, [], [])
+
+
+class LongRoles(NamedTuple):
+    """The columns of a long table, with a line for each row and candidate.
+
+    ids, action, value: the columns of the row, of the candidate, and of the number; `ids` is None
+        if no column can be.
+    ignored: columns without a role, with the reason.
+    """
+
+    ids: Column | None
+    action: Column
+    value: Column
+    ignored: dict[str, str]
+
+
+def detect_long(table: Columns, options: ReadOptions) -> LongRoles | Question | None:
+    """Return the roles of a long table, or a question; None if the table is wide."""
+    action = find_action_column(table, options) or _likely_action_column(table, options)
+    if action is None:
+        is_stated = options.actions is not None or options.ids is not None
+        return None if is_stated else _ask_about_layout(table)
+    if options.ids is not None:
+        ids: Column | None = table.find(options.ids, "ids")
+    else:
+        ids = _named(table, IDS) or _row_column(table, action, options)
+    taken = {action.name, options.delay, options.run, *options.resources}
+    taken |= {ids.name} if ids is not None else set()
+    ignored: dict[str, str] = {}
+    value = _value_column(table, options, ids, taken, ignored)
+    return value if isinstance(value, Question) else LongRoles(ids, action, value, ignored)
+
+
+def find_action_column(table: Columns, options: ReadOptions) -> Column | None:
+    """Return the column that names the candidate of each line; None if the table is wide."""
+    if options.action is not None:
+        return table.find(options.action, "action")
+    if options.actions is not None and all(name in table.by_name for name in options.actions):
+        return None
+    numeric = (*LOSSES, *SCORES, *PROBABILITY)
+    values = [
+        column
+        for column in table.columns
+        if column.name.lower() in numeric
+        or (column.first_invalid is None and classify_name(column.name) in ("loss", "score"))
+    ]
+    # Names such as model count only beside a column of values.
+    has_value = options.value is not None or len(values) == 1 or _named(table, numeric) is not None
+    return _named(table, (*ACTION, *WEAK_ACTION) if has_value else ACTION)
+
+
+def _named(table: Columns, names: Sequence[str]) -> Column | None:
+    return next((column for column in table.columns if column.name.lower() in names), None)
+
+
+def _likely_action_column(table: Columns, options: ReadOptions) -> Column | None:
+    """Return the column named like candidates that, with another one, tells all lines apart."""
+    if options.actions is not None:
+        return None
+    likely = [
+        column
+        for column in _label_columns(table)
+        if is_candidate_column_name(column.name)
+        and not _all_different(column)
+        and _row_column(table, column, options) is not None
+    ]
+    return likely[0] if len(likely) == 1 else None
+
+
+def _label_columns(table: Columns) -> list[Column]:
+    """Return the columns of words, and those of whole numbers with a usual name for ids."""
+    return [
+        column
+        for column in table.columns
+        if (column.n_numbers == 0 and column.first_invalid is not None and column.texts is not None)
+        or (is_id_name(column.name) and _all_whole(column))
+    ]
+
+
+def _row_column(table: Columns, action: Column, options: ReadOptions) -> Column | None:
+    """Return the only column of labels that, with the candidate and a run, tells all lines apart."""
+    runs = [c for c in table.columns if c.name == options.run or is_run_name(c.name)]
+    rows = []
+    for column in _label_columns(table):
+        if column is action or column in runs or _all_different(column):
+            continue
+        pairs = list(zip(column.labels, action.labels, strict=True))
+        is_telling = len(set(pairs)) == len(pairs) or any(
+            len(set(zip(pairs, run.labels, strict=True))) == len(pairs) for run in runs
+        )
+        if is_telling:
+            rows.append(column)
+    return rows[0] if len(rows) == 1 else None
+
+
+def _value_column(
+    table: Columns,
+    options: ReadOptions,
+    ids: Column | None,
+    taken: Collection[str | None],
+    ignored: dict[str, str],
+) -> Column | Question:
+    """Return the column of the numbers of a long table, or a question if several can be."""
+    if options.value is not None:
+        return table.find(options.value, "value")
+    numeric = [
+        column
+        for column in table.columns
+        if column.name not in taken
+        and not is_run_name(column.name)
+        and (column.first_invalid is None or 2 * column.n_numbers >= table.rows)
+    ]
+    delay = next((column.name for column in numeric if column.name.lower() in DELAYS), None)
+    if delay is not None and len(numeric) > 1:
+        return Question(
+            table.source,
+            f"expected to know what {delay!r} is, got no option that states it",
+            (delay,),
+            (
+                ("it is the delay of a row, in rounds", {"delay": delay}),
+                ("it is not used", {"ignore": [*options.ignore, delay]}),
+            ),
+        )
+    if ids is not None and len(numeric) > 1:
+        # A number that is the same for all candidates of a row is a property of the row.
+        codes = row_numbers(ids)
+        same = [column.name for column in numeric if _is_same_in_rows(column, codes)]
+        if len(same) < len(numeric):
+            numeric = [column for column in numeric if column.name not in same]
+            ignored |= dict.fromkeys(same, "the same for all candidates of a row")
+    if len(numeric) == 1 and (
+        options.kind is not None or direction_of([numeric[0].name])[0] is not None
+    ):
+        return numeric[0]
+    names = value_names(options.kind)
+    if len(numeric) < 2:
+        raise TableError(
+            f"{table.source}: expected a column called {' or '.join(names)}, got "
+            f"{join_names([*table.by_name])}; name it with {option_text('value', 'NAME')}, and "
+            f"write {option_text('kind', 'losses')} or {option_text('kind', 'scores')}."
+        )
+    found = [column.name for column in numeric]
+    return Question(
+        table.source,
+        f"expected one column of numbers in a long table, got {join_names(found, last=' and ')}",
+        tuple(found),
+        tuple((f"{name} ranks", {"value": name}) for name in found),
+    )
+
+
+def _is_same_in_rows(column: Column, rows: Integers) -> bool:
+    first = np.unique(rows, return_index=True)[1]
+    return bool((column.numbers == column.numbers[first][rows]).all())
+
+
+def _ask_about_layout(table: Columns) -> Question | None:
+    """Return the question whether two columns of labels are rows and candidates of a long table.
+
+    Nothing is asked if some column tells all lines apart, or no two cross completely.
+    """
+    labels = _label_columns(table)
+    if any(_all_different(c) for c in labels) or _named(table, IDS) is not None:
+        return None
+    numeric = [
+        column.name
+        for column in table.columns
+        if column.first_invalid is None and column.n_numbers and column not in labels
+    ]
+    for at, first in enumerate(labels):
+        for second in labels[at + 1 :]:
+            pairs = set(zip(first.labels, second.labels, strict=True))
+            shape = len(set(first.labels)) * len(set(second.labels))
+            if not len(pairs) == shape == table.rows or not numeric:
+                continue
+            value = {} if len(numeric) == 1 else {"value": numeric[0]}
+            answers: list[tuple[str, Mapping[str, Any]]] = [
+                (
+                    f"the candidates are in {candidates.name}",
+                    {"ids": rows.name, "action": candidates.name, **value},
+                )
+                for rows, candidates in ((first, second), (second, first))
+            ]
+            if len(numeric) > 1:
+                answers.append((f"they are {join_names(numeric)}", {"actions": numeric}))
+            return Question(
+                table.source,
+                "expected to know whether there is a line for each row and candidate, got "
+                f"{first.name} and {second.name}, which cross completely",
+                (first.name, second.name),
+                tuple(answers),
+            )
+    return None
+
+
+def _selected(table: Columns, options: ReadOptions) -> dict[str, None]:
+    """Return the columns that the option `actions` names; TableError if `ignore` names them all."""
+    matches = dict.fromkeys(
+        name for pattern in options.actions or () for name in table.matching(pattern, "actions")
+    )
+    # A column that is named in both options is left out; a pattern in `ignore` leaves named
+    # candidates in.
+    selected = {name: None for name in matches if name not in options.ignore}
+    if matches and not selected:
+        raise TableError(
+            f"{table.source}: expected candidates, got only columns that {option_text('ignore')} "
+            "leaves out; name others."
+        )
+    return selected
+
+
+def find_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> Column | None:
+    """Return the column of ids, the first if several can be; None without one.
+
+    free: columns without another role. Columns of text whose values repeat are added to `ignored`.
+    """
+    return next(iter(_likely_ids(table, free, ignored)), None)
+
+
+def _likely_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str]) -> list[Column]:
+    """Return the columns that may be ids: one, if it is certain.
+
+    It is called id, or the only one of text with different values, or it numbers the rows.
+    """
+    if len(table.columns) < 2:
+        return []
+    named = next((c for c in free if c.name.lower() in IDS), None)
+    if named is not None:
+        return [named]
+    texts, numbers = [], []
+    for column in free:
+        invalid = column.first_invalid
+        has_name = is_id_name(column.name)
+        is_text = invalid is not None and (column.n_numbers == 0 or has_name)
+        if is_text and invalid is not None and column.texts is not None:
+            other = (
+                has_result_word(column)
+                or _DATE.match(invalid.text.strip()) is not None
+                or classify_name(column.name) in ("loss", "score", "cost")
+            )
+            if _all_different(column) and (has_name or not (other or "" in column.texts)):
+                texts.append(column)
+            elif is_id_name(column.name) or column is table.columns[0]:
+                ignored[column.name] = "values repeat, so no ids"
+        elif _numbers_rows(table, column, free):
+            numbers.append(column)
+    likely = [column for column in (*texts, *numbers) if has_id_word(column.name)]
+    if likely:
+        return likely
+    texts = [column for column in texts if not is_free_text_name(column.name)] or texts
+    return texts or numbers[:1]
+
+
+def _ask_about_ids(table: Columns, columns: Sequence[Column]) -> Question:
+    names = [column.name for column in columns]
+    return Question(
+        table.source,
+        f"expected one column of ids, got {join_names(names, last=' and ')}",
+        tuple(names),
+        tuple((f"the ids are in {name}", {"ids": name}) for name in names),
+    )
+
+
+def _numbers_rows(table: Columns, column: Column, free: Sequence[Column]) -> bool:
+    """Return whether whole, different numbers can be nothing but ids.
+
+    They count the rows in the first column or under a usual name, or have a usual name and leave
+    the range of all other columns.
+    """
+    numbers = column.numbers
+    if table.rows < 2 or not _all_whole(column) or not _all_different(column):
+        return False
+    has_name = is_id_name(column.name)
+    if _counts_rows(table, column):
+        return True
+    others = [c for c in free if c is not column and c.first_invalid is None and c.n_numbers]
+    highest = max((float(np.nanmax(other.numbers)) for other in others), default=0.0)
+    return has_name and float(np.median(numbers)) > highest
+
+
+def _counts_rows(table: Columns, column: Column) -> bool:
+    """Return whether a column is 0, 1, 2, .. or 1, 2, .., under a usual name or as the first one."""
+    numbers = column.numbers
+    if table.rows < 2 or not _all_whole(column) or numbers[0] not in (0, 1):
+        return False
+    is_first = column is table.columns[0] and table.rows > 2
+    return bool((np.diff(numbers) == 1).all()) and (is_id_name(column.name) or is_first)
+
+
+def _run_column(table: Columns, options: ReadOptions, ids: Column | None) -> Column | None:
+    """Return the column that tells the lines of a row apart; None if every row has one line."""
+    if ids is None:
+        return None
+    may_repeat = options.run is not None or any(is_run_name(c.name) for c in table.columns)
+    codes = row_numbers(ids)
+    if int(codes.max()) + 1 == table.rows or not may_repeat:
+        return None
+    return find_runs(table, options, codes, {ids.name})
+
+
+def row_numbers(ids: Column) -> Integers:
+    """Return the row, from 0, of each line: lines with the same id are one row."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in ids.labels], np.int64)
+
+
+def _columns_of_numbers(
+    table: Columns, free: Sequence[Column], ignored: dict[str, str], options: ReadOptions
+) -> list[Column] | Question:
+    """Return the columns of numbers; add the others to `ignored`, or ask about words for results."""
+    numeric, words = [], []
+    for column in free:
+        invalid = column.first_invalid
+        if invalid is None and column.n_numbers == 0 and len(free) > 2:
+            # Costs that are missing everywhere are an error, not an empty column.
+            if classify_name(column.name) == "cost":
+                numeric.append(column)
+            else:
+                ignored[column.name] = "empty"
+        elif _counts_rows(table, column):
+            ignored[column.name] = "counts the rows"
+        elif invalid is not None and column.n_numbers < len(column.numbers) / 2:
+            reason = "dates" if _DATE.match(invalid.text.strip()) else "text"
+            ignored.setdefault(column.name, reason)
+            is_outcome = classify_name(column.name) in ("loss", "score", "cost")
+            if has_result_word(column) and _is_filled(column):
+                words.append(column)
+            elif column.n_numbers or (is_outcome and re.search(r"\d", invalid.text)):
+                table.numeric(column)  # a damaged column of numbers, which is no remark
+        else:
+            numeric.append(column)
+    if len(numeric) < 2:
+        words += [c for c in _same_vocabulary(table, ignored) if c not in words]
+    return _ask_about_words(table, words, options) if words else numeric
+
+
+def _is_filled(column: Column) -> bool:
+    """Return whether most cells of a column of words are filled; remarks rarely are."""
+    return column.texts is not None and 2 * sum(map(bool, column.texts)) > len(column.texts)
+
+
+def _same_vocabulary(table: Columns, ignored: Mapping[str, str]) -> list[Column]:
+    """Return columns of text that share two or three different words, such as ja and nein."""
+    groups: dict[frozenset[str], list[Column]] = {}
+    for name, reason in ignored.items():
+        column = table.by_name[name]
+        if reason == "text" and column.texts is not None:
+            words = frozenset(text.lower() for text in column.texts if text.lower() not in MISSING)
+            if len(words) in (2, 3) and column.n_numbers == 0:
+                groups.setdefault(words, []).append(column)
+    return next((columns for columns in groups.values() if len(columns) > 1), [])
+
+
+def _ask_about_words(table: Columns, columns: Sequence[Column], options: ReadOptions) -> Question:
+    texts = [text for column in columns for text in column.texts or ()]
+    words = list(dict.fromkeys(text.lower() for text in texts if text.lower() not in MISSING))[:4]
+    names = [column.name for column in columns]
+    first_is_one = {word: float(place == 0) for place, word in enumerate(words)}
+    last_is_one = {word: float(place > 0) for place, word in enumerate(words)}
+    answers: list[tuple[str, Mapping[str, Any]]] = [
+        (f"{words[0]} is 1", {"words": words_text(first_is_one)}),
+        (f"{words[0]} is 0", {"words": words_text(last_is_one)}),
+        ("they are no candidates", {"ignore": [*options.ignore, *names]}),
+    ]
+    return Question(
+        table.source,
+        f"expected numbers of each candidate, got the words {join_names(words, last=' and ')} in "
+        f"{join_names(names, limit=_MAX_SHOWN)}",
+        tuple(names),
+        tuple(answers),
+    )
+
+
+def words_text(words: Mapping[str, float]) -> str:
+    """Return words with their numbers as text, such as yes=1,no=0."""
+    return ",".join(f"{word}={number:g}" for word, number in words.items())
+
+
+def _paired_costs(table: Columns, numeric: Sequence[Column], options: ReadOptions) -> CostColumns:
+    """Return the columns of costs, if each likely candidate has one with its name and a word for cost."""
+    costs = {c.name: "" for c in numeric if classify_name(c.name) == "cost"}
+    others = [c for c in numeric if c.name not in costs]
+    reasons = suspects(others, options.range)
+    names = [column.name for column in others if column.name not in reasons]
+    return detected_costs(table, names, costs) if costs and len(names) > 1 else {}
+
+
+def _candidate_names(candidates: Sequence[Column]) -> tuple[list[str], list[str]]:
+    """Return the names of candidates without a common word for loss or score, and a note."""
+    names = [candidate.name for candidate in candidates]
+    if {classify_name(name) for name in names} not in ({"loss"}, {"score"}):
+        return names, []
+    short = [without_kind_word(name) for name in names]
+    if len(set(short)) < len(short) or any(
+        cut == name for cut, name in zip(short, names, strict=True)
+    ):
+        return names, []
+    return short, [f"the action of column {names[0]!r} is called {short[0]!r}, and so on"]
+
+
+def _check_number(table: Columns, candidates: Sequence[Column], ignored: Mapping[str, str]) -> None:
+    """Raise TableError unless there are two candidates."""
+    if len(candidates) > 1:
+        return
+    name_them = option_text("actions", ["NAME", "NAME"])
+    got = [column.name for column in candidates]
+    words = _possible_labels(table, ignored)
+    if (
+        words
+        and got
+        and any(c.texts is not None and not _all_different(c) for c in (table.columns[0], *words))
+    ):
+        raise TableError(
+            f"{table.source}: expected a column of numbers for each of at least two actions, got "
+            f"words in {join_names([column.name for column in words])} and numbers in "
+            f"{join_names(got)}; if there is a line for each row and action, name the columns of "
+            f"the rows and of the actions with {option_text('ids', 'NAME')} "
+            f"{option_text('action', 'NAME')}, else name the actions with {name_them}."
+        )
+    # A column with a few words among numbers is more likely a damaged candidate than a remark.
+    for name, reason in ignored.items():
+        if reason.startswith("text") and len(table.columns) > 1:
+            table.numeric(table.by_name[name])
+    raise TableError(
+        f"{table.source}: expected a column for each of at least two actions, got {len(got)} "
+        f"({join_names([*table.by_name])}); check what separates the columns, or name them with "
+        f"{name_them}."
+    )
+
+
+def ask_about_candidates(
+    table: Columns, columns: Sequence[Column], options: ReadOptions
+) -> Question | None:
+    """Return the question that columns of numbers raise if all were candidates; None if none.
+
+    columns: the columns of numbers without another role.
+    """
+    names = [column.name for column in columns]
+    if len(columns) < 2:
+        return None
+    if all(map(is_bare_metric, names)):
+        return _ask_about_metrics(table, names)
+    quantities = _ask_about_quantities(table, names)
+    if quantities is not None:
+        return quantities
+    reasons = suspects(columns, options.range)
+    if not reasons:
+        return None
+    others = [name for name in names if name not in reasons]
+    texts = [f"{_shown(name)} ({'; '.join(why)})" for name, why in reasons.items()]
+    more = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
+    got = ", ".join(texts[:_MAX_SHOWN]) + more
+    beside = f" beside {join_names(others, limit=_MAX_SHOWN)}" if others else ""
+    these = "it is" if len(reasons) == 1 else "they are"
+    answers: list[tuple[str, Mapping[str, Any]]] = []
+    if len(others) > 1:
+        answers.append(
+            (
+                f"{these} no candidate{'s' * (len(reasons) > 1)}",
+                {"ignore": [*options.ignore, *reasons]},
+            )
+        )
+    answers.append(
+        (f"{these} {'a candidate' if len(reasons) == 1 else 'candidates'}", {"actions": names})
+    )
+    delay = next(iter(reasons))
+    if len(others) > 1 and len(reasons) == 1 and delay.lower() in DELAYS:
+        answers.append(("it is the delay of a row, in rounds", {"delay": delay}))
+    elif len(others) > 1:
+        known = f"{these} known before a candidate is chosen"
+        answers.append((known, {"features": [*options.features, *reasons]}))
+    return Question(
+        table.source,
+        f"expected columns that are certainly candidates, got {got}{beside}",
+        tuple(reasons),
+        tuple(answers),
+    )
+
+
+def suspects(
+    columns: Sequence[Column], limits: tuple[float, float] | None = None
+) -> dict[str, list[str]]:
+    """Return the columns that may be no candidates, with the reasons, by name, unit and grain.
+
+    limits: the smallest and the largest possible value, if stated; a candidate may be constant
+        there.
+    """
+    names = [column.name for column in columns]
+    reasons: dict[str, list[str]] = {}
+
+    def add(name: str, reason: str) -> None:
+        reasons.setdefault(name, []).append(reason)
+
+    roles = {column.name: _suspected_role(column) for column in columns}
+    usual = _usual_role(roles)
+    for name, role in roles.items():
+        if role and role != usual:
+            add(name, role)
+    same_cost = all(classify_name(name) == "cost" for name in names if name not in reasons)
+    numeric = [column for column in columns if column.first_invalid is None and column.n_numbers]
+    # Run times and prices of different candidates differ by orders of magnitude.
+    if not same_cost and not any(TIMEOUT in column.notations for column in columns):
+        for name, reason in _other_notation(numeric).items():
+            add(name, reason)
+        plain = [column for column in numeric if column.name not in reasons]
+        basis = plain if len(plain) > 1 else numeric
+        for reasons_by_name in (_other_unit(basis, limits or (0.0, 1.0)), _other_grain(basis)):
+            for name, reason in reasons_by_name.items():
+                add(name, reason)
+    for name in _twins_in_case(names):
+        add(name, "it differs from another name only in upper and lower case or in spaces")
+    return reasons
+
+
+def ask_about_transposed(table: Columns, ids: Column, candidates: Sequence[str]) -> Question | None:
+    """Return the question whether the candidates are in the rows; None if nothing suggests it."""
+    labels = ids.labels
+    named = is_candidate_column_name(ids.name)
+    models = are_model_names(labels)
+    items = are_item_names(candidates)
+    if not (named or models or items):
+        return None
+    signs = [
+        *([f"a column {ids.name!r}"] if named else []),
+        *(
+            [f"ids such as {labels[0]!r} in column {_shown(ids.name)}"]
+            if models and not named
+            else []
+        ),
+        *([f"columns {join_names(list(candidates), limit=_MAX_SHOWN)}"] if items else []),
+    ]
+    if not named and not models:
+        signs.append(f"ids in column {_shown(ids.name)}")
+    return Question(
+        table.source,
+        f"expected a column for each candidate, got {join_names(signs, last=' and ')}, as if the "
+        "candidates were in the rows",
+        (ids.name, *candidates),
+        (
+            ("the candidates are in the rows", {"ids": ids.name, "transpose": True}),
+            ("they are the columns", {"actions": list(candidates)}),
+        ),
+    )
+
+
+def _ask_about_quantities(table: Columns, names: Sequence[str]) -> Question | None:
+    """Return the question which columns rank, if several groups of names state a role.
+
+    As in gpt_loss, llama_loss, gpt_accuracy and llama_accuracy; None if names are plain, or one
+    group is larger than the others.
+    """
+    groups = _groups_by_role(names)
+    several = {role: group for role, group in groups.items() if role and len(group) > 1}
+    sizes = sorted(map(len, several.values()))
+    if "" in groups or len(several) < 2 or sizes[-1] > sizes[-2]:
+        return None
+    kinds = {"loss": "losses", "cost": "losses", "score": "scores"}
+    answers = []
+    for group in several.values():
+        options: dict[str, Any] = {"actions": group}
+        name_class = classify_name(group[0])
+        if name_class in kinds:
+            options["kind"] = kinds[name_class]
+        answers.append((f"{join_names(group, limit=_MAX_SHOWN)} rank", options))
+    texts = [join_names(group, limit=_MAX_SHOWN) for group in several.values()]
+    return Question(
+        table.source,
+        f"expected one quantity of each candidate, got {', and '.join(texts)}",
+        tuple(name for group in several.values() for name in group),
+        tuple(answers),
+    )
+
+
+def _groups_by_role(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return names by the role that they suggest; "" for plain names."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(suspected_role(name), []).append(name)
+    return groups
+
+
+def _ask_about_metrics(table: Columns, names: list[str]) -> Question:
+    return Question(
+        table.source,
+        f"expected a column for each candidate, got {join_names(names, limit=_MAX_SHOWN)}, which "
+        "are names of metrics",
+        tuple(names),
+        (
+            ("they are candidates", {"actions": names}),
+            ("the candidates are in the rows", {"transpose": True}),
+        ),
+    )
+
+
+def _usual_role(roles: Mapping[str, str]) -> str:
+    """Return the role that most names suggest, if none is plain; it then tells nothing apart.
+
+    As in gpt_accuracy, llama_accuracy and mean accuracy, or in level 1 and level 2.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, role in roles.items():
+        groups.setdefault(role, []).append(name)
+    role, names = max(groups.items(), key=lambda group: len(group[1]), default=("", []))
+    has_stems = bool(common_word(names)) or {classify_name(name) for name in names} <= _CLASSES
+    is_largest = all(len(other) < len(names) for other in groups.values() if other is not names)
+    return role if "" not in groups and len(names) > 1 and has_stems and is_largest else ""
+
+
+def _suspected_role(column: Column) -> str:
+    """Return the role beside candidate that the name of a column of numbers suggests; "" if none."""
+    if not column.name.strip():
+        return "it has no name"
+    # A column of yes and no may be called no.
+    if is_id_name(column.name) and column.name.lower() != "no" and _all_whole(column):
+        return "its name is usual for ids"
+    return suspected_role(column.name)
+
+
+def _other_notation(columns: Sequence[Column]) -> dict[str, str]:
+    """Return columns in percent, or of yes and no, beside others, or the others if they are fewer."""
+    reasons: dict[str, str] = {}
+    for notation, words in ((PERCENT, "in percent"), (WORD, "yes and no")):
+        written = [column.name for column in columns if notation in column.notations]
+        others = [column.name for column in columns if notation not in column.notations]
+        if len(columns) < 3:  # which of two columns is odd cannot be said
+            continue
+        if written and others and len(written) <= len(others):
+            reasons |= dict.fromkeys(written, f"{words}, unlike the others")
+        elif written and others:
+            reasons |= dict.fromkeys(others, f"not {words}, unlike the others")
+    return reasons
+
+
+def _other_unit(columns: Sequence[Column], limits: tuple[float, float]) -> dict[str, str]:
+    """Return the columns whose range lies apart from all others.
+
+    Shares are one unit, whatever their size. A constant at an end of the range is a candidate that
+    is always right, or always wrong.
+    """
+    columns = [
+        c for c in columns if not (_is_constant(c) and c.numbers[~np.isnan(c.numbers)][0] in limits)
+    ]
+    # Cells in percent are one unit, also above 100%.
+    if len(columns) < 2 or all(PERCENT in column.notations for column in columns):
+        return {}
+    lows = np.array([np.nanmin(column.numbers) for column in columns])
+    highs = np.array([np.nanmax(column.numbers) for column in columns])
+    medians = np.array([np.nanmedian(column.numbers) for column in columns])
+    is_share = (lows >= 0) & (highs <= 1)
+    reasons: dict[str, str] = {}
+    if is_share.all():
+        return reasons
+    for at, column in enumerate(columns):
+        rest = np.arange(len(columns)) != at
+        low, high = float(lows[rest].min()), float(highs[rest].max())
+        above = lows[at] > _UNIT_RATIO * high > 0
+        below = 0 <= _UNIT_RATIO * highs[at] < low
+        beyond = bool(is_share[rest].all()) and not 0 <= medians[at] <= 1
+        if above or below or beyond:
+            own = f"{lows[at]:g} to {highs[at]:g}" if lows[at] < highs[at] else f"{lows[at]:g}"
+            reasons[column.name] = f"{own}, the others {low:g} to {high:g}"
+    # A minority beyond [0, 1] is in another unit, also if it has several columns.
+    outside = np.flatnonzero(~is_share)
+    are_beyond = bool((~((medians >= 0) & (medians <= 1)))[outside].all())
+    if 0 < 2 * len(outside) < len(columns) and are_beyond:
+        for at in outside.tolist():
+            text = f"{lows[at]:g} to {highs[at]:g}, others are in [0, 1]"
+            reasons.setdefault(columns[at].name, text)
+    # One of many columns of larger numbers that never leaves [0, 1].
+    inside = np.flatnonzero(is_share & (lows < highs))
+    if len(inside) == 1 and len(columns) > 2 and bool((medians[~is_share] > 1).all()):
+        at = int(inside[0])
+        text = f"{lows[at]:g} to {highs[at]:g}, the others up to {highs.max():g}"
+        reasons.setdefault(columns[at].name, text)
+    return reasons
+
+
+def _other_grain(columns: Sequence[Column]) -> dict[str, str]:
+    """Return the columns that are 0 and 1, or whole, beside decimals, or the other way round.
+
+    A constant tells nothing: a candidate may be always wrong. A column with at least half of its
+    cells on the coarser grain fits in, since graders give half a point now and then.
+    """
+    for name, is_coarse in (("0 and 1", _is_zero_or_one), ("whole numbers", _is_whole)):
+        coarse, fine = [], []
+        for column in columns:
+            numbers = column.numbers[~np.isnan(column.numbers)]
+            share = float(is_coarse(numbers).mean())
+            if share == 1.0 and numbers.min() < numbers.max():
+                coarse.append((column.name, len(numbers)))
+            elif share < 0.5 and len(numbers) > 1:
+                fine.append((column.name, share))
+        if not coarse or not fine:
+            continue
+        chance = max(share for _, share in fine)
+        if all(chance**count > _MAX_CHANCE for _, count in coarse):
+            continue
+        if len(fine) <= len(coarse):
+            return {column: f"not {name}, unlike the others" for column, _ in fine}
+        return {column: f"{name}, unlike the others" for column, _ in coarse}
+    return {}
+
+
+def _is_constant(column: Column) -> bool:
+    return bool(np.nanmin(column.numbers) == np.nanmax(column.numbers))
+
+
+def _is_zero_or_one(numbers: Floats) -> Any:
+    return (numbers == 0) | (numbers == 1)
+
+
+def _is_whole(numbers: Floats) -> Any:
+    return numbers == np.floor(numbers)
+
+
+def _twins_in_case(names: Sequence[str]) -> list[str]:
+    """Return names that equal another one but for case and spaces."""
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault("".join(name.lower().split()), []).append(name)
+    return [name for group in folded.values() if len(group) > 1 for name in group[1:]]
+
+
+def _shown(name: str) -> str:
+    return repr(name) if name else "a column without a name"
+
+
+def _possible_labels(table: Columns, ignored: Mapping[str, str]) -> list[Column]:
+    """Return ignored columns of words that may repeat, such as the actions of a long table."""
+    columns = [table.by_name[name] for name, reason in ignored.items() if reason != AS_REQUESTED]
+    words = [
+        c
+        for c in columns
+        if c.first_invalid is not None and c.n_numbers == 0 and not has_result_word(c)
+    ]
+    # The texts of some columns are not kept.
+    return [column for column in words if column.texts is None or not _all_different(column)]
+
+
+def _all_whole(column: Column) -> bool:
+    numbers = column.numbers
+    complete = column.first_invalid is None and column.first_missing is None
+    return complete and bool((numbers == np.floor(numbers)).all())
+
+
+def _all_different(column: Column) -> bool:
+    return len(set(column.texts or column.numbers.tolist())) == len(column.numbers)
