@@ -50,6 +50,8 @@ _CLI_NAMES = {
     "header=True": "--header",
     "header=False": "--no-header",
 }
+# The flags of the command that runs; None if they are not known.
+_cli_flags: ContextVar[frozenset[str] | None] = ContextVar("cli_flags", default=None)
 # The command line of the user, "" if it is not known, None in Python.
 _cli_command: ContextVar[str | None] = ContextVar("cli_command", default=None)
 
@@ -334,25 +336,30 @@ def answer_text(options: Mapping[str, Any]) -> str:
     return " ".join([*filter(None, [shlex.join(words)]), *texts])
 
 
+@contextmanager
+def offered_flags(flags: Iterable[str]) -> Iterator[None]:
+    """Name the flags of the command that runs, such as --ignore, inside a `with` block."""
+    token = _cli_flags.set(frozenset(flags))
+    try:
+        yield
+    finally:
+        _cli_flags.reset(token)
+
+
 def is_offered(options: Iterable[str]) -> bool:
     """Return whether the command that runs has these options; True in Python.
 
     options: parameters of the Python call.
-    """
-    command = _cli_command.get()
-    if command is None:
-        return True
-    from click import get_current_context
 
-    context = get_current_context(silent=True)
-    if context is None:
-        return True
-    flags = {flag for one in context.command.params for flag in (*one.opts, *one.secondary_opts)}
+    >>> with offered_flags(["--id", "--ignore"]):
+    ...     is_offered(["ids", "ignore"]), is_offered(["features"])
+    (True, False)
+    """
+    flags = _cli_flags.get()
     # Flags of a value, such as --losses of kind, have names of their own.
-    texts = [
-        _CLI_NAMES.get(name, f"--{name.replace('_', '-')}") for name in options if name != "kind"
-    ]
-    return {*texts} <= flags
+    names = [name for name in options if name not in ("kind", "rescale")]
+    texts = {_CLI_NAMES.get(name, f"--{name.replace('_', '-')}") for name in names}
+    return flags is None or texts <= flags
 
 
 def option_text(

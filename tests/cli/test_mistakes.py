@@ -37,7 +37,7 @@ MISTAKES = {
     "compare large.csv": "--range",
     "compare one.csv": "two actions",
     "compare table.csv --losses --learners UCB9": "UCB9",
-    "compare table.csv --losses --actions 'c*'": "c*",
+    "compare table.csv --losses --candidates 'c*'": "c*",
     "compare table.csv --losses --out page.pdf": ".html",
     "race plan table.csv --losses --level 5": "--level 0.05",
     "race plan table.csv --losses --level x": "--level 0.05",

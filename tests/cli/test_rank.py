@@ -243,7 +243,7 @@ def test_percent_column_beside_scores_is_refused(
     path = tmp_path / "mixed.csv"
     rows = [f"r{n},{n % 5},{n % 4},{60 + n}%" for n in range(20)]
     path.write_text("\n".join(["id,prompt_a,prompt_b,prompt_c", *rows, "r20,,1,"]))
-    words = [*command, str(path), "--scores", *limits, "--actions", "prompt_*"]
+    words = [*command, str(path), "--scores", *limits, "--candidates", "prompt_*"]
     with cli_style():
         found = CliRunner().invoke(app, words)
     assert isinstance(found.exception, TableError)
@@ -270,7 +270,7 @@ TABLES = {
         *(f"q{i},{i % 10 / 10},{60 + i % 40},{i % 7 / 7:.3f}" for i in range(60)),
     ],
 }
-NAMED = "--actions gpt,claude,llama"
+NAMED = "--candidates gpt,claude,llama"
 
 
 @pytest.fixture
@@ -290,7 +290,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "lower is better. Note: the names say higher is better (a_accuracy, b_",
         ),
         (
-            "both.csv --actions gpt_loss,llama_score --scores",
+            "both.csv --candidates gpt_loss,llama_score --scores",
             "Note: the names say lower is better (gpt_loss), but",
         ),
         (
@@ -321,7 +321,7 @@ def test_remarks_on_a_table(command: str, text: str) -> None:
     [
         ("plain.csv", r"scores.* if higher is better, .*losses.* if lower"),
         (
-            "both.csv --actions gpt_loss,llama_score",
+            "both.csv --candidates gpt_loss,llama_score",
             "got columns named gpt_loss, llama_score, which can be either",
         ),
         # A row that a candidate cannot solve is no random part of the list.
@@ -334,8 +334,8 @@ def test_remarks_on_a_table(command: str, text: str) -> None:
             f"percent.csv --scores {NAMED}",
             "outside only in claude.* divide it by 100, or .* with --ignore claude",
         ),
-        ("percent.csv --scores --actions gpt,claude", "outside only in claude"),
-        ("percent.csv --scores --actions claude --ignore claude", "got only columns that"),
+        ("percent.csv --scores --candidates gpt,claude", "outside only in claude"),
+        ("percent.csv --scores --candidates claude --ignore claude", "got only columns that"),
         ("plain.csv --scores --pair a", "--pair A,B"),
     ],
 )

@@ -144,4 +144,4 @@ def test_command_line_prints_a_command_for_each_answer(
     commands = [line.strip() for line in lines if line.startswith("  tombola ")]
     assert commands[0] == f"tombola rank {path} --scores --ignore id,difficulty"
     assert commands[1] == f"tombola rank {path} --scores --ignore id --candidates m1,m2,difficulty"
-    assert len(commands) == 3
+    assert len(commands) == 2  # rank has no option --features

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+from tombola._formatting import offered_flags
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # Columns of a help text, and of the names of options in it.
@@ -16,7 +18,8 @@ _NAME_WIDTH = 22
 
 # Panel -> options in it, in this order. Options of no panel are in the last one.
 _PANELS = {
-    "Table": "losses scores range actions actions-from candidates id ignore sheet header decimal "
+    "Table": "losses scores range actions candidates candidates-from transpose words id ignore "
+    "ignore-rows sheet header decimal "
     "action-column value-column run-column runs delay-column costs features text by missing "
     "rescale rows follow strata sizes known history judge missing-known clusters columns",
     "Question": "feedback learners learner orders delay switching-price candidate best mean order "
@@ -32,13 +35,13 @@ _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.s
 
 # Command -> options that its --help shows, at most twelve; of another command all are shown.
 COMMON = {
-    "describe": "losses scores range actions id ignore costs features by sheet json",
-    "compare": "losses scores range actions missing feedback learners delay budget out json",
-    "rank": "losses scores range actions clusters metric missing level pair out json",
+    "describe": "losses scores range candidates id ignore costs features by sheet json",
+    "compare": "losses scores range candidates missing feedback learners delay budget out json",
+    "rank": "losses scores range candidates clusters metric missing level pair out json",
     "gate": "losses scores range metric within better baseline by looks level json",
     "race run": "losses scores candidate known within baseline level max-calls max-cost workers "
     "file json",
-    "race plan": "losses scores range actions missing within baseline top level shuffles json",
+    "race plan": "losses scores range candidates missing within baseline top level shuffles json",
     "race start": "losses scores range candidates known by within baseline level max-calls file "
     "json",
     "session start": "losses scores range actions features budget worst learner file seed json",
@@ -56,6 +59,12 @@ class HelpCommand(TyperCommand):
             typer.echo(self.get_help(ctx))
             ctx.exit()
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; questions offer only options that it has."""
+        params = self.get_params(ctx)
+        with offered_flags(flag for one in params for flag in (*one.opts, *one.secondary_opts)):
+            return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, purpose, arguments, and the options by panel."""

@@ -92,7 +92,7 @@ _TEXTS = {
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options about a table (--losses, --actions, ...) to a Typer command.
+    """Add the options about a table (--losses, --candidates, ...) to a Typer command.
 
     Returns the command to register. Its parameter `table_options` gets a dict of keyword arguments
     of `read_table`.
@@ -126,9 +126,7 @@ def _with_options(command: Callable[..., None], names: Sequence[str]) -> Callabl
 
 def _parameter(name: str) -> inspect.Parameter:
     kind, help_text = _OPTIONS[name]
-    flags = [f"--{name.replace('_', '-')}"]
-    if name == "actions":
-        flags = ["--candidates", *flags]
+    flag = f"--{name.replace('_', '-').replace('actions', 'candidates')}"
     negation = f"/--no-{name}" if name == "header" else ""
     return inspect.Parameter(
         name,
@@ -136,7 +134,7 @@ def _parameter(name: str) -> inspect.Parameter:
         default={bool: False, str: ""}.get(kind),
         annotation=Annotated[
             kind | None if kind is Path else kind,
-            typer.Option(*flags[:-1], f"{flags[-1]}{negation}", help=help_text, show_default=False),
+            typer.Option(f"{flag}{negation}", help=help_text, show_default=False),
         ],
     )
 
@@ -180,9 +178,9 @@ def _read_names(path: Path, names: Sequence[str]) -> list[str]:
     lines = read_bytes(path).decode("utf-8-sig", errors="replace").splitlines()
     words = [line.strip() for line in lines if line.strip()]
     if names or not words:
-        got = "--actions too" if names else f"an empty file {path}"
+        got = "--candidates too" if names else f"an empty file {path}"
         raise ParameterError(
-            f"--actions-from: expected a file with a name in each line, got {got}; write one."
+            f"--candidates-from: expected a file with a name in each line, got {got}; write one."
         )
     return words
 
@@ -246,7 +244,7 @@ def table_header(
 def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:
     """Split text at commas into names; a name with a comma is in double quotes.
 
-    text: the value of an option, such as --actions.
+    text: the value of an option, such as --candidates.
 
     >>> parse_names('a, "b, c",'), parse_names("a,,b", keep_blank=True)
     (['a', 'b, c'], ['a', '', 'b'])
