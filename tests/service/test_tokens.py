@@ -1,13 +1,15 @@
 """Tokens: only hashes are stored, roles include each other, changes of the file are noticed."""
 
-import hmac
+import os
 import stat
 from pathlib import Path
-from unittest.mock import Mock
+from typing import Any
 
 import pytest
 
+from tombola._files import read_bytes
 from tombola.errors import FileError, ParameterError
+from tombola.service import tokens
 from tombola.service.tokens import Identity, TokenStore
 
 
@@ -24,14 +26,10 @@ def test_file_has_no_token_and_is_private(tmp_path: Path) -> None:
     assert store.find(TokenStore(path).add("Cem", "reader")) == Identity("Cem", "reader")
 
 
-def test_lookup_compares_all_hashes_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token that is too long is not even hashed."""
-    store, compare = TokenStore(None), Mock(wraps=hmac.compare_digest)
-    tokens = [store.add(role, role) for role in ("admin", "worker", "reader")]
-    monkeypatch.setattr("tombola.service.tokens.hmac.compare_digest", compare)
-    for number, token in enumerate((*tokens, "wrong", ""), 1):
-        store.find(token)
-        assert compare.call_count == 3 * number
+def test_token_that_is_too_long_is_not_even_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = TokenStore(None)
+    owners = [store.add(role, role) for role in ("admin", "worker", "reader")]
+    assert [store.find(token) for token in (*owners, "wrong", "")][3:] == [None, None]
     monkeypatch.setattr("tombola.service.tokens._hash", lambda token: pytest.fail("hashed"))
     assert store.find("x" * 100_000) is None
 
@@ -79,3 +77,33 @@ def test_last_admin_stays() -> None:
 def test_invalid_names_and_roles_are_rejected(name: str, role: str) -> None:
     with pytest.raises(ParameterError, match="token: expected"):
         TokenStore(None).add(name, role)
+
+
+def test_file_is_read_when_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = TokenStore(tmp_path / "tokens")
+    token = store.add("Ann", "admin")
+    reads: list[str] = []
+
+    def read(path: str) -> bytes:
+        reads.append(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(tokens, "read_bytes", read)
+    assert [store.find(token) for _ in range(3)] == [("Ann", "admin")] * 3
+    assert len(reads) <= 1
+    other = TokenStore(tmp_path / "tokens").add("Bob", "reader")
+    assert store.find(other) == ("Bob", "reader")
+    TokenStore(tmp_path / "tokens").remove("Bob")
+    assert store.find(other) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are of POSIX")
+def test_file_that_others_can_read_is_refused(tmp_path: Path, one_sentence: Any) -> None:
+    path = tmp_path / "tokens"
+    TokenStore(path).add("Ann", "admin")
+    assert path.stat().st_mode & 0o777 == 0o600
+    for mode in (0o640, 0o604):
+        path.chmod(mode)
+        with pytest.raises(FileError, match="chmod 600") as refused:
+            TokenStore(path)
+        one_sentence(refused.value)

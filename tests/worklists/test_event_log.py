@@ -164,6 +164,18 @@ def test_changed_index_of_rows(tmp_path: Path, one_sentence: Check) -> None:
         one_sentence(caught.value)
 
 
+def test_start_on_a_full_disk_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(EventLog, "_write_start", fail)
+    with pytest.raises(SessionError, match="disk is full"):
+        start(tmp_path / "calls.run")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_added_event(whole: Whole) -> None:
     added = "SELECT 1 + max(number), 'ticket', 16, '[0, 0.5]', randomblob(8) FROM events"
     execute(whole[0], f"INSERT INTO events {added}")

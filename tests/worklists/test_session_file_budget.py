@@ -17,7 +17,7 @@ from tombola.cli.session import app
 from tombola.errors import FeedbackError, ParameterError, SessionError
 from tombola.evidence import ActionMonitor
 from tombola.learners import EmpiricalLP, ThriftyLP
-from tombola.worklists import SessionFile
+from tombola.worklists import Outcome, SessionFile
 from tombola.worklists.event_log import EventLog
 from tombola.worklists.session_page import session_page
 
@@ -133,6 +133,22 @@ def test_cost_without_budget_raises(tmp_path: Path) -> None:
         [one] = run.next()
         with pytest.raises(FeedbackError, match="got cost"):
             run.record(one.ticket, loss=0.5, cost=1.0)
+
+
+def test_null_ticket_is_recorded_already(tmp_path: Path) -> None:
+    """A batch that has one is rejected in a sentence, and its own outcome again is harmless."""
+    with start(tmp_path / "a.run") as run:
+        while run.next()[0].action != "null":
+            pass
+        null = run.issued
+        for outcome in (
+            Outcome(null, 0.25),
+            Outcome(null, 0.25, cost=0.0),
+            Outcome(null, 1.0, cost=9),
+        ):
+            with pytest.raises(FeedbackError, match="leaves its row alone"):
+                run.record_all([outcome])
+        assert run.record_all([Outcome(null, 1.0, cost=0.0)]) == 0
 
 
 def test_null_action_is_not_counted_as_first_action() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from race_cases import start_file
 from service_cases import start_session
-from tombola import RaceFile, SessionFile
+from tombola import UCB1, RaceFile, SessionFile
 from tombola.errors import (
     ConflictError,
     ExhaustedError,
@@ -71,13 +71,13 @@ def test_pending_tickets_are_reissued_only_on_request(tmp_path: Path) -> None:
         assert file.lease("k3", 2, worker="Cem") == again
 
 
-def test_lease_times_never_decrease(tmp_path: Path) -> None:
+def test_clock_that_is_set_back_expires_nothing(tmp_path: Path) -> None:
     """A clock that is set back must not expire leases, nor make the file unreadable."""
     path = start_session(tmp_path / "a.run")
     with SessionFile.open(path) as file:
         file.lease("k1", worker="Ann", now=1000.0)
         file.lease("k2", worker="Ann", now=10.0)
-        assert [lease.time for lease in file.leases] == [1000.0, 1000.0]
+        assert [lease.time for lease in file.leases] == [1000.0, 10.0]
         assert [t.ticket for t in file.lease("k3", reissue_after=60.0, now=20.0)] == [3]
     with SessionFile.open(path) as file:
         assert len(file.leases) == 3
@@ -125,6 +125,24 @@ def test_replay_rejects_malformed_lease(change: dict[str, object], tmp_path: Pat
                 with pytest.raises(SessionError, match="lease"):
                     file.next()
         (tmp_path / "a.race").unlink()
+
+
+def test_clock_that_jumps_forward_does_not_end_reissuing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One lease in the year 2096; the clock is then right again."""
+    passed = [1000.0]
+    monkeypatch.setattr("tombola.worklists.work_file.time.monotonic", lambda: passed[0])
+    with SessionFile.start(tmp_path / "a.run", ["x", "y", "z"], ["a", "b"], UCB1(), seed=1) as file:
+        file.lease("k1", now=4e9)
+        file.lease("k2", now=2e9)
+        passed[0] += 59.0
+        assert [task.ticket for task in file.lease("k3", reissue_after=60.0, now=2e9 + 59)] == [3]
+        passed[0] += 1.0
+        again = file.lease("k4", 3, reissue_after=60.0, now=2e9 + 60)
+        assert [task.ticket for task in again] == [1, 2]
+    with SessionFile.open(tmp_path / "a.run") as file:
+        assert file.pending[2].since == 2e9 + 59
 
 
 def test_race_calls_are_reissued_only_on_request(tmp_path: Path) -> None:

@@ -11,16 +11,20 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tombola import __version__
 from tombola.errors import FileError
 from tombola.service.parsing import CheckedRequest
 from tombola.service.problems import ProblemError
 from tombola.worklists.work_file import Assignment, Outcome, WorkFile
+
+if TYPE_CHECKING:
+    from tombola.service.app import Service
 
 # Least seconds between two events of a stream: a burst of outcomes is one event.
 _EVENT_PAUSE = 0.5
@@ -193,10 +197,16 @@ async def _download(
     name: str, media_type: str, write: Callable[[Path], Awaitable[Any]]
 ) -> Response:
     """Return what `write` puts into a temporary file; it is removed after the reply."""
-    with tempfile.NamedTemporaryFile(
-        prefix="tombola-", suffix=Path(name).suffix, delete=False
-    ) as handle:
-        path = Path(handle.name)
+    try:
+        with tempfile.NamedTemporaryFile(
+            prefix="tombola-", suffix=Path(name).suffix, delete=False
+        ) as handle:
+            path = Path(handle.name)
+    except OSError as error:
+        raise FileError(
+            f"download: expected room for a temporary file, got {error.strerror}; free some space "
+            "on the server."
+        ) from None
     try:
         await write(path)
     except BaseException:
@@ -241,23 +251,40 @@ async def events(request: CheckedRequest) -> Any:
         raise ProblemError(503, "unavailable", detail, {"Retry-After": "5"})
 
     async def stream() -> AsyncIterator[str]:
-        service.streams += 1
-        try:
-            last = ""
-            while True:
-                changes = hosted.changes
-                text = json.dumps(await hosted.read_cached("counts", hosted.file.counts))
-                if text != last:
-                    yield f"event: counts\ndata: {text}\n\n"
-                    last = text
-                await asyncio.sleep(_EVENT_PAUSE)
-                # A change during the pause is sent at once.
-                if changes == hosted.changes and not await hosted.next_change(_KEEP_ALIVE):
-                    yield ": idle\n\n"
-        finally:
-            service.streams -= 1
+        last = ""
+        while True:
+            # A stream ends with the token that opened it.
+            try:
+                service.identify(request.http)
+            except ProblemError:
+                return
+            changes = hosted.changes
+            text = json.dumps(await hosted.read_cached("counts", hosted.file.counts))
+            if text != last:
+                yield f"event: counts\ndata: {text}\n\n"
+                last = text
+            await asyncio.sleep(_EVENT_PAUSE)
+            # A change during the pause is sent at once.
+            if changes == hosted.changes and not await hosted.next_change(_KEEP_ALIVE):
+                yield ": idle\n\n"
 
-    return StreamingResponse(stream(), media_type="text/event-stream")
+    # Counted here, not when the first byte is sent: a burst of requests must not pass the limit.
+    service.streams += 1
+    return _EventStream(service, stream())
+
+
+class _EventStream(StreamingResponse):
+    """Server-sent events; the end of the reply releases its place."""
+
+    def __init__(self, service: "Service", events: AsyncIterator[str]) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._service.streams -= 1
 
 
 async def pause(request: CheckedRequest) -> Any:

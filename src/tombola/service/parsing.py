@@ -1,5 +1,6 @@
 """Requests after their checks, and the parsers of JSON bodies, forms and single texts."""
 
+import asyncio
 import json
 import reprlib
 import secrets
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # Largest body of a request in bytes: 10,000 outcomes of about 100 bytes. Larger ones are answered
 # with status 413.
 _MAX_BODY_BYTES = 1_000_000
+# Seconds for a body: a megabyte over a slow phone line.
+_BODY_SECONDS = 60.0
 # Fields accepted in one form: an outcome of many actions has the most. Bounds the work for a
 # hostile form.
 _MAX_FIELDS = 200
@@ -89,14 +92,20 @@ class CheckedRequest(NamedTuple):
 async def _read_body(request: Request) -> bytes:
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MAX_BODY_BYTES:
-                detail = (
-                    f"request: expected a body of at most {_MAX_BODY_BYTES} bytes, got "
-                    "more; split the request."
-                )
-                raise ProblemError(413, "too-large", detail)
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > _MAX_BODY_BYTES:
+                    detail = (
+                        f"request: expected a body of at most {_MAX_BODY_BYTES} bytes, got more; "
+                        "split the request."
+                    )
+                    raise ProblemError(413, "too-large", detail)
+    except TimeoutError:
+        detail = (
+            f"request: expected the body within {_BODY_SECONDS:g} s, got a part; send it again."
+        )
+        raise ProblemError(408, "slow", detail) from None
     except ClientDisconnect:
         detail = "request: expected the whole body, got a part of it; send it again."
         raise ProblemError(400, "incomplete", detail) from None

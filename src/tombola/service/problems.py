@@ -14,6 +14,7 @@ from tombola.errors import (
     TableError,
     TombolaError,
 )
+from tombola.worklists.event_log import DamagedFileError
 
 # Content type of an error reply (RFC 9457).
 MEDIA_TYPE = "application/problem+json"
@@ -31,7 +32,8 @@ TITLES = {
     421: "Unknown host name",
     422: "Invalid value",
     423: "Paused",
-    429: "Too many wrong tokens",
+    408: "Too slow",
+    500: "Damaged file",
     503: "File unavailable",
 }
 
@@ -65,7 +67,7 @@ class ProblemError(Exception):
 
 
 def problem_from(error: TombolaError, path: Path | None = None) -> ProblemError:
-    """Return the problem reply of an error: 409 conflict, 422 invalid, else 503.
+    """Return the problem reply of an error: 409 conflict, 422 invalid, 500 damaged, else 503.
 
     path: file of the service, whose folder clients must not learn.
 
@@ -82,5 +84,8 @@ def problem_from(error: TombolaError, path: Path | None = None) -> ProblemError:
         return ProblemError(409, "conflict", detail)
     if isinstance(error, FeedbackError | ParameterError | TableError):
         return ProblemError(422, "invalid", detail)
+    if isinstance(error, DamagedFileError):
+        # No Retry-After: another attempt finds the same file.
+        return ProblemError(500, "damaged", detail)
     # A full disk, a locked or damaged file: nothing was changed, and a retry may succeed.
     return ProblemError(503, "unavailable", detail, {"Retry-After": "1"})

@@ -1,6 +1,8 @@
 """Open the files, check the options, and run uvicorn."""
 
+import asyncio
 import ipaddress
+import json
 import logging
 import socket
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from tombola.errors import FileError, ParameterError
 from tombola.racing.driver import run_lock
@@ -24,8 +27,69 @@ from tombola.worklists.work_file import open_work_file
 # Seconds that requests under way have to finish when the server stops; event streams, which never
 # finish, are cut then.
 _GRACEFUL_SECONDS = 5
+# Open connections: event streams and clients that keep theirs. Each is an open file, of which most
+# systems allow 1,024.
+_MAX_CONNECTIONS = 600
+# Seconds from the first byte of a request to the end of its header.
+_HEADER_SECONDS = 20.0
 # Connections that wait to be accepted; the default of uvicorn.
 _BACKLOG = 2048
+
+
+class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """HTTP of uvicorn with limits: connections in all, and seconds for the header of a request.
+
+    A client that opens connections and sends nothing would otherwise use up the files of the
+    process.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Accept a connection, or close it at once beyond the limit."""
+        super().connection_made(transport)
+        if len(self.connections) > _MAX_CONNECTIONS:
+            transport.abort()
+        else:
+            self._expect_header()
+
+    def data_received(self, data: bytes) -> None:
+        """Start the time for a header with its first byte, and end it with its last."""
+        super().data_received(data)
+        self._expect_header()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _expect_header(self) -> None:
+        is_working = self.cycle is not None and not self.cycle.response_complete
+        if is_working:
+            self._stop_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_HEADER_SECONDS, self.transport.abort)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object per line, also of messages of uvicorn; requests are JSON already."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        if record.name == LOG.name:
+            return record.getMessage()
+        line = {
+            "time": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line)
 
 
 def open_service(
@@ -117,16 +181,18 @@ def run(
     on_start: called before the first request is accepted; None: nothing.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
-    LOG.propagate = False
+    handler.setFormatter(_JsonLines())
+    for logger, level in ((LOG, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+        logger.addHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = False
     config = uvicorn.Config(
         create_app(service),
+        http=LimitedProtocol,
+        log_config=None,
         proxy_headers=proxy_headers,
         forwarded_allow_ips="127.0.0.1" if proxy_headers else None,
         access_log=False,
-        log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=_GRACEFUL_SECONDS,
         timeout_keep_alive=30,

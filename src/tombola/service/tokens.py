@@ -5,11 +5,9 @@ would protect.
 """
 
 import hashlib
-import hmac
 import json
 import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -51,8 +49,8 @@ LOCAL_ADMIN = Identity("local", "admin")
 class TokenStore:
     """Tokens of a service, in a JSON file that only its owner can read.
 
-    Every lookup reads the file, so that changes by another process count. A damaged file raises
-    FileError.
+    The file is read again when it has changed, so that changes by another process count. A damaged
+    file raises FileError, and so does one that other users of the machine can read.
 
     path: created by the first `add`; None keeps the tokens in memory.
 
@@ -68,6 +66,7 @@ class TokenStore:
         self.path = path
         self._lock = RLock()
         self._by_hash: dict[str, Identity] = {}
+        self._version: tuple[int, ...] | None = None
         self._read()
 
     def __len__(self) -> int:
@@ -100,8 +99,9 @@ class TokenStore:
                 f"got {name!r:.200}; change it."
             )
         with self._lock:
-            known, token = self._read(), secrets.token_urlsafe(32)
-            if any(found.name == name for found in known.values()):
+            known = self._read()
+            token = secrets.token_urlsafe(32)
+            if any(owner.name == name for owner in known.values()):
                 raise ParameterError(
                     f"token: expected a new name, got {name!r}, which has a token; remove it first."
                 )
@@ -118,71 +118,90 @@ class TokenStore:
         """Remove the token of a name; return whether there was one. An admin must stay."""
         with self._lock:
             known = self._read()
-            kept = {key: found for key, found in known.items() if found.name != name}
-            if len(kept) == len(known):
+            others = {key: owner for key, owner in known.items() if owner.name != name}
+            if len(others) == len(known):
                 return False
             # Without any token every caller would be an admin.
-            if not any(found.role == "admin" for found in kept.values()):
+            if not any(owner.role == "admin" for owner in others.values()):
                 raise ParameterError(
                     f"token: expected at least one admin to stay, got {name!r}; add an admin first."
                 )
-            self._save(kept)
+            self._save(others)
             return True
 
     def find(self, token: str) -> Identity | None:
         """Return name and role of the owner of a token, None if it is unknown."""
-        if len(token) > _MAX_TOKEN_LENGTH:
-            return None
-        found, given = None, _hash(token)
-        # Compare with all hashes, each in constant time: the duration reveals nothing about a
-        # stored hash.
-        for stored, identity in self._read().items():
-            if hmac.compare_digest(stored, given):
-                found = identity
-        return found
+        return None if len(token) > _MAX_TOKEN_LENGTH else self._read().get(_hash(token))
 
     def _save(self, by_hash: dict[str, Identity]) -> None:
         if self.path is not None:
             rows = [
                 {"name": name, "role": role, "sha256": key} for key, (name, role) in by_hash.items()
             ]
-            if not self.path.exists():
+            try:
                 # The mode is set before there is any content.
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o600))
+            except OSError as error:
+                raise FileError(
+                    f"{self.path}: expected a file to write, got {error.strerror}; name another "
+                    "one with --tokens."
+                ) from None
             write_atomic(self.path, json.dumps({"tokens": rows}, indent=1) + "\n")
+            self._version = self._file_version()
         self._by_hash = by_hash
 
     def _read(self) -> dict[str, Identity]:
-        """Return the owners by the hashes of their tokens, as they are on the disk now."""
+        """Return the owners by the hashes of their tokens; the file is read when it changes."""
         with self._lock:
             if self.path is None:
                 return self._by_hash
-            by_hash: dict[str, Identity] = {}
-            content = b""
-            try:
-                # Only a missing file has no tokens: one that cannot be read must not admit
-                # everybody.
-                with suppress(FileNotFoundError):
-                    content = read_bytes(self.path)
-                for row in json.loads(content)["tokens"] if content else ():
-                    if row["role"] not in ROLES or len(row["sha256"]) != 64:
-                        raise ValueError
-                    by_hash[str(row["sha256"])] = Identity(str(row["name"]), str(row["role"]))
-            except FileError:
-                raise
-            except (KeyError, TypeError, ValueError):
-                # Never continue without tokens: that would admit everybody.
-                raise FileError(
-                    f"{self.path}: expected the tokens of a service, got something else; restore "
-                    "it, or remove it."
-                ) from None
-            if self._by_hash and not by_hash:
-                raise FileError(
-                    f"{self.path}: expected tokens, got none after some were read; restart the "
-                    "service."
-                )
-            self._by_hash = by_hash
-            return by_hash
+            version = self._file_version()
+            if version != self._version:
+                by_hash = {} if version is None else self._parsed()
+                if self._by_hash and not by_hash:
+                    # Never continue without tokens: that would admit everybody.
+                    raise FileError(
+                        f"{self.path}: expected tokens, got none after some were read; restart the "
+                        "service."
+                    )
+                self._by_hash = by_hash
+                self._version = version
+            return self._by_hash
+
+    def _file_version(self) -> tuple[int, ...] | None:
+        """Return what changes with the file; None if it is missing, FileError if others read it."""
+        try:
+            status = os.stat(str(self.path))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FileError(
+                f"{self.path}: expected a file to read, got {error.strerror}; restore it."
+            ) from None
+        if os.name == "posix" and status.st_mode & 0o077:
+            raise FileError(
+                f"{self.path}: expected a file that only its owner can read, got one that others "
+                f"can read too; write chmod 600 {self.path}."
+            )
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+    def _parsed(self) -> dict[str, Identity]:
+        by_hash: dict[str, Identity] = {}
+        try:
+            content = read_bytes(str(self.path))
+            for row in json.loads(content)["tokens"] if content else ():
+                if row["role"] not in ROLES or len(row["sha256"]) != 64:
+                    raise ValueError
+                by_hash[str(row["sha256"])] = Identity(str(row["name"]), str(row["role"]))
+        except FileNotFoundError:
+            return {}
+        except (KeyError, TypeError, ValueError):
+            # Never continue without tokens: that would admit everybody.
+            raise FileError(
+                f"{self.path}: expected the tokens of a service, got something else; restore it, "
+                "or remove it."
+            ) from None
+        return by_hash
 
 
 def _hash(token: str) -> str:

@@ -71,6 +71,10 @@ _DIGEST = "digest"
 END_NAME = "end"
 
 
+class DamagedFileError(SessionError):
+    """Raised if the content of a file was changed or lost; only a backup helps."""
+
+
 class LogEvent(NamedTuple):
     """One event of a log, with its position from 1.
 
@@ -147,16 +151,24 @@ class EventLog:
         views: SQL statements that create views, for people who open the file with other programs.
         cells: for each row, the cells of the columns of the user's list; None: no columns.
         """
+        is_new = not path.exists()
         log = cls(path, owner, "rwc")
-        with log.closed_on_error():
-            with log._transaction("IMMEDIATE"):
-                if log._rows("SELECT name FROM sqlite_master"):
-                    raise SessionError(
-                        f"{owner}: {path} exists already, nothing is overwritten; take another "
-                        "name."
-                    )
-                log._write_start(about, ids, views, repeat(()) if cells is None else cells)
-            log._read_start()
+        try:
+            with log.closed_on_error():
+                with log._transaction("IMMEDIATE"):
+                    if log._rows("SELECT name FROM sqlite_master"):
+                        is_new = False
+                        raise SessionError(
+                            f"{owner}: {path} exists already, nothing is overwritten; take another "
+                            "name."
+                        )
+                    log._write_start(about, ids, views, repeat(()) if cells is None else cells)
+                log._read_start()
+        except BaseException:
+            # A full disk leaves an empty file, which nobody could open.
+            if is_new and path.is_file() and path.stat().st_size == 0:
+                path.unlink()
+            raise
         return log
 
     @classmethod
@@ -325,8 +337,8 @@ class EventLog:
         self._connection.close()
 
     def damage_error(self, reason: str) -> SessionError:
-        """Return the SessionError for a damaged file; the caller raises it."""
-        return SessionError(
+        """Return the error for a damaged file; the caller raises it."""
+        return DamagedFileError(
             f"{self.owner}: {self.path} is damaged ({reason}); take a backup of it, or start anew."
         )
 

@@ -162,7 +162,7 @@ class Lease(NamedTuple):
 
     request: idempotency key, chosen by the client; the same key returns the same tickets.
     worker: may be empty.
-    time: in Unix seconds; never decreases in a log, also if the clock is set back.
+    time: in Unix seconds, by the clock of the system.
     """
 
     request: str
@@ -319,7 +319,9 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
         """Drop the state, so that all events are read again."""
         self._leases: dict[str, Lease] = {}
         self._lease_of_ticket: dict[int, Lease] = {}
-        self._last_lease_time = 0.0
+        # Monotonic times at which this process issued leases, and at which it read the others.
+        self._seen: dict[str, float] = {}
+        self._opened = time.monotonic()
         self._log.rewind()
 
     @property
@@ -372,8 +374,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
         with self._writing():
             lease = self._leases.get(request)
             if lease is None:
-                # Times never decrease, also if the clock is set back.
-                start = max(time.time() if now is None else float(now), self._last_lease_time)
+                start = time.time() if now is None else float(now)
                 tickets = (
                     [] if reissue_after is None else self._expired(start, reissue_after)[:most]
                 )
@@ -387,6 +388,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
                 lease = Lease(request, worker, start, tuple(tickets))
                 self._log.append("lease", tickets[0], {**lease._asdict(), "tickets": tickets})
                 self._add_lease(lease)
+                self._seen[request] = time.monotonic()
             # Fewer tickets than requested are normal at the end of the list; more are not.
             elif lease.worker != worker or len(lease.tickets) > most:
                 raise ConflictError(
@@ -399,13 +401,19 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
             return self._items(lease.tickets)
 
     def _expired(self, now: float, after: float) -> list[int]:
-        """Return the pending tickets leased at least `after` seconds ago, or never."""
-        leases = self._lease_of_ticket
-        return [
-            ticket
-            for ticket in self._pending_numbers()
-            if ticket not in leases or now - leases[ticket].time >= after
-        ]
+        """Return the pending tickets leased at least `after` seconds ago, or never.
+
+        The clock of the system may be set, so the time that has passed in this process counts too.
+        """
+        tickets = []
+        passed = time.monotonic()
+        for ticket in self._pending_numbers():
+            lease = self._lease_of_ticket.get(ticket)
+            if lease is not None:
+                age = max(now - lease.time, passed - self._seen.get(lease.request, self._opened))
+            if lease is None or age >= after:
+                tickets.append(ticket)
+        return tickets
 
     def _since(self, ticket: int) -> float | None:
         """Return the time of the last lease of a ticket; None if it has none."""
@@ -414,7 +422,6 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
 
     def _add_lease(self, lease: Lease) -> None:
         self._leases[lease.request] = lease
-        self._last_lease_time = lease.time
         self._lease_of_ticket.update(dict.fromkeys(lease.tickets, lease))
 
     def _replay_lease(self, ticket: Any, value: Any, issued: Container[int]) -> None:
@@ -432,7 +439,7 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
             and type(start) is float
             and type(tickets) is list
         )
-        is_new = is_typed and request not in self._leases and start >= self._last_lease_time
+        is_new = is_typed and request not in self._leases and math.isfinite(start)
         if not is_new or tickets[:1] != [ticket] or len(set(map(repr, tickets))) != len(tickets):
             raise ValueError("malformed lease")
         if not all(type(number) is int and number in issued for number in tickets):
