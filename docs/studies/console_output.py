@@ -20,6 +20,8 @@ from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+# Commands in a sentence that prepare the blocks of a page.
+PREPARATION = re.compile(r"`(tombola demo \w+ --out \S+ --table-only)` writes the table")
 BLOCK = re.compile(r"```console\n\$ (.*?)\n```", re.DOTALL)
 FILE = re.compile(r"```\{code-block\} python\n:caption: (\S+)\n\n(.*?)\n```", re.DOTALL)
 # Pages are read at the width of a terminal.
@@ -45,6 +47,8 @@ def render(text: str, folder: Path) -> str:
     try:
         for name, content in FILE.findall(text):
             Path(name).write_text(f"{content}\n", encoding="utf-8")
+        for command in PREPARATION.findall(text):
+            _run(command)
         return BLOCK.sub(_replace, text)
     finally:
         os.chdir(before)
