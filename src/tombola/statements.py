@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from tombola._formatting import join_names, plural
+from tombola._formatting import format_percent, join_names, plural
 
 # What a claim is about: the recorded table, the mean of repeated answers, or rows like these.
 Reading = Literal["recorded", "expected", "beyond"]
@@ -121,7 +121,7 @@ class Counts:
         if self.on_file:
             parts.append(f"{self.on_file:,} on file")
         if self.saved is not None and self.possible:
-            parts.append(f"{self.saved:,} saved ({self.saved / self.possible:.0%})")
+            parts.append(f"{self.saved:,} saved ({format_percent(self.saved / self.possible)})")
         return ", ".join(parts)
 
     @property

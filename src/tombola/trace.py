@@ -21,6 +21,7 @@ import numpy as np
 from tombola._formatting import (
     HtmlTable,
     format_number,
+    format_percent,
     html_block,
     short_learner,
     short_repr,
@@ -218,7 +219,11 @@ class Trace:
         names = self.names or tuple(map(str, range(self.plays.size)))
         most = np.argsort(-self.plays, kind="stable")
         rows = [
-            (names[a], format_number(float(self.plays[a])), f"{self.plays[a] / self.horizon:.1%}")
+            (
+                names[a],
+                format_number(float(self.plays[a])),
+                format_percent(self.plays[a] / self.horizon, 1),
+            )
             for a in most
         ]
         table = HtmlTable(("action", "plays", "share"), rows)

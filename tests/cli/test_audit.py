@@ -514,19 +514,19 @@ def test_summary_row_and_column_of_a_file_are_left_out(with_summaries: Path) -> 
         "\n", " "
     )
     assert "40 rows" in text
-    assert f"note: {row}" in text
+    assert f"Note: {row}" in text
     facts = json.loads(
         run("audit", with_summaries, "--best", "--scores", "--ignore", "Max", "--json")[1]
     )
     assert sorted(one["name"] for one in facts["actions"]) == ["claude", "gpt", "llama"]
     assert facts["notes"][0] == row
     text = " ".join(run("audit", with_summaries, "--order")[1].split())
-    assert "40 rows; columns: gpt, claude, llama note: " in text
-    assert f"{column} note: {row}" in text
+    assert "40 rows; columns: gpt, claude, llama Note: " in text
+    assert f"{column}. Note: {row}" in text
     text = run("audit", with_summaries, "--order", "--columns", "Max")[1].replace("\n", " ")
     assert "40 rows; columns: Max" in text, "a column that is named is tested"
     text = run("audit", with_summaries, "mean(gpt) > 0.01", "--rows", 40)[1].replace("\n", " ")
-    assert f"note: {row}" in text
+    assert f"Note: {row}" in text
     # Only the end of a finished file is known to be the last row.
     assert "41 rows" in run("audit", "-", "--order", text=with_summaries.read_text())[1]
     new = with_summaries.with_name("new.csv")
@@ -540,13 +540,13 @@ def test_certify_detects_ids_of_a_file(tmp_path: Path) -> None:
     path, rows = tmp_path / "ten.csv", [f"c{i},{i / 10},{i / 20}" for i in range(10)]
     path.write_text("\n".join(["question_id,b,a", *rows]))
     status, text = run("audit", path, "--best")
-    assert (status, "note: ids from column 'question_id'" in text) == (0, True)
+    assert (status, "Note: ids from column 'question_id'" in text) == (0, True)
     assert text.index("a  ") < text.index("b  ")
     path.write_text("\n".join(["id,a,b,c", *(f"{row},1" for row in rows)]))
-    assert "note: ids from column 'id'" in run("audit", path, "--best", "--ignore", "c")[1]
+    assert "Note: ids from column 'id'" in run("audit", path, "--best", "--ignore", "c")[1]
     path.write_text("\n".join(["q,a,b", *rows]))
     status, text = run("audit", path, "--best", "--scores")
-    assert (status, "note: ids from column 'q'" in text) == (0, True)
+    assert (status, "Note: ids from column 'q'" in text) == (0, True)
     stream = run("audit", "-", "--best", "--scores", "--rows", 10, text=path.read_text())[1]
     assert "got 'c0'" in stream
     assert ", or leave out the column with --ignore q." in stream

@@ -58,8 +58,8 @@ def test_start_to_report(session: Callable[..., str], tmp_path: Path) -> None:
     assert "the oldest is ticket 2 (b on p" in session("status", "r")
     now = json.loads(session("status", "r", "--json"))
     assert (now["loss"], [one["ticket"] for one in now["pending"]]) == (1.25, [2])
-    assert session("report", "r", "--out", "page.html") == "page: page.html\n"
-    assert session("report", "r") == "page: r.html\n"
+    assert session("report", "r", "--out", "page.html") == "Written: page.html\n"
+    assert session("report", "r") == "Written: r.html\n"
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 2
     assert "http://" not in page.replace("http://www.w3.org", "")

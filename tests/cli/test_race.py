@@ -89,7 +89,7 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
     assert code == 0
     assert said.startswith("r: read as losses: lower is better\nlow is the best of 3 candidates")
     assert json.loads(command("status", "r", "--json")[1])["proved"] is True
-    assert command("report", "r", "--out", "p.html")[1] == "written: p.html\n"
+    assert command("report", "r", "--out", "p.html")[1] == "Written: p.html\n"
     assert "low is the best of 3" in (tmp_path / "p.html").read_text()
     command("report", "r", "--out", "p.json")
     assert json.loads((tmp_path / "p.json").read_text())["answer"] == ["low"]
@@ -105,7 +105,7 @@ def test_start_to_report(command: Command, tmp_path: Path) -> None:
 def test_default_page_has_the_name_of_the_race(command: Command, tmp_path: Path) -> None:
     for file, page in (("a.race", "a.html"), ("b.race", "b.html"), ("b.v2", "b.v2.html")):
         start(command, file=file)
-        assert command("report", file)[1] == f"written: {page}\n"
+        assert command("report", file)[1] == f"Written: {page}\n"
         assert (tmp_path / page).exists()
 
 
@@ -390,8 +390,8 @@ def test_plan_within_is_in_table_units(command: Command, tmp_path: Path, one_sen
     assert "less than 100, as the numbers are from 0 to 100" in one_sentence(refused.value)
     dropped = "dropped 1 of 41 rows, which have missing cells"
     said = command("plan", "t.csv", *options)[1]
-    assert f"note: {dropped}" in said
-    assert "note: losses rescaled from [0, 100], the smallest and the largest, to [0, 1]" in said
+    assert f"Note: {dropped}" in said
+    assert "Note: losses rescaled from [0, 100], the smallest and the largest, to [0, 1]" in said
     assert dropped in plan("0")["notes"]
 
 
@@ -553,7 +553,7 @@ def test_summary_row_is_left_out_with_a_note(command: Command, tmp_path: Path) -
         "--workers",
         "1",
     )
-    assert f"note: l.csv: {note}\n" in command(*plan)[1]
+    assert f"Note: l.csv: {note}.\n" in command(*plan)[1]
     assert f"l.csv: {note}" in json.loads(command(*plan, "--json")[1])["notes"]
 
 
@@ -770,7 +770,7 @@ def test_table_of_calls_to_fill_in(command: Command, tmp_path: Path, ending: str
     printed = command("next", "r", "--count", "3", "--out", out)[1].splitlines()
     assert printed[0] == f"{out}: 3 calls. Fill in the column outcome, then record it:"
     assert printed[1] == f"  tombola race record r --csv {out}"
-    assert printed[2] == "note: calls issued together cannot be saved; ask for few at a time"
+    assert printed[2] == "Note: calls issued together cannot be saved; ask for few at a time."
     table = read_cells(tmp_path / out)
     assert table.names == ("list:score", "question", "prompt", "ticket", "candidate", "outcome")
     with RaceFile.open(tmp_path / "r") as file:
@@ -915,7 +915,7 @@ def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
     with RaceFile.open(tmp_path / "r") as file:
         failures = file.race.failures
     assert note.startswith(
-        f"note: {failures} of {failures} calls of new failed; the last one: ended with status 2"
+        f"Note: {failures} of {failures} calls of new failed; the last one: ended with status 2"
     )
     assert "No such file" in note
     assert error.startswith(
@@ -925,7 +925,7 @@ def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
     code, _, err = run_main(
         "race", "run", "rows.txt", "--losses", *old, *new, "--file", "u", "--max-calls", "4"
     )
-    assert (code, err.startswith("note: 2 of 2 calls of new failed")) == (3, True)
+    assert (code, err.startswith("Note: 2 of 2 calls of new failed")) == (3, True)
     # One answer, and the failures are the candidate's own.
     (tmp_path / "half.sh").write_text('case "$1" in *3*) exit 1;; *) echo 0.9;; esac\n')
     code, _, err = run_main(
@@ -940,7 +940,7 @@ def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
         "h",
     )
     assert code == 1
-    assert err.startswith("note: ")
+    assert err.startswith("Note: ")
     assert err.endswith("the last one: ended with status 1\n")
 
 
@@ -971,7 +971,7 @@ def test_failures_that_are_answers(
     code, _, err = run_main(
         "race", "run", "rows.txt", "--losses", *good, *loss, "--quiet", "--seed", "1", "--file", "r"
     )
-    assert (code, err.count("note: ")) == (1, notes)
+    assert (code, err.count("Note: ")) == (1, notes)
     assert "With --loss exit and --loss seconds" in " ".join(
         run_main("race", "run", "--help-all")[1].replace("│", "").split()
     )

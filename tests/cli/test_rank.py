@@ -295,7 +295,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             "blanks.csv --scores --range 0,10 --missing worst",
-            "10 of 40 cells (25%) are missing and count as score 0",
+            "10 of 40 cells (25 %) are missing and count as score 0",
         ),
         (
             "solvers.csv --missing worst --range 0,300",

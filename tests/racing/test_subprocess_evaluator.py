@@ -151,6 +151,6 @@ def test_call_counts(tmp_path: Path) -> None:
             asyncio.run(evaluator.evaluate(Call(1, name, row, 0), None, counts))
     assert counts.always_failed == ["c"]
     assert counts.notes() == [
-        "note: 1 of 2 calls of b failed; the last one: ended with status 1",
-        "note: 2 of 2 calls of c failed; the last one: ended with status 7 and printed 'no y'",
+        "Note: 1 of 2 calls of b failed; the last one: ended with status 1",
+        "Note: 2 of 2 calls of c failed; the last one: ended with status 7 and printed 'no y'",
     ]

@@ -40,7 +40,7 @@ def test_rank_prints_what_was_left_out(totals: Path, capsys: pytest.CaptureFixtu
     app(["rank", str(totals), *options], standalone_mode=False)
     shown = capsys.readouterr()
     assert "Note: left out line 5, without an id: the sum of the rows above." in shown.out
-    assert "note: not ranked: topic (text)" in shown.err
+    assert "Note: not ranked: topic (text)" in shown.err
     app(["rank", str(totals), *options, "--clusters", "topic", "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["clusters"] == 2
 

@@ -156,13 +156,13 @@ def test_kind_against_column_names_warns(tmp_path: Path) -> None:
             "scores",
             np.nan,
             "2 missing cells as score 0",
-            "2 of 4 cells (50%) are missing and count as score 0: the answ",
+            "2 of 4 cells (50 %) are missing and count as score 0: the answ",
         ),
         (
             "losses",
             1.0,
             "1 missing cell as loss 10",
-            "1 of 4 cells (25%) is missing and counts as loss 10: the answer",
+            "1 of 4 cells (25 %) is missing and counts as loss 10: the answer",
         ),
     ],
 )

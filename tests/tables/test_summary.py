@@ -63,7 +63,7 @@ def test_facts(
 def test_first_missing_cell_of_array(tmp_path: Path) -> None:
     np.save(tmp_path / "t.npy", np.array([[0.1, 0.9], [0.2, np.nan]]))
     facts = dict(summarise_table(tmp_path / "t.npy", ReadOptions()).facts())
-    assert "1 cell (25%), the first in row 1, action '1'" in facts["missing"]
+    assert "1 cell (25 %), the first in row 1, action '1'" in facts["missing"]
 
 
 def test_both_directions_are_offered(tmp_path: Path) -> None:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola._formatting import escape_control, plural
+from tombola._formatting import (
+    escape_control,
+    note_line,
+    plural,
+    written_line,
+)
 from tombola.cli.options import CORES, By, Json, Page, Seeds, Workers, check_page, split_commas
 from tombola.cli.printing import new_table, show, show_cells
 from tombola.cli.table_options import (
@@ -116,7 +121,7 @@ def compare(
         return
     _show_report(report, by)
     if out is not None:
-        show(f"Page: {out}", soft=True)
+        show(written_line(out), soft=True)
 
 
 def _workers_at(address: str) -> AbstractContextManager[object]:
@@ -173,7 +178,7 @@ def _show_report(report: "CompareReport", by: str = "") -> None:
         _show_routing(report.routing)
     show(report.order_text)
     for note in report.notes:
-        show(f"Note: {note}.")
+        show(note_line(note))
     if report.n_cached:
         show(
             f"Cache: {report.n_cached} of {plural(report.request.repetitions, 'repetition')}; "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tombola._formatting import written_line
 from tombola.cli.options import Force, Json, Seeds, check_table
 from tombola.cli.printing import show
 from tombola.errors import ParameterError
@@ -93,7 +94,7 @@ def demo(
             )
         )
         return
-    show(f"Wrote {out}: {description}.")
+    show(f"{written_line(out)}, {description}.")
     if table_only:
         return
     for words in commands:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from tombola._formatting import written_line
 from tombola.cli.options import By, Json, Page, check_level, check_page
 from tombola.cli.printing import show
 from tombola.cli.table_options import parse_kind, parse_names
@@ -171,7 +172,7 @@ def gate(
         for line in result.lines():
             show(line, soft=True)
         if out is not None:
-            show(f"Page: {out}", soft=True)
+            show(written_line(out), soft=True)
     status = result.exit_code
     if status == 3 and undecided is not None:
         status = 0 if undecided == "pass" else 1

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tombola._formatting import escape_control, join_names, plural, since_text
+from tombola._formatting import (
+    escape_control,
+    join_names,
+    plural,
+    since_text,
+    written_line,
+)
 from tombola.errors import TombolaWarning
 
 if TYPE_CHECKING:
@@ -111,7 +117,7 @@ def show_answer(
             # A line of a table that is aligned by spaces must not be broken.
             show(block, soft=block.startswith(" "))
     if out is not None:
-        show(f"Page: {out}", soft=True)
+        show(written_line(out), soft=True)
 
 
 def show_result(facts: Any, *lines: str, as_json: bool, soft: bool = False) -> None:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tombola._formatting import join_names, nan_to_none, plural
+from tombola._formatting import (
+    format_range,
+    join_names,
+    nan_to_none,
+    note_line,
+    plural,
+    written_line,
+)
 from tombola.cli.help import App
 from tombola.cli.options import (
     CORES,
@@ -227,7 +234,7 @@ def plan_(
     if on_file is not None:
         count = plural(int(on_file.sum()), "answer")
         show(f"{count} on file cost no call; the column of all counts them in the whole table.")
-    show_lines(f"note: {note}" for note in notes[1:])
+    show_lines(note_line(note) for note in notes[1:])
 
 
 @app.command()
@@ -442,7 +449,7 @@ def report(
         page = RaceReport.from_file(race_file)
     text = json.dumps(page.to_json(), indent=1) if is_json else page.to_html()
     write_atomic(out, text, file)
-    show_result({"page": str(out)}, f"written: {out}", as_json=as_json, soft=True)
+    show_result({"page": str(out)}, written_line(out), as_json=as_json, soft=True)
 
 
 @app.command()
@@ -613,7 +620,7 @@ def run(
         # The first line states the direction.
         show(f"{now.statement}; seed {now.settings.seed}")
         if out is not None:
-            show(f"written: {out}", soft=True)
+            show(written_line(out), soft=True)
         if hint := evaluator.hint(now):
             show(hint)
         _show_limit(now, f"tombola race run {file}")
@@ -887,7 +894,7 @@ def _list_remarks(
 ) -> list[str]:
     """Return notes on a list and the answers on file."""
     notes = [*row_list.notes, *([] if known is None else known.notes(settings, by))]
-    return [f"Note: {note}." for note in notes]
+    return [note_line(note) for note in notes]
 
 
 def _direction(settings: "RaceSettings") -> str:
@@ -1050,7 +1057,7 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
             (
                 f"level {one.settings.level:g}",
                 f"{one.calls:,.0f}",
-                f"{low:,.0f} - {high:,.0f}",
+                format_range(round(low), round(high)),
                 *shares,
             )
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tombola._formatting import plural
+from tombola._formatting import note_line, plural
 from tombola.cli.options import Json, Page, ReadingOption, check_level, check_page
 from tombola.cli.printing import print_error, show, show_answer
 from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, with_candidate_options
@@ -138,7 +138,7 @@ def rank(
     for candidates in table.values() if isinstance(table, dict) else [table]:
         # A column that is not ranked must not go unnoticed; standard output may be JSON.
         for note in getattr(candidates, "notes", ()):
-            print_error(f"note: {note}")
+            print_error(note_line(note))
     ranking = with_status_label(
         lambda: run(
             table,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tombola._formatting import plural
+from tombola._formatting import plural, written_line
 from tombola.cli.options import CORES, Json, Seeds, Workers, split_commas
 from tombola.cli.printing import show
 from tombola.errors import ParameterError
@@ -77,7 +77,10 @@ def reproduce(
         typer.echo(json.dumps([result.data() for result in results], ensure_ascii=False))
     else:
         _print_results(results)
-        show(f"Page: {out / 'index.html'} (rows and charts are in the same folder)", soft=True)
+        show(
+            f"{written_line(out / 'index.html')} (rows and charts are in the same folder)",
+            soft=True,
+        )
     raise typer.Exit(
         0 if all(result.as_expected and result.all_caught for result in results) else 1
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tombola._formatting import plural
+from tombola._formatting import note_line, plural
 from tombola.cli.printing import show, show_lines
 from tombola.cli.session import ID_HELP
 from tombola.cli.table_options import parse_names
@@ -154,4 +154,4 @@ def _start_session(
         delimiter=listed.delimiter,
     ).close()
     show(f"{path}: started with {plural(len(listed.ids), 'row')} in random order", soft=True)
-    show_lines(f"note: {note}" for note in listed.notes)
+    show_lines(note_line(note) for note in listed.notes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tombola._formatting import plural
+from tombola._formatting import note_line, plural, written_line
 from tombola.cli.help import App
 from tombola.cli.options import (
     REPLACED,
@@ -193,7 +193,7 @@ def start(
         f"{', '.join(names)}",
         *([f"spends at most {', '.join(f'{amount:g}' for amount in budget)}"] if budget else []),
         *(
-            f"note: {note}"
+            note_line(note)
             for note in (*row_list.notes, *(() if encoded is None else encoded.notes))
         ),
         f"ids: column {row_list.id_column}{other_id_text(row_list, id_column)}",
@@ -408,7 +408,7 @@ def report(
     check_page(out, str(file))
     with open_list("session", file) as session:
         write_atomic(out, session_page(session), file)
-    show_result({"page": str(out)}, f"page: {out}", as_json=as_json, soft=True)
+    show_result({"page": str(out)}, written_line(out), as_json=as_json, soft=True)
 
 
 def other_id_text(row_list: "RowList", id_column: str) -> str:

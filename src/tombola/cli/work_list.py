@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tombola._formatting import plural
+from tombola._formatting import note_line, plural
 from tombola.cli.options import check_reissue_after, check_table
 from tombola.cli.printing import open_ticket_lines, recorded_text, show, show_lines, show_result
 from tombola.errors import FeedbackError
@@ -102,7 +102,7 @@ def issue_tickets(
         for ticket in tickets:
             show(f"ticket {ticket.ticket}: {_instruction(about, ticket)}", soft=True)
     if kind == "race" and not again and len({ticket.id for ticket in tickets}) > 1 and not as_json:
-        show("note: calls issued together cannot be saved; ask for few at a time")
+        show(note_line("calls issued together cannot be saved; ask for few at a time"))
 
 
 def _instruction(about: "Description", ticket: "Assignment") -> str:

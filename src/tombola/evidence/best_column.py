@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import is_cli_style, join_names, option_text, plural
+from tombola._formatting import (
+    format_percent,
+    is_cli_style,
+    join_names,
+    note_line,
+    option_text,
+    plural,
+)
 from tombola._results import Block, Cells, Result
 from tombola.errors import ParameterError, QuestionError, TableError
 from tombola.evidence.betting import Betting
@@ -103,9 +110,9 @@ class BestColumn(Result):
             if more is not None:
                 rest = f"about {plural(more, 'more row')}"
             blocks.append(f"Forecast for {self.requested_within:g}: {rest}.")
-        heading = f"{1 - self.certificate.level:.0%} interval for all rows"
+        heading = f"{format_percent(1 - self.certificate.level)} interval for all rows"
         blocks.append(Cells(("action", "rows", "mean", heading), self._cells()))
-        return [*blocks, *(f"note: {note}" for note in self.notes)]
+        return [*blocks, *(note_line(note) for note in self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data in table units, the best column first."""
@@ -239,7 +246,7 @@ class CertifiedMean(Result):
 
     def blocks(self) -> list[Block]:
         """Return the statement and the notes."""
-        return [self.statement, *(f"note: {note}" for note in self.notes)]
+        return [self.statement, *(note_line(note) for note in self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""

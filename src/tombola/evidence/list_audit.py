@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import is_cli_style, nan_to_none, option_text, plural
+from tombola._formatting import (
+    is_cli_style,
+    nan_to_none,
+    note_line,
+    option_text,
+    plural,
+)
 from tombola._results import Block, Cells, Result
 from tombola._types import Floats
 from tombola.errors import ParameterError, TableError
@@ -85,7 +91,7 @@ class AuditReport(Result):
     def blocks(self) -> list[Block]:
         """Return a table of the statements, and notes."""
         table = Cells(_HEADINGS, self._cells())
-        return [table, *(f"note: {note}" for note in self.notes)]
+        return [table, *(note_line(note) for note in self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""

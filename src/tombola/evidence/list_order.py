@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tombola import _validate
-from tombola._formatting import option_text, plural
+from tombola._formatting import note_line, option_text, plural
 from tombola._results import Block, Result
 from tombola._types import Floats
 from tombola.errors import TableError
@@ -103,8 +103,8 @@ class OrderCheck(Result):
             f"{plural(self.rows, 'row')}; columns: {short_list(self.columns)}",
         ]
         if self.ignored:
-            blocks.append(f"note: ignored columns: {reasons_text(self.ignored)}")
-        return [*blocks, *(f"note: {note}" for note in self.notes)]
+            blocks.append(note_line(f"ignored columns: {reasons_text(self.ignored)}"))
+        return [*blocks, *(note_line(note) for note in self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""

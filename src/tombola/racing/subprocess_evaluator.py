@@ -77,7 +77,7 @@ class CallCounts:
         ['note: 1 of 1 calls of new failed; the last one: ended with status 2']
         """
         return [
-            f"note: {count:,} of {self._calls[name]:,} calls of {name} failed; the last one: "
+            f"Note: {count:,} of {self._calls[name]:,} calls of {name} failed; the last one: "
             f"{truncate(self._last_reason[name], _MAX_REASON_LENGTH)}"
             for name, count in self._failures.items()
         ]

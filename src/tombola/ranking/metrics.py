@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from tombola._formatting import option_text
+from tombola._formatting import note_line, option_text
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.tables.costs import AS_REQUESTED
@@ -103,7 +103,7 @@ def read_candidates(
         (
             f"R{direction[1:]}.",
             *reading_remarks(parsed, missing=missing, limits=limits),
-            *(f"Note: {question}." for question in parsed.questions),
+            *(note_line(question) for question in parsed.questions),
         ),
         notes,
         steps,

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tombola._formatting import HtmlTable, html_block, join_names, option_text, plural, truncate
+from tombola._formatting import (
+    HtmlTable,
+    format_percent,
+    html_block,
+    join_names,
+    option_text,
+    plural,
+    truncate,
+)
 from tombola._results import Block, Cells, Command, Result
 from tombola._types import Floats
 from tombola.errors import ParameterError
@@ -578,7 +586,7 @@ def noise_blocks(noise: RunNoise, names: Sequence[str], order: Sequence[int]) ->
         headings += [f"all {least} right", f"one of {least} right"]
     rows = []
     for a in order:
-        cells = [names[a], f"{noise.changed[a]:.0%}", f"{noise.noise_share[a]:.0%}"]
+        cells = [names[a], format_percent(noise.changed[a]), format_percent(noise.noise_share[a])]
         for shares in (noise.all_succeed, noise.any_succeeds):
             if shares:
                 share = shares[a]

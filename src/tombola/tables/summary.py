@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import join_names, option_text, plural, truncate
+from tombola._formatting import (
+    format_percent,
+    join_names,
+    option_text,
+    plural,
+    truncate,
+)
 from tombola.errors import TableError
 from tombola.tables.names import IDS
 from tombola.tables.options import ParsedTable, ReadOptions
@@ -273,7 +279,7 @@ class TableSummary(NamedTuple):
         rows, incomplete = self.parsed.values.shape[0], self._n_incomplete
         if not incomplete:
             return "none"
-        text = f"{plural(self.n_missing, 'cell')} ({self.n_missing / self.parsed.values.size:.0%})"
+        text = f"{plural(self.n_missing, 'cell')} ({format_percent(self.n_missing / self.parsed.values.size)})"
         if self.n_missing:
             row, action = np.argwhere(np.isnan(self.parsed.values))[0].tolist()
             text += (

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tombola._formatting import is_cli_style, join_names, option_text, plural
+from tombola._formatting import (
+    format_percent,
+    is_cli_style,
+    join_names,
+    option_text,
+    plural,
+)
 from tombola._types import Floats, Integers
 from tombola.errors import TableError
 from tombola.pool import Pool
@@ -110,7 +116,7 @@ def reading_remarks(
             f"filled ones: {race}"
         )
         remarks.append(
-            f"{count:,} of {plural(values.size, 'cell')} ({count / values.size:.0%}) {verbs} as "
+            f"{count:,} of {plural(values.size, 'cell')} ({format_percent(count / values.size)}) {verbs} as "
             f"{units.worst_text}"
             f"{'' if parsed.has_timeouts else advice}."
         )

@@ -29,6 +29,7 @@ import numpy as np
 from tombola import __version__, _validate
 from tombola._formatting import (
     HtmlTable,
+    format_percent,
     html_block,
     is_cli_style,
     is_encodable,
@@ -519,7 +520,7 @@ class SessionFile(WorkFile[Session]):
             "plays",
             "answered",
             f"mean {self.units.quantity}",
-            f"{1 - now.level:.0%} interval",
+            f"{format_percent(1 - now.level)} interval",
         )
         table = HtmlTable(heads, [action.texts() for action in now.actions])
         notes = [now.balance_text, now.headline]
