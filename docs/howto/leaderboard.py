@@ -9,7 +9,7 @@ board = Pool(pool.losses[:500], actions=pool.actions)
 ranking = rank(board)
 print(ranking)
 second, third = (ranking.names[a] for a in ranking.order()[1:3])
-print(f"\n{ranking.compare(second, third, 'beyond this list')}")
+print(f"\n{ranking.compare(second, third, 'beyond')}")
 
 models = {name: column for column, name in enumerate(pool.actions)}
 order = race(
