@@ -1,0 +1,327 @@
+"""Harness of statements: races with injected orders, arrivals and crashes, judged by their words.
+
+A scenario is a question under a circumstance. A race is driven by `calls` and `record` (or in a
+file), and after every answer batch its sentence is parsed back (`parsing`) and judged by the true
+means. A race is wrong if any of its sentences was; a sentence that says "for certain" may never
+be. Rows of a table in all orders, under one seed, are all orders of the race.
+"""
+
+import itertools
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from statements.parsing import is_part_wrong, is_wrong, parse
+from tombola import Race, RaceFile
+from tombola.racing import Event
+
+NAMES = "abc"
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "best": {},
+    "within": {"within": 0.15},
+    "top": {"top": 2},
+    "gate": {"baseline": "a"},
+    "gate margin": {"baseline": "a", "within": 0.1},
+    "ranks": {"question": "ranks"},
+    "first ranks": {"question": "ranks", "top": 2},
+    "place": {"question": "ranks", "candidate": "b"},
+}
+
+
+@dataclass
+class Count:
+    """Races, sentences, wrong races and wrong certainties of a scenario."""
+
+    races: float = 0.0
+    sentences: int = 0
+    wrong: float = 0.0
+    wrong_certain: int = 0
+    decided: float = 0.0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, other: "Count", weight: float = 1.0) -> None:
+        self.races += weight
+        self.sentences += other.sentences
+        self.wrong += weight * (other.wrong > 0)
+        self.decided += weight * other.decided
+        self.wrong_certain += other.wrong_certain
+        self.examples += other.examples[:1]
+
+
+class Judge:
+    """Judge every sentence of one race; `means` are the true ones, of the list and by group."""
+
+    def __init__(self, question: dict[str, Any], means: np.ndarray, groups: Any = None) -> None:
+        self.question, self.means, self.groups = question, means, groups or {}
+        self.count = Count(races=1.0)
+
+    def look(self, race: Race) -> None:
+        """Parse and judge what a race says now; the fields must agree with the sentence."""
+        statement = race.statement
+        sentence = race.verdict
+        parsed = parse(sentence)
+        self.count.sentences += 1
+        data = statement.to_json()
+        assert sentence.startswith(data["text"]), sentence
+        assert statement.exit_status == {True: 0, False: 1, None: 3}[race.proved], sentence
+        assert len(parsed.conclusions) == len(statement.conclusions), sentence
+        assert parsed.level == (statement.level if statement.conclusions else None), sentence
+        assert parsed.reading == statement.reading, sentence
+        prefixes = {"running": "open", "stopped": "stopped", "undecided": "undecided"}
+        assert parsed.prefix.startswith(prefixes.get(statement.verdict, "")), sentence
+        assert bool(parsed.prefix) == (statement.verdict in prefixes), sentence
+        wrong = [is_wrong(one, NAMES, self.means) for one in parsed.conclusions]
+        parts = [
+            is_part_wrong(short, self.question, NAMES, self.groups[name])
+            for name, short in parsed.parts.items()
+        ]
+        if any(wrong) or any(parts):
+            self.count.wrong = 1.0
+            self.count.examples = [sentence]
+        if any(wrong) and "for certain" in sentence.partition("; by group")[0]:
+            self.count.wrong_certain += 1
+        self.count.decided = float(race.proved is not None)
+
+
+def loss_of(table: Any, call: Any) -> float:
+    return float(table[call.row_index][NAMES.index(call.candidate)])
+
+
+def answer_in_turn(race: Race, table: Any, judge: Judge, **_: Any) -> Race:
+    """Answer every call at once."""
+    judge.look(race)
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=loss_of(table, call))
+        judge.look(race)
+    return race
+
+
+def answer_good_ones_first(race: Race, table: Any, judge: Judge, **_: Any) -> Race:
+    """Ask for two rows ahead, and answer losses of 0 before all others: arrival by outcome."""
+    while not race.done:
+        race.calls(2 * len(NAMES))
+        waiting = sorted(race.pending, key=lambda call: loss_of(table, call))
+        for call in waiting[: max(1, len(waiting) // 2)]:
+            race.record(call, loss=loss_of(table, call))
+            judge.look(race)
+    return race
+
+
+def answer_with_failures(race: Race, table: Any, judge: Judge, **_: Any) -> Race:
+    """Report every loss of 1 as a failed call."""
+    while not race.done:
+        for call in race.calls():
+            loss = loss_of(table, call)
+            race.record(call, **({"failed": True} if loss == 1.0 else {"loss": loss}))
+        judge.look(race)
+    return race
+
+
+def answer_and_resume(race: Race, table: Any, judge: Judge, **_: Any) -> Race:
+    """Restore the race from its answers after every row; the words must be the same."""
+    events: list[Event] = []
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=loss_of(table, call))
+            events.append(race.recorded(call.ticket))
+        again = Race.restore(race.settings, race.rows, events, race.side, race.strata)
+        assert str(again.statement) == str(race.statement)
+        race = again
+        judge.look(race)
+    return race
+
+
+def answer_twice(race: Race, table: Any, judge: Judge, **_: Any) -> Race:
+    """Amend answers: the same one is ignored, another one is refused, and the first stands."""
+    from tombola.errors import ConflictError
+
+    while not race.done:
+        for call in race.calls():
+            loss = loss_of(table, call)
+            race.record(call, loss=loss)
+            assert not race.record(call, loss=loss)
+            try:
+                race.record(call, loss=abs(loss - 0.5))
+            except ConflictError:
+                pass
+            else:
+                assert loss == 0.25
+        judge.look(race)
+    return race
+
+
+def answer_in_two_processes(race: Race, table: Any, judge: Judge, folder: Path, **_: Any) -> Race:
+    """Two handles of one file answer in turn; one crashes in the middle of every second row."""
+    path = folder / "race"
+    path.unlink(missing_ok=True)
+    RaceFile.start(path, race.settings, race.rows, side=race.side, strata=race.strata).close()
+    handles = [RaceFile.open(path), RaceFile.open(path)]
+    turn = 0
+    while not handles[0].race.done:
+        calls = handles[turn % 2].race.calls()
+        calls = calls or handles[turn % 2].race.pending
+        for place, call in enumerate(calls):
+            if turn % 4 == 1 and place == 1:
+                # A crash: the handle is lost with the rest of its calls.
+                handles[turn % 2] = RaceFile.open(path)
+                break
+            handles[turn % 2].append(Event("answer", call.ticket, loss_of(table, call)))
+        turn += 1
+        judge.look(handles[turn % 2].race)
+        if handles[turn % 2].race.done:
+            break
+    race = handles[turn % 2].race
+    for handle in handles:
+        handle.close()
+    return race
+
+
+@dataclass(frozen=True)
+class Circumstance:
+    """How a race is set up and answered."""
+
+    drive: Callable[..., Race] = answer_in_turn
+    options: dict[str, Any] = field(default_factory=dict)
+    known: bool = False
+    history: bool = False
+    groups: bool = False
+    sample: bool = False
+    seeds: bool = False
+    slow: bool = False
+
+
+CIRCUMSTANCES: dict[str, Circumstance] = {
+    "plain": Circumstance(),
+    "arrivals by outcome": Circumstance(answer_good_ones_first),
+    "known cells against b": Circumstance(known=True),
+    "history is the future": Circumstance(history=True),
+    "groups": Circumstance(groups=True),
+    "failures": Circumstance(answer_with_failures),
+    "cap on calls": Circumstance(options={"max_calls": 9}),
+    "cap and late answers": Circumstance(answer_good_ones_first, options={"max_calls": 10}),
+    "amended": Circumstance(answer_twice),
+    "resumed": Circumstance(answer_and_resume),
+    "groups resumed": Circumstance(answer_and_resume, groups=True),
+    "two processes": Circumstance(answer_in_two_processes, slow=True),
+    "sample": Circumstance(sample=True, options={"reading": "beyond"}),
+    "random answers": Circumstance(seeds=True, options={"answers": "random", "max_calls": 45}),
+    "known and history": Circumstance(known=True, history=True),
+}
+
+# Questions whose rules use answers on file or history.
+_INFORMED = {"best", "within", "top", "gate", "gate margin"}
+
+
+def scenarios() -> list[tuple[str, str]]:
+    """Return the pairs of question and circumstance that exist."""
+    return [
+        (question, name)
+        for question in QUESTIONS
+        for name, circumstance in CIRCUMSTANCES.items()
+        if question in _INFORMED or not circumstance.history
+    ]
+
+
+def make_race(
+    question: str, circumstance: Circumstance, table: np.ndarray, level: float, seed: int
+) -> Race:
+    rows = len(table)
+    options = {**QUESTIONS[question], **circumstance.options}
+    known = None
+    if circumstance.known:
+        # Chosen against b by its losses, before the shuffle.
+        known = np.full(table.shape, np.nan)
+        known[table[:, 1] == 1.0, 1] = 1.0
+    history = table if circumstance.history else None
+    strata = ["x" if row % 2 else "y" for row in range(rows)] if circumstance.groups else None
+    return Race(
+        NAMES, rows, level=level, seed=seed, known=known, history=history, strata=strata, **options
+    )
+
+
+def judge_race(
+    question: str,
+    circumstance: Circumstance,
+    table: np.ndarray,
+    level: float,
+    *,
+    seed: int = 1,
+    means: np.ndarray | None = None,
+    order: np.ndarray | None = None,
+    folder: Path | None = None,
+) -> Count:
+    """Drive one race and judge all that it says; `order` permutes the rows within groups."""
+    listed = table if order is None else table[order]
+    groups = {"y": listed[0::2].mean(axis=0), "x": listed[1::2].mean(axis=0)}
+    judge = Judge(QUESTIONS[question], table.mean(axis=0) if means is None else means, groups)
+    race = make_race(question, circumstance, listed, level, seed)
+    if folder is None and circumstance.slow:
+        with tempfile.TemporaryDirectory() as name:
+            circumstance.drive(race, listed, judge, folder=Path(name))
+    else:
+        circumstance.drive(race, listed, judge, folder=folder)
+    return judge.count
+
+
+def all_orders(rows: int, *, groups: bool) -> Iterator[np.ndarray]:
+    """Yield the orders of a list; with groups the seed shuffles, and rows keep their group."""
+    for order in itertools.permutations(range(rows)):
+        if not groups:
+            yield np.array(order)
+
+
+def enumerate_orders(
+    question: str, name: str, table: np.ndarray, level: float, *, limit: int | None = None
+) -> Count:
+    """Judge a race in all orders of its rows, or under `limit` seeds where rows keep their place."""
+    circumstance = CIRCUMSTANCES[name]
+    count = Count()
+    if circumstance.groups or circumstance.slow or circumstance.seeds:
+        for seed in range(limit or 120):
+            count.add(judge_race(question, circumstance, table, level, seed=seed))
+        return count
+    orders = all_orders(len(table), groups=False)
+    for order in itertools.islice(orders, limit):
+        count.add(judge_race(question, circumstance, table, level, order=order))
+    return count
+
+
+def enumerate_samples(question: str, law: np.ndarray, rows: int, level: float) -> Count:
+    """Judge races on all samples of equally likely rows of a law; the truth is that of the law."""
+    circumstance = CIRCUMSTANCES["sample"]
+    count = Count()
+    for sample in itertools.product(range(len(law)), repeat=rows):
+        table = law[list(sample)]
+        one = judge_race(question, circumstance, table, level, means=law.mean(axis=0))
+        count.add(one)
+    return count
+
+
+def shuffle_seeds(question: str, name: str, table: np.ndarray, level: float, seeds: range) -> Count:
+    """Judge races under many seeds: Monte Carlo."""
+    circumstance = CIRCUMSTANCES[name]
+    count = Count()
+    for seed in seeds:
+        if circumstance.sample:
+            rng = np.random.default_rng(seed)
+            drawn = table[rng.integers(0, len(table), len(table))]
+            one = judge_race(
+                question, circumstance, drawn, level, seed=seed, means=table.mean(axis=0)
+            )
+        else:
+            one = judge_race(question, circumstance, table, level, seed=seed)
+        count.add(one)
+    return count
+
+
+# Tables on which wrong answers are likely: leaders change in the last rows, ties, equal rows.
+TABLES = {
+    "late turn": np.array([[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0], [1, 0, 0]], float),
+    "tie": np.array([[0, 1, 0.5], [1, 0, 0.5], [0, 1, 0.5], [1, 0, 0.5]], float),
+    "near": np.array([[0, 0.5, 1], [0.5, 0, 1], [1, 0.5, 0], [0.5, 1, 0], [0.5, 0.25, 0.5]], float),
+}
