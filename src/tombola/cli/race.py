@@ -188,7 +188,9 @@ def plan_(
     from tombola.units import Units
 
     name = "standard input" if table == "-" else Path(table).name
-    read = read_table(table, rescale=rescale, missing=missing, **table_options, by=by or None)
+    read = read_table(
+        table, rescale=rescale, missing=missing, **table_options, by=by or None, runs=True
+    )
     pool = read.pool
     ids = pool.ids or tuple(str(row) for row in range(pool.rows))
     notes = list(read.notes)
@@ -198,9 +200,15 @@ def plan_(
         units = Units(*read.range, scores=read.kind == "scores")
         on_file = ~np.isnan(known_table.losses(pool.actions, ids, units))
         notes += known_table.summary_notes()
+    if read.runs is not None:
+        notes.append(
+            "answers are random: every simulated call draws one of the runs of its cell, and the "
+            "answer is about expected answers on these rows"
+        )
     asked: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
         pool,
+        runs=read.runs,
         within=_to_loss(within, *read.range),
         seed=seed,
         levels=_levels(level),
@@ -1049,7 +1057,12 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     show(name)
     races = plural(len(first.outcomes), "simulated race")
     show(f"{plural(first.rows, 'row')}, {len(first.settings.candidates)} candidates, {races}")
-    rows = [("whole table", f"{first.total_calls:,}", "", *map(_percent, (1.0, 1.0, 0.0)))]
+    # With random answers no number of calls is sure to decide.
+    decided = "" if first.settings.answers == "random" else _percent(1.0)
+    wrong = "" if first.settings.answers == "random" else _percent(0.0)
+    rows: list[tuple[str, ...]] = [
+        ("whole table", f"{first.total_calls:,}", "", _percent(1.0), decided, wrong)
+    ]
     for one in plans:
         low, high = one.calls_range
         shares = map(_percent, (one.share, one.decided, one.wrong))

@@ -13,7 +13,6 @@ from tombola.cli.table_options import TABLE_HELP, TableOptions, parse_names, wit
 from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tombola.pool import Pool
     from tombola.ranking.metrics import Candidates
 
 
@@ -203,15 +202,15 @@ def _with_units(
 
 def _read_metric(files: list[str], metric: str, clusters: str) -> "Candidates":
     """Return one metric of evaluation logs."""
-    import numpy as np
-
     from tombola.plugins.logs import direction_of_metric
-    from tombola.ranking.metrics import Candidates
 
-    pool = _read_logs(files, metric, clusters)
+    table = _read_logs(files, metric, clusters)
     kind = direction_of_metric(metric, "--metric")
-    losses = np.asarray(pool.losses, np.float64)
-    return Candidates(losses if kind == "losses" else 1.0 - losses, pool.actions, kind)
+    if kind == "losses":
+        return table
+    return table._replace(
+        values=1.0 - table.values, kind=kind, runs=None if table.runs is None else 1.0 - table.runs
+    )
 
 
 def _is_log(table: str) -> bool:
@@ -222,9 +221,12 @@ def _is_log(table: str) -> bool:
     return path.suffix == ".eval" or (path.suffix == ".json" and is_results_file(path))
 
 
-def _read_logs(files: list[str], metric: str, clusters: str) -> "Pool":
-    """Return the losses of all candidates of evaluation logs as a pool."""
-    from tombola.plugins.logs import read_logs
+def _read_logs(files: list[str], metric: str, clusters: str) -> "Candidates":
+    """Return the losses of all candidates of evaluation logs, with their runs."""
+    import numpy as np
+
+    from tombola.plugins.logs import read_log_runs
+    from tombola.ranking.metrics import Candidates
 
     if clusters:
         raise ParameterError(
@@ -232,10 +234,11 @@ def _read_logs(files: list[str], metric: str, clusters: str) -> "Pool":
             "table, add the column, "
             "and rank that table."
         )
-    pool = read_logs([Path(file) for file in files], metric or None)
+    pool, runs = read_log_runs([Path(file) for file in files], metric or None)
     if pool.k < 2:
         raise ParameterError(
             f"rank: expected logs of 2 candidates or more, got one of {pool.actions[0]}; give "
             "the log of another too."
         )
-    return pool
+    losses = np.asarray(pool.losses, np.float64)
+    return Candidates(losses, pool.actions, "losses", runs=runs)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola._formatting import is_cli_style, is_encodable, join_names, option_text
+from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.pool import Pool
 from tombola.tables.columns import check_unique_names
@@ -86,6 +87,40 @@ def read_logs(paths: Sequence[Path], metric: str | None = None) -> Pool:
     return pool_of(answers, ", ".join(str(path) for path in paths))
 
 
+def read_log_runs(paths: Sequence[Path], metric: str | None = None) -> tuple[Pool, Floats | None]:
+    """Read evaluation logs with several runs of a row: epochs, repeats, or a log per run.
+
+    Returns the pool of the means over the runs, and the losses of all runs, shape (runs, rows, k),
+    NaN where a cell has fewer; None if every cell has one answer. Runs are numbered as they are
+    logged. Parameters and errors are those of `read_logs`.
+    """
+    numbers: dict[tuple[str, str], int] = {}
+    by_run: list[list[_LoggedAnswer]] = []
+    for path in paths:
+        for answer in logged_answers(path, metric):
+            cell = (answer.candidate, answer.row)
+            run = numbers[cell] = numbers.get(cell, -1) + 1
+            if run == len(by_run):
+                by_run.append([])
+            by_run[run].append(answer)
+    source = ", ".join(str(path) for path in paths)
+    # The first runs have every cell, and the checks of a pool.
+    first = pool_of(by_run[0] if by_run else [], source)
+    if len(by_run) < 2:
+        return first, None
+    assert first.ids is not None
+    rows = {row: place for place, row in enumerate(first.ids)}
+    names = {name: place for place, name in enumerate(first.actions)}
+    runs = np.full((len(by_run), first.rows, first.k), np.nan)
+    for run, answers in enumerate(by_run):
+        check_answers(answers, source)
+        for answer in answers:
+            loss = answer.value if answer.kind == "losses" else 1.0 - answer.value
+            runs[run, rows[answer.row], names[answer.candidate]] = loss
+    means = np.nanmean(runs, axis=0)
+    return Pool(means, actions=first.actions, ids=first.ids), runs
+
+
 def logged_answers(path: Path, metric: str | None = None) -> Iterator[_LoggedAnswer]:
     """Yield the answers in one log as they are logged; a row may come several times."""
     yield from _reader(path)(path, metric)
@@ -101,29 +136,14 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
     [[0.5, 0.25]]
     """
     table: dict[tuple[str, str], float] = {}
-    metrics: dict[str, None] = {}
-    for candidate, row, value, metric, kind in answers:
-        metrics[metric] = None
-        one = f"{candidate!r} on row {row!r}"
-        if not is_encodable(candidate + row):
-            raise TableError(f"{source}: expected names in valid Unicode, got {one}; rename it.")
-        if (row, candidate) in table:
+    for answer in check_answers(answers, source):
+        cell = (answer.row, answer.candidate)
+        if cell in table:
             raise TableError(
-                f"{source}: expected one answer of {one}, got two; give one log per candidate "
-                "and epoch."
+                f"{source}: expected one answer of {answer.candidate!r} on row {answer.row!r}, got "
+                "two; give one log per candidate and epoch."
             )
-        if not 0.0 <= value <= 1.0:
-            raise TableError(
-                f"{source}: expected values of {metric} in [0, 1], got {value:g} of {one}; "
-                "rescale them."
-            )
-        table[row, candidate] = value if kind == "losses" else 1.0 - value
-    if len(metrics) > 1:
-        raise TableError(
-            f"{source}: expected the same metric in all logs, got "
-            f"{join_names(list(metrics), last=' and ')}; give logs "
-            f"with a common metric, and write {_metric_option('NAME')}."
-        )
+        table[cell] = answer.value if answer.kind == "losses" else 1.0 - answer.value
     rows, names = (
         list(dict.fromkeys(key[0] for key in table)),
         list(dict.fromkeys(key[1] for key in table)),
@@ -145,6 +165,28 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
     return Pool(
         np.array([[table[row, name] for name in names] for row in rows]), actions=names, ids=rows
     )
+
+
+def check_answers(answers: Iterable[_LoggedAnswer], source: str) -> list[_LoggedAnswer]:
+    """Return the answers; TableError unless they are in [0, 1], and of one metric."""
+    checked = list(answers)
+    for answer in checked:
+        place = f"{answer.candidate!r} on row {answer.row!r}"
+        if not is_encodable(answer.candidate + answer.row):
+            raise TableError(f"{source}: expected names in valid Unicode, got {place}; rename it.")
+        if not 0.0 <= answer.value <= 1.0:
+            raise TableError(
+                f"{source}: expected values of {answer.metric} in [0, 1], got {answer.value:g} of "
+                f"{place}; rescale them."
+            )
+    metrics = list(dict.fromkeys(answer.metric for answer in checked))
+    if len(metrics) > 1:
+        raise TableError(
+            f"{source}: expected the same metric in all logs, got "
+            f"{join_names(metrics, last=' and ')}; give logs "
+            f"with a common metric, and write {_metric_option('NAME')}."
+        )
+    return checked
 
 
 def direction_of_metric(metric: str, source: str) -> Kind:
@@ -224,7 +266,8 @@ def answers_of_log(
         if log.samples is not None or not log.location
         else read_eval_log(log.location).samples
     )
-    for sample in samples or []:
+    # Epochs are runs: they are numbered in their order.
+    for sample in sorted(samples or [], key=lambda sample: getattr(sample, "epoch", 1)):
         scores = sample.scores or {}
         name = _chosen_metric(list(scores), metric, f"{source}, sample {sample.id}", option)
         value = scores[name].value

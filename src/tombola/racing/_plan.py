@@ -182,6 +182,7 @@ def plan(
     known: Any = None,
     history: Any = None,
     strata: Iterable[Any] | None = None,
+    runs: Floats | None = None,
 ) -> list[Plan]:
     """Simulate races on a finished table: one `Plan` per level, in their order.
 
@@ -198,6 +199,9 @@ def plan(
     known     cells on file, which cost no call: names of candidates, or a boolean table (rows, k).
               None: no cell
     history, strata   as in `Race`
+    runs      losses of several answers to each cell, shape (runs, rows, k), NaN where there are
+              fewer. Races then have random answers: every call draws one of them, and the question
+              is about expected answers. None: the table has the answers
 
     >>> pool = Pool(np.random.default_rng(0).random((400, 3)) * [0.2, 1, 1], actions=["a", "b", "c"])
     >>> [one] = plan(pool, seed=1, shuffles=20)
@@ -215,6 +219,7 @@ def plan(
         candidate=candidate,
         max_cost=max_cost,
         max_call_cost=max_call_cost,
+        answers="fixed" if runs is None else "random",
     )
     groups = (
         None
@@ -235,12 +240,16 @@ def plan(
         groups,
         side,
         workload,
+        runs,
     )
     orders, plans = repetition_seeds(seed, count), []
     for settings in (replace(asked, level=level) for level in levels):
         pieces = [(settings, job, one) for one in orders]
         outcomes = parallel_map(
-            _simulate, pieces, workers=workers, label=f"races at level {settings.level:g}"
+            _simulate if runs is None else _simulate_fresh,
+            pieces,
+            workers=workers,
+            label=f"races at level {settings.level:g}",
         )
         plans.append(Plan(settings, pool.rows, tuple(outcomes), groups))
     return plans
@@ -258,6 +267,7 @@ class _Job(NamedTuple):
     strata: Strata | None
     side: SideInformation | None
     workload: Workload
+    runs: Floats | None = None
 
 
 def _call_costs(pool: Pool, settings: RaceSettings) -> Rows | None:
@@ -325,6 +335,45 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
         for part in parts
     )
     return _SimulatedRace(calls, int(np.count_nonzero(used.any(axis=1))), cost, answers)
+
+
+def _simulate_fresh(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
+    """Simulate a race on random answers: a row with replacement, and one of its runs."""
+    assert job.runs is not None
+    rows, k = job.runs.shape[1:]
+    counts = (~np.isnan(job.runs)).sum(axis=0)
+    # Runs that exist come first in each cell.
+    packed = np.take_along_axis(job.runs, np.argsort(np.isnan(job.runs), axis=0), axis=0)
+    side = job.side or SideInformation(np.full((rows, k), np.nan), np.zeros((rows, 0)))
+    rng = np.random.default_rng(seed)
+    calls = 0
+    rounds = 0
+    cost = 0.0
+    with job.workload.active():
+        parts = build_parts(settings, rows, job.strata, side)
+        while not all(part.rule.done for part in parts):
+            row = int(rng.integers(rows))
+            own = [part for part in parts if part.position[row] >= 0 and not part.rule.done]
+            asked = [a for a in range(k) if any(part.active[a] for part in own)]
+            spent = 0.0 if job.costs is None else float(job.costs[row, asked].sum())
+            limit = settings.max_cost
+            if calls + len(asked) > settings.most_calls(rows) or (
+                limit is not None and cost + spent > limit * (1.0 + COST_ROUNDING)
+            ):
+                break
+            calls += len(asked)
+            rounds += bool(own)
+            cost += spent
+            losses = packed[(rng.random(k) * counts[row]).astype(int), row, np.arange(k)]
+            for part in own:
+                part.count(row, losses)
+    means = np.nanmean(job.runs, axis=0)
+    answers = tuple(
+        # Totals in rounds of the rule, whose tolerance is per round.
+        _answer(settings, part.rule, means[part.members].mean(axis=0) * part.rule.rows)
+        for part in parts
+    )
+    return _SimulatedRace(calls, rounds, cost, answers)
 
 
 def _play_parts(settings: RaceSettings, job: _Job, order: Order) -> list[Part]:
