@@ -22,6 +22,7 @@ from tombola.evidence import (
     certify_plays,
     certify_trace,
 )
+from tombola.evidence.pending import betting_level
 from tombola.learners import EmpiricalLP, SuccessiveElimination
 from tombola.order import OrderModel, RandomOrder
 
@@ -29,7 +30,9 @@ from tombola.order import OrderModel, RandomOrder
 def test_session_trace_and_record_agree() -> None:
     pool = bernoulli_pool(300, [0.2, 0.5, 0.8])
     trace = play(UCB1(), pool, seed=4)
-    recorded = certify_plays(trace.actions, trace.losses, actions=3, population=300)
+    # A session keeps a part of its level for pending outcomes.
+    part = betting_level(0.05)
+    recorded = certify_plays(trace.actions, trace.losses, actions=3, population=300, level=part)
     session = Session(UCB1(), actions=3, horizon=300, seed=4)
     monitor = ActionMonitor(session)
     for t, row in enumerate(trace.order):
@@ -39,7 +42,7 @@ def test_session_trace_and_record_agree() -> None:
             monitor.certificate()
     for other in (
         monitor.certificate(),
-        certify_trace(trace, pool),
+        certify_trace(trace, pool, level=part),
         ActionMonitor(session).certificate(),
     ):
         assert other.lows.tobytes() == recorded.lows.tobytes()
@@ -51,7 +54,7 @@ def test_session_trace_and_record_agree() -> None:
 def test_full_feedback_covers_all_actions() -> None:
     pool = bernoulli_pool(200, [0.1, 0.9])
     trace = play(FollowTheLeader(), pool, seed=1)
-    certificate = certify_trace(trace, pool, rounds=60)
+    certificate = certify_trace(trace, pool, rounds=60, level=betting_level(0.05))
     assert certificate.counts.tolist() == [60, 60]
     session = Session(FollowTheLeader(), actions=2, horizon=200, seed=1)
     monitor = ActionMonitor(session)
@@ -82,6 +85,20 @@ def test_outcomes_are_used_in_order_of_play() -> None:
     session.observe(tickets[4], loss=0.5)
     assert monitor.certificate().counts.tolist() == [10]
     assert monitor.certificate().loss == 2.5
+
+
+def test_outcomes_beyond_an_open_ticket_count() -> None:
+    """Ticket 3 stays open: the interval uses 99 outcomes after it, and keeps three quarters of its width."""
+    session = Session(SuccessiveElimination(), actions=1, horizon=640, seed=0)
+    monitor = ActionMonitor(session)
+    for t in range(103):
+        ticket = session.act()
+        if t != 3:
+            session.observe(ticket, loss=float(t % 2))
+    assert monitor.certificate().counts.tolist() == [3]
+    low, high = monitor.certificate().interval(0)
+    assert low > 0.3
+    assert high < 0.7
 
 
 def test_loss_dependent_delay_keeps_coverage() -> None:

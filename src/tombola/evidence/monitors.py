@@ -1,9 +1,9 @@
 """Monitors: certificates of rows, a session, a trace or a record.
 
 Valid under adaptive play by the predictable-sampling lemma (docs/theory/confidence.md), at all
-times simultaneously. The losses of an action are used in the order of play, up to the first unknown
-one, so a delay that depends on the loss introduces no bias. Later losses only cut the interval to
-the range that is certain.
+times simultaneously. The losses of an action are used in the order of play, so a delay that depends
+on the loss introduces no bias: with bets that adapt up to the first unknown one, and with constant
+bets beyond it, where an unknown loss counts as the worst (`tombola.evidence.pending`).
 """
 
 import math
@@ -19,6 +19,7 @@ from tombola.errors import ParameterError
 from tombola.evidence.base import Confidence
 from tombola.evidence.betting import Betting
 from tombola.evidence.certificate import Certificate
+from tombola.evidence.pending import betting_level, narrowed_by_pending
 
 if TYPE_CHECKING:
     from tombola.pool import Pool
@@ -162,7 +163,8 @@ class ActionMonitor:
         level: float = 0.05,
         method: type[Confidence] = Betting,
     ) -> None:
-        if session.feedback_model.n_features:
+        # Rows on which an action was chosen by features are no sample of the list.
+        if session.feedback_model.n_features and not session.feedback_model.full_feedback:
             raise _labels_error("ActionMonitor", session.learner)
         self.session = session
         size = float(session.horizon if population is None else population)
@@ -174,10 +176,11 @@ class ActionMonitor:
             )
         self.level = level
         full = session.feedback_model.full_feedback
+        part = betting_level(level)
         self._statistic: RowMonitor | Confidence = (
-            RowMonitor(session.names[: session.actions], size, level, method)
+            RowMonitor(session.names[: session.actions], size, part, method)
             if full
-            else _new_confidence("ActionMonitor", method, size, level, session.actions)
+            else _new_confidence("ActionMonitor", method, size, part, session.actions)
         )
         self._waiting: list[deque[int]] = [deque() for _ in range(1 if full else session.actions)]
         self._pending: set[int] = set()
@@ -189,14 +192,30 @@ class ActionMonitor:
         """Return bounds on the mean losses of all actions, from the outcomes so far."""
         self._catch_up()
         played = self._scanned, self._scanned - len(self._pending), self._loss
-        found = (
+        certificate = (
             self._statistic.certificate(*played)
             if isinstance(self._statistic, RowMonitor)
             else _certificate(
                 self.session.names[: self.session.actions], self._statistic, self.level, *played
             )
         )
-        return found.narrowed(self._known)
+        certificate = narrowed_by_pending(certificate, self._plays(), self.level)
+        return certificate.narrowed(self._known)
+
+    def _plays(self) -> list[Floats]:
+        """Return the losses of every action in the order of play, NaN where pending."""
+        model = self.session.feedback_model
+        table = self.session.ticket_table
+        plays: list[list[float]] = [[] for _ in range(self.session.actions)]
+        for round_ in range(1, self._scanned + 1):
+            outcome = table.outcome(round_)
+            action = table.ticket(round_).action
+            for column in range(len(plays)) if model.full_feedback else (action,):
+                if column < len(plays):
+                    plays[column].append(
+                        math.nan if outcome is None else model.loss(column, outcome)
+                    )
+        return [np.array(losses) for losses in plays]
 
     def _catch_up(self) -> None:
         table, feedback_model = self.session.ticket_table, self.session.feedback_model

@@ -13,6 +13,8 @@ other sequences of this folder adapt to the data: filled-in values would move th
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from tombola import _validate
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.evidence.base import Interval
+from tombola.evidence.certificate import Certificate
 
 # Bets whose wealth is averaged: from one that needs thousands of rows to one for ten.
 _BETS = np.array([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2])
@@ -28,6 +31,9 @@ _BETS = np.array([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2])
 _MAX_SHARE = 0.9
 # Slack of a sum of losses, per row of the list, before a mean counts as impossible.
 _SLACK = 1e-9
+# Share of the level of a certificate for intervals with pending outcomes. The other intervals are
+# three per cent wider for it.
+_PENDING_SHARE = 0.2
 # Halvings of the interval of candidate means.
 _BISECTIONS = 40
 
@@ -62,6 +68,41 @@ def pending_interval(losses: Any, *, population: float, level: float = 0.05) -> 
     low = lower_bound(np.where(pending, 0.0, values), population, level / 2.0)
     high = 1.0 - lower_bound(np.where(pending, 0.0, 1.0 - values), population, level / 2.0)
     return Interval(low, high)
+
+
+def narrowed_by_pending(
+    certificate: Certificate, plays: Sequence[Any], level: float
+) -> Certificate:
+    """Return a certificate whose intervals use every outcome that has arrived.
+
+    Each interval is cut by that of `pending_interval`, if an outcome of the action is pending. The
+    certificate must have been computed at `betting_level(level)`: the intervals of this function
+    have the rest.
+
+    plays: losses of each action in the order of play, NaN where pending.
+    level: error probability of the result.
+
+    >>> from tombola.evidence import certify_plays
+    >>> before = certify_plays([], [], actions=1, population=640, level=betting_level(0.05))
+    >>> losses = np.append(math.nan, np.tile([0.0, 1.0], 150))
+    >>> low, high = narrowed_by_pending(before, [losses], 0.05).interval(0)
+    >>> round(low, 2), round(high, 2)
+    (0.42, 0.58)
+    """
+    lows = certificate.lows.copy()
+    highs = certificate.highs.copy()
+    share = _PENDING_SHARE * level / len(plays)
+    for action, losses in enumerate(plays):
+        if np.isnan(losses).any():
+            low, high = pending_interval(losses, population=certificate.population, level=share)
+            # Not empty, even if one of the two has missed the mean.
+            lows[action], highs[action] = np.clip([lows[action], highs[action]], low, high)
+    return replace(certificate, lows=lows, highs=highs, level=level)
+
+
+def betting_level(level: float) -> float:
+    """Return the part of the level for intervals that stop at the first pending outcome."""
+    return (1.0 - _PENDING_SHARE) * level
 
 
 def lower_bound(values: Floats, population: float, level: float) -> float:

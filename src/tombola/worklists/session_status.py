@@ -13,6 +13,7 @@ from tombola.budget.budget import Balance
 from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
 from tombola.evidence.certificate import Certificate
 from tombola.evidence.monitors import RowMonitor, certify_plays
+from tombola.evidence.pending import betting_level, narrowed_by_pending
 from tombola.policies.live import RouterState
 from tombola.units import UNIT_LOSSES, Units
 from tombola.worklists.work_file import Assignment
@@ -121,6 +122,15 @@ class TicketView:
         return self._cells[self._answered, OUTCOME_START : OUTCOME_START + self._row_width]
 
     @property
+    def plays(self) -> list[Floats]:
+        """Losses of each listed action in the order of play, NaN where an outcome is missing."""
+        known = np.full((self.issued, self._row_width), math.nan)
+        known[self._answered] = self.rows
+        if self.feedback_model.full_feedback:
+            return list(known.T)
+        return [known[self.actions == action, 0] for action in range(self.n_actions)]
+
+    @property
     def decisions(self) -> Floats:
         """Decisions of a router, shape (tickets, 4); (tickets, 0) without a router.
 
@@ -165,9 +175,8 @@ class ActionStatus(NamedTuple):
 
     plays, known: numbers of its tickets, and of its known outcomes; `mean` is theirs, NaN without
         any. Mean and interval are in the unit of the status.
-    used: outcomes that the interval is computed from: those before the first ticket without an
-        outcome, because late outcomes may differ from early ones. Later ones only cut the
-        interval to the range that is certain.
+    used: outcomes before the first ticket without one. Later ones count less in the interval, and
+        a ticket without an outcome counts as the worst case: late outcomes may differ from others.
     open_ticket: number of the first ticket without an outcome if `used` is less than `known`; else
         0.
     """
@@ -311,7 +320,7 @@ class Status:
             name = f" of {actions[0].name}" if len(actions) == 1 else ""
             state = "is pending" if ticket in pending else "was cancelled"
             count = f"{plural(later, 'later outcome')} {'counts' if later == 1 else 'count'}"
-            parts.append(f"ticket {ticket}{name} {state}, so {count} only a little in the interval")
+            parts.append(f"ticket {ticket}{name} {state}, so {count} less in the interval")
         if not parts:
             return ""
         # A missing outcome may differ from the others, for example if failures are reported late or
@@ -459,19 +468,35 @@ def _certificate_of(view: TicketView, level: float) -> Certificate:
     """Return the certificate of a view; a monitor of the session has the same."""
     names = view.names[: view.n_actions]
     totals = (view.issued, view.answered, _running_sum(view.losses))
+    part = betting_level(level)
     if view.feedback_model.full_feedback:
-        monitor = RowMonitor(names, view.horizon, level)
+        monitor = RowMonitor(names, view.horizon, part)
         monitor.extend(view.rows[: len(view._until_unanswered(np.arange(1, view.issued + 1)))])
-        return monitor.certificate(*totals)
+        return narrowed_by_pending(monitor.certificate(*totals), view.plays, level)
     actions = view.actions
     used = np.concatenate(
         [view._until_unanswered(np.flatnonzero(actions == a) + 1) for a in range(view.n_actions)]
     )
-    losses = view.losses_of(used)
+    if view.feedback_model.n_features:
+        # Rows on which an action was chosen by features are no sample of the list: no interval.
+        return replace(
+            certify_plays([], [], actions=view.n_actions, population=view.horizon, level=level),
+            names=names,
+            rounds=totals[0],
+            answered=totals[1],
+            loss=totals[2],
+        )
     certificate = certify_plays(
-        actions[used - 1], losses, actions=view.n_actions, population=view.horizon, level=level
+        actions[used - 1],
+        view.losses_of(used),
+        actions=view.n_actions,
+        population=view.horizon,
+        level=part,
     )
-    return replace(certificate, names=names, rounds=totals[0], answered=totals[1], loss=totals[2])
+    certificate = replace(
+        certificate, names=names, rounds=totals[0], answered=totals[1], loss=totals[2]
+    )
+    return narrowed_by_pending(certificate, view.plays, level)
 
 
 def _first_open(view: TicketView, action: int, used: int) -> int:
