@@ -1,6 +1,7 @@
 """Routing by features in a comparison: the three answers, their figures, terminal, page and JSON."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from tombola import Pool, play
 from tombola.advice import CompareRequest, compare_page, run_comparison
@@ -20,6 +22,7 @@ from tombola.advice.routing import (
     skip_reason,
 )
 from tombola.budget.optimum import best_per_row, optimum
+from tombola.cli.app import app
 from tombola.cli.compare import _show_report
 from tombola.policies import Ridge, Routed, RoutedLP
 from tombola.rng import repetition_seeds
@@ -289,3 +292,24 @@ def test_page_explains_the_router() -> None:
     costs = [one["cost"] for one in report.to_dict()["routing"]["quality"]]
     assert len(costs) == 4
     assert costs == sorted(costs)
+
+
+@pytest.mark.parametrize("feedback", ["full", "bandit"])
+def test_routing_is_advised_first_and_its_command_starts(
+    feedback: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command is the one that the terminal prints; the list has the columns of the features."""
+    monkeypatch.chdir(tmp_path)
+    one = table()
+    summary = run_comparison(one, request(feedback=feedback)).summary
+    assert summary.advice.startswith("Advice for a new list")
+    assert summary.advice.index("route by features with Routed") < summary.advice.index(", ")
+    words = shlex.split(summary.command)
+    names = words[words.index("--features") + 1].split(",")
+    lines = [",".join(["id", *names])] + [
+        ",".join([f"n{i}", *["0.5"] * len(names)]) for i in range(9)
+    ]
+    Path("ids.csv").write_text("\n".join(lines) + "\n")
+    result = CliRunner().invoke(app, words[1:])
+    assert result.exit_code == 0, result.output
+    assert "Routed" in result.output

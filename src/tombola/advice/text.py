@@ -109,17 +109,16 @@ def _best_text(report: "CompareReport") -> str:
 
 def _advice_text(report: "CompareReport") -> str:
     advice = report.advice
+    routes = report.routing is not None and report.routing.helps
+    first = f"{_routing_advice(report)}, " if routes else ""
     if advice.fixed_action:
         difference = _difference(advice.gain, f"than a {RANDOM_ACTION}", report.units, -1.0)
+        others = " without features" if routes else ""
         return (
-            "Advice for a new list: play one fixed action. No learner is significantly better "
-            f"than a {RANDOM_ACTION}; "
-            f"the best, {advice.learner}, has {difference}."
+            f"Advice for a new list: {first}play one fixed action. No learner{others} is "
+            f"significantly better than a {RANDOM_ACTION}; the best, {advice.learner}, has "
+            f"{difference}."
         )
-    start = "Advice for a new list like this one: "
-    learner = f"use {advice.learner}"
-    if report.routing is not None and report.routing.helps:
-        learner = f"{_routing_advice(report)}, {learner}"
     tied = f" (tied: {join_names(advice.tied, limit=None)})" if advice.tied else ""
     lead = ""
     if advice.lead is not None and report.request.target is not None:  # a lead of costs
@@ -127,7 +126,7 @@ def _advice_text(report: "CompareReport") -> str:
     elif advice.lead is not None:
         lead = f": {_difference(advice.lead, f'than {advice.next}', report.units, -1.0)}"
     reason = f"; {advice.reason}" if advice.reason and not advice.tied else ""
-    return f"{start}{learner}{tied}{lead}{reason}."
+    return f"Advice for a new list like this one: {first}use {advice.learner}{tied}{lead}{reason}."
 
 
 def _routing_advice(report: "CompareReport") -> str:
@@ -137,7 +136,9 @@ def _routing_advice(report: "CompareReport") -> str:
             "route by features with RoutedLP, which plays a table with all losses and costs in "
             "Python; in a session"
         )
-    seen = "where only the action played is seen" if report.feedback != "full" else "without them"
+    seen = (
+        "where only the action played is seen" if report.feedback != "full" else "without features"
+    )
     return (
         "route by features with Routed, which needs the outcomes of all actions of each row; "
         f"{seen}"
