@@ -6,8 +6,8 @@
     python tools/mutants.py record              only record the lines that each test executes
     python tools/mutants.py again 11            try the survivors of seed 11 on the current code and
                                                 tests
-    python tools/mutants.py named               mutants that survived once, each with the test that
-                                                must fail
+    python tools/mutants.py named [WORD]        mutants that survived once, each with the test that
+                                                must fail; only those with the word in their name
 
 A mutant changes one operator, number, condition, statement or order of arguments, in memory; no
 file is written. The files are those of a folder of src/tombola, the tests those of the same folder
@@ -90,6 +90,144 @@ REPLACEMENTS: dict[Any, Any] = {
 }
 # Description: file, old text, new text, name of the test that must fail.
 NAMED: dict[str, tuple[str, str, str, str]] = {
+    "rate of Hedge times 5": (
+        "learners/full_information/hedge.py",
+        "tuned = math.sqrt(8 * math.log(actions)",
+        "tuned = 5 * math.sqrt(8 * math.log(actions)",
+        "test_hedge_rate_is_that_of_its_bound",
+    ),
+    "top with many sets at the whole level": (
+        "racing/rules/top.py",
+        "threshold=1.0 / ((1.0 - uses_pairs * _PAIR_SHARE) * self.level)",
+        "threshold=1.0 / self.level",
+        "test_top_with_many_sets_shares_the_level_of_pairs_and_sets",
+    ),
+    "within settles at the whole level": (
+        "racing/rules/within.py",
+        "settling_wealth=1.0 / ((1.0 - drops) * self.level)",
+        "settling_wealth=1.0 / self.level",
+        "test_within_shares_the_level_of_drops_and_settlements",
+    ),
+    "place with both sides at the whole level": (
+        "racing/rules/ranks.py",
+        "threshold = 2.0 / self.level",
+        "threshold = 1.0 / self.level",
+        "test_place_shares_the_level_over_two_sides",
+    ),
+    "certain after an early drop": (
+        "racing/rules/base.py",
+        "certain = np.isinf(state.wealth_at_drop) | (state.drop_row == self.population)",
+        "certain = state.drop_row >= 0.0",
+        "test_verdict_is_certain_only_without_early_drop",
+    ),
+    "in order without the prefix rule": (
+        "ranking/_rank.py",
+        "answered = units[: int(np.argmax(missing))] if in_order and not full else units[~missing]",
+        "answered = units[~missing]",
+        "test_in_order_holds_at_every_look_and_counts_the_rows_before_a_gap",
+    ),
+    "router certificate after a gap": (
+        "policies/certificate.py",
+        "known = scaled[: int(np.argmax(is_pending))] if is_pending.any() else scaled",
+        "known = scaled[~is_pending]",
+        "test_router_certificate_bets_up_to_the_first_gap",
+    ),
+    "refutation of a difference not shared": (
+        "evidence/statement_test.py",
+        "return _InequalityTest(inequality, self.population, share, share / parts)",
+        "return _InequalityTest(inequality, self.population, share, share)",
+        "test_audit_shares_the_refutation_of_a_difference",
+    ),
+    "strata without a union": (
+        "evidence/sequences.py",
+        "level=level / len(sizes)",
+        "level=level",
+        "test_strata_share_the_level",
+    ),
+    "guard rate up to 2": (
+        "policies/guard.py",
+        "_MIN_RATE, _MAX_RATE = 0.02, 0.5",
+        "_MIN_RATE, _MAX_RATE = 0.02, 2.0",
+        "test_guard_stakes_at_most_half_of_its_capital",
+    ),
+    "gate without a union over candidates": (
+        "racing/rules/gate.py",
+        "threshold = (k - 1) / self.level",
+        "threshold = 1.0 / self.level",
+        "test_gate_shares_the_level_over_candidates",
+    ),
+    "groups at the whole level": (
+        "racing/strata.py",
+        "return level / (groups + 1)",
+        "return level",
+        "test_groups_share_the_level_with_the_list",
+    ),
+    "groups without the share of the list": (
+        "racing/strata.py",
+        "return level / (groups + 1)",
+        "return level / max(groups, 1)",
+        "test_groups_share_the_level_with_the_list",
+    ),
+    "ranks of a growing table without pairs": (
+        "racing/rules/ranks.py",
+        "            threshold=n_pairs(k) / self.level,\n            weights=STRATEGY_WEIGHTS",
+        "            threshold=1.0 / self.level,\n            weights=STRATEGY_WEIGHTS",
+        "test_ranks_share_the_level_over_pairs",
+    ),
+    "metrics at the whole level": (
+        "ranking/_rank.py",
+        "level=level / len(tables)",
+        "level=level",
+        "test_metrics_and_pairs_share_the_level",
+    ),
+    "top decided by wealth after the last row": (
+        "racing/rules/top.py",
+        "if state.rows_seen[0] >= state.population:\n            _drop_by_totals",
+        "if state.rows_seen[0] > state.population:\n            _drop_by_totals",
+        "test_top_after_the_last_row_is_by_totals",
+    ),
+    "gate refuted is worse": (
+        "racing/rules/gate.py",
+        '"better" if holds else "not better"',
+        '"better" if holds else "worse"',
+        "test_gate_says_not_better_rather_than_worse",
+    ),
+    "the best is strict": (
+        "racing/rules/base.py",
+        "strict=strict),)",
+        "strict=True),)",
+        "test_equal_candidates_get_no_strict_order",
+    ),
+    "unequal clusters beyond this list": (
+        "ranking/_rank.py",
+        "return self.is_stated or bool((self.sizes == self.sizes[0]).all())",
+        "return True",
+        "test_unequal_clusters_need_the_largest_possible_size",
+    ),
+    "test chosen by the answers at the whole level": (
+        "ranking/paired_tests.py",
+        "return np.minimum(2.0 * chosen, 1.0)",
+        "return chosen",
+        "test_binomial_pvalues_equal_definition",
+    ),
+    "capped race has saved calls": (
+        "racing/_race.py",
+        "return self.calls_left if self._decided and self.failed_call is None else None",
+        "return self.calls_left",
+        "test_race_stopped_at_its_cap_saves_nothing",
+    ),
+    "sure of groups by the list alone": (
+        "statements.py",
+        "        return bool(claiming) and all(part.level == 0.0 for part in claiming)",
+        "        return bool(self.conclusions) and self.level == 0.0",
+        "test_only_level_zero_is_certain",
+    ),
+    "ties of ranks called strict": (
+        "ranking/report.py",
+        "        if self.is_strict:\n            return self.before\n",
+        "        if self.name:\n            return self.before\n",
+        "test_order_of_equal_candidates_is_called_not_worse",
+    ),
     "session page without escaping": (
         "report/page.py",
         "autoescape=True",
@@ -758,10 +896,15 @@ def find_test(name: str) -> str:
     raise LookupError(f"no test {name}")
 
 
-def run_named() -> None:
-    """Check that every named mutant is detected by its test; else exit with 1."""
+def run_named(words: Sequence[str] = ()) -> None:
+    """Check that every named mutant is detected by its test; else exit with 1.
+
+    words: only the mutants with one of them in their name; empty: all.
+    """
     undetected = 0
     for description, (file, before, after, test) in NAMED.items():
+        if words and not any(word in description for word in words):
+            continue
         source = (SOURCE / file).read_text(encoding="utf-8")
         assert source.count(before) == 1, f"{description}: the text is not in {file} exactly once"
         node = find_test(test)
@@ -803,7 +946,7 @@ def main() -> None:
     os.chdir(ROOT)
     load_all()
     if sys.argv[1:2] == ["named"]:
-        run_named()
+        run_named(sys.argv[2:])
         return
     if sys.argv[1] == "record":
         for folder in sys.argv[2:] or FOLDERS:

@@ -22,7 +22,7 @@ def _first_repetition(T: int) -> float:
     return float(mean)
 
 
-@erratum(1, 231, "false", "equals", "E[τ] at T = 23")
+@erratum(1, 231, "typo", "equals", "E[τ] at T = 23")
 def _survival() -> Evidence:
     """Printed: P[τ>t] = T···(T−t) / T···T. Correct: t factors: T···(T−t+1) / T^t."""
     T = 23

@@ -57,7 +57,7 @@ def _switches() -> Evidence:
     return Evidence(printed=2 * k * math.log2(T), corrected=3 + k * (10 - 2), truth=truth)
 
 
-@erratum(28, 631, "false", "equals", "Gap of the mean 0.3 among 0.2, 0.3, 0.7", "arithmetic")
+@erratum(28, 631, "typo", "equals", "Gap of the mean 0.3 among 0.2, 0.3, 0.7", "arithmetic")
 def _best() -> Evidence:
     """Printed: a* has maximum loss. Correct: minimum loss."""
     means = [0.2, 0.3, 0.7]
