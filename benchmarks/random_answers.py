@@ -201,7 +201,8 @@ def installed_rivals() -> dict[str, Any]:
         evalstats: Any = import_module("evalstats")
 
         def with_evalstats(values: Any) -> bool:
-            scores = np.moveaxis(values, 0, -1)
+            # Candidates x rows x runs.
+            scores = np.transpose(values, (2, 1, 0))
             result = evalstats.pairwise_differences(scores, 0, 1, n_bootstrap=2000)
             return bool(result.p_value < LEVEL)
 
