@@ -17,7 +17,7 @@ from tombola.errors import (
     ParameterError,
     SessionError,
 )
-from tombola.worklists import event_log
+from tombola.worklists import Outcome, event_log
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -169,3 +169,20 @@ def test_rejected_answer_keeps_race_in_memory(tmp_path: Path) -> None:
             with pytest.raises(FeedbackError):
                 file.record(1, loss=2.0)
         assert file.race is race
+
+
+def test_rejection_after_an_event_drops_the_state(tmp_path: Path) -> None:
+    """The transaction is undone as a whole, so the memory must not keep its first event."""
+    with SessionFile.open(start_session(tmp_path / "calls.run")) as file:
+        file.next(2)
+
+        def record_two() -> None:
+            with file.writing():
+                file.record(1, loss=0.5)
+                assert len(file.pending) == 1
+                file.record_all([Outcome(2, 7.0)])
+
+        with pytest.raises(SessionError):
+            record_two()
+        assert [task.ticket for task in file.pending] == [1, 2]
+        assert file.record(1, loss=0.25)

@@ -18,7 +18,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -183,7 +183,10 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
     id_column: str
 
     def __init__(self, log: EventLog) -> None:
-        self._log, self.path = log, log.path
+        self._log = log
+        self.path = log.path
+        # Number of transactions of this object that are open, one inside of the other.
+        self._depth = 0
         self._bind_to_process()
         self._forget()
 
@@ -474,32 +477,39 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
 
     @contextmanager
     def _writing(self) -> Iterator[_State]:
-        with self._locked(), self._forget_on_error(), self._log.writing():
-            state = self._current()
-            self._position = self._log.position
+        with self._locked(), self._transaction(self._log.writing()) as state:
             yield state
 
     @contextmanager
     def _reading(self) -> Iterator[_State]:
-        with self._locked(), self._forget_on_error(), self._log.reading():
-            state = self._current()
-            self._position = self._log.position
+        with self._locked(), self._transaction(self._log.reading()) as state:
             yield state
 
     @contextmanager
-    def _forget_on_error(self) -> Iterator[None]:
-        """Drop the state after an exception: the file is authoritative.
+    def _transaction(self, block: AbstractContextManager[None]) -> Iterator[_State]:
+        """Yield the state after all events, in a transaction of the log.
 
-        Rejected feedback changes nothing, so the state is kept if no event was appended.
+        After an exception the state is dropped: the file is authoritative. Rejected feedback
+        changes nothing, so the state is kept if no event was appended. A transaction inside of
+        another one leaves that to the outer one, which is undone as a whole.
         """
-        self._position = -1
+        if self._depth:
+            with block:
+                yield self._current()
+            return
+        self._depth += 1
+        position = -1
         try:
-            yield
+            with block:
+                state = self._current()
+                position = self._log.position
+                yield state
         except BaseException as error:
-            is_rejected = isinstance(error, _REJECTIONS)
-            if not is_rejected or self._log.position != self._position:
+            if not isinstance(error, _REJECTIONS) or self._log.position != position:
                 self._forget()
             raise
+        finally:
+            self._depth -= 1
 
 
 @contextmanager
