@@ -85,7 +85,7 @@ def session_page(pool):
         ) as file:
             for ticket in file.next(160):
                 chance = 0.4 if ticket.action == "call" else 0.25
-                file.record(ticket.round, reward=float(rng.random() < chance))
+                file.record(ticket.ticket, reward=float(rng.random() < chance))
             return page_of(file)
 
 
