@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from conftest import Run
 from tombola._formatting import cli_style
 from tombola.cli.app import app
-from tombola.errors import ParameterError, TableError, TombolaError
+from tombola.errors import ParameterError, QuestionError, TableError, TombolaError
 
 pytestmark = pytest.mark.usefixtures("plainly")
 
@@ -38,7 +38,9 @@ def run(*words: object) -> str:
 
 def test_scores_rank_the_best_first(table: Path) -> None:
     output = run(table, "--scores", "--ignore", "talk", "--pair", "small,large")
-    assert output.startswith("Read as scores: higher is better.\n")
+    assert output.startswith(
+        "Read as scores: higher is better. Candidates: small, middle, large.\n"
+    )
     assert output.index("small") < output.index("middle") < output.index("large")
     assert "small is not worse than large (for rows like these)." in output
 
@@ -59,7 +61,9 @@ def test_partly_filled_table_is_ranked(table: Path) -> None:
         for i, line in enumerate(lines)
     ]
     table.write_text("\n".join(blank) + "\n")
-    output = run(table, "--scores", "--ignore", "talk")
+    with pytest.raises(QuestionError, match="not answered yet"):
+        run(table, "--scores", "--ignore", "talk")
+    output = run(table, "--scores", "--ignore", "talk", "--missing", "keep")
     assert "On the answers recorded here: from 60 rows in random order" in output
     assert "Beyond" not in output
 
@@ -182,8 +186,7 @@ def test_metrics_share_the_level_and_print_the_pareto_front(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "direction of each metric"),
-        (["--lower", "cost"], "among accuracy, price, got 'cost'"),
+        (["--lower", "cost"], "among accuracy, price, each once, got 'cost'"),
         (["--scores", "--metric-range", "0,10"], "--metric-range accuracy=0,10"),
         (["--lower", "price"], "expected values from 0 to 1"),
     ],
@@ -193,6 +196,21 @@ def test_metrics_with_missing_facts_are_refused(
 ) -> None:
     with pytest.raises(ParameterError, match=message):
         run(*(f"{name}={path}" for name, path in metrics.items()), *options)
+
+
+def test_direction_of_each_metric_is_stated_or_asked_about(tmp_path: Path) -> None:
+    """One metric of which lower is better does not make scores of the others."""
+    for name in ("e", "p"):
+        (tmp_path / f"{name}.csv").write_text("id,a,b\n" + "x,0.1,0.9\ny,0.2,0.8\n" * 1)
+    error, price = (f"{tmp_path}/{name}.csv" for name in "ep")
+    output = run(f"error={error}", f"price={price}", "--lower", "price", "--json")
+    kinds = {name: one["kind"] for name, one in json.loads(output)["metrics"].items()}
+    assert kinds == {"error": "losses", "price": "losses"}
+    with pytest.raises(QuestionError, match="got none of vibe"):
+        run(f"vibe={error}", f"price={price}", "--lower", "price")
+    output = run(f"vibe={error}", f"price={price}", "--higher", "vibe", "--json")
+    kinds = {name: one["kind"] for name, one in json.loads(output)["metrics"].items()}
+    assert kinds == {"vibe": "scores", "price": "losses"}
 
 
 def test_metric_options_without_metrics_are_refused(table: Path, metrics: dict[str, Path]) -> None:
@@ -287,7 +305,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("losses.csv", "Read as losses by the name of the file: lower is better."),
         (
             "accuracies.csv --losses",
-            "lower is better. Note: the names say higher is better (a_accuracy, b_",
+            "Candidates: a, b. Note: the names say higher is better (a_accuracy, b_",
         ),
         (
             "both.csv --candidates gpt_loss,llama_score --scores",

@@ -23,7 +23,7 @@ _PANELS = {
     "action-column value-column run-column runs delay-column costs features text by missing "
     "rescale rows follow strata sizes known history judge missing-known clusters columns",
     "Question": "feedback learners learner orders delay switching-price candidate best mean order "
-    "within better baseline metric lower metric-range question top rank-of reading future "
+    "within better baseline metric lower higher metric-range question top rank-of reading future "
     "in-order pair looks next each level",
     "Limits": "max-calls max-cost max-call-cost max-seconds budget worst prices null target "
     "repetitions workers on-failure retries undecided",

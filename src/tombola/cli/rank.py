@@ -14,6 +14,7 @@ from tombola.errors import ParameterError
 
 if TYPE_CHECKING:
     from tombola.ranking.metrics import Candidates
+    from tombola.units import Kind
 
 
 @with_candidate_options
@@ -60,16 +61,19 @@ def rank(
     lower: Annotated[
         str, typer.Option(help="Several metrics: those of which lower is better, such as price.")
     ] = "",
+    higher: Annotated[
+        str, typer.Option(help="Several metrics: those of which higher is better.")
+    ] = "",
     metric_range: Annotated[
         list[str] | None,
         typer.Option(help="Several metrics: smallest and largest value of one, as price=0,10."),
     ] = None,
     missing: Annotated[
-        Literal["keep", "drop", "worst"],
+        Literal["keep", "drop", "worst"] | None,
         typer.Option(
             help="keep: rows not answered yet; drop: rank the other rows; worst: count as worst."
         ),
-    ] = "keep",
+    ] = None,
     run_effects: Annotated[
         bool,
         typer.Option(
@@ -106,24 +110,23 @@ def rank(
     check_page(out, *(files.values() if files else tables))
     known = {name: value for name, value in table_options.items() if name in ReadOptions._fields}
     options = ReadOptions(**known, by=clusters or None)
+    # In order, a blank cell is not answered yet.
+    missing = missing or ("keep" if in_order else None)
     table: Any
     if files:
-        if not lower and "kind" not in table_options:
-            raise ParameterError(
-                "rank: expected the direction of each metric, got none; write --scores or --losses "
-                "for all, or --lower with the metrics of which lower is better."
-            )
-        table = read_metrics(
-            files, options._replace(kind=options.kind or "scores"), missing=missing
-        )
-        table = _with_units(table, lower, metric_range or [])
+        kinds = _metric_kinds(list(files), lower, higher, options.kind)
+        table = read_metrics(files, options, missing=missing)
+        table = {name: metric._replace(kind=kinds[name]) for name, metric in table.items()}
+        table = _with_ranges(table, metric_range or [])
         source = plural(len(files), "metric")
     elif len(parse_names(metric)) > 1:
         table = {name: _read_metric(tables, name, clusters) for name in parse_names(metric)}
-        table = _with_units(table, lower, metric_range or [])
+        for name in parse_names(lower):
+            table[name] = table[name]._replace(kind="losses")
+        table = _with_ranges(table, metric_range or [])
         source = plural(len(table), "metric")
-    elif lower or metric_range:
-        option = "--lower" if lower else "--metric-range"
+    elif lower or higher or metric_range:
+        option = "--lower" if lower else "--higher" if higher else "--metric-range"
         raise ParameterError(
             f"{option}: expected several metrics, got one table; write NAME=FILE for each "
             "metric, or --metric A,B."
@@ -147,7 +150,7 @@ def rank(
             largest_cluster=largest_cluster,
             final_rows=final_rows,
             binary=True if binary else None,
-            missing=missing,
+            missing=missing or "keep",
             run_effects=run_effects,
         ),
         "rank",
@@ -175,10 +178,43 @@ def _metric_files(tables: list[str]) -> dict[str, str]:
     return files
 
 
-def _with_units(
-    metrics: "dict[str, Candidates]", lower: str, ranges: list[str]
-) -> "dict[str, Candidates]":
-    """Return the metrics with the directions and ranges that the options state."""
+def _metric_kinds(
+    names: list[str], lower: str, higher: str, stated: "Kind | None"
+) -> "dict[str, Kind]":
+    """Return the direction of each metric: stated, or that of its name; else QuestionError."""
+    from tombola.tables.names import direction_of
+    from tombola.tables.question import Question
+
+    kinds: dict[str, Kind] = {}
+    for option, text in (("--lower", lower), ("--higher", higher)):
+        for name in parse_names(text):
+            if name not in names or name in kinds:
+                raise ParameterError(
+                    f"{option}: expected metrics among {', '.join(names)}, each once, got {name!r}; "
+                    "write one of them."
+                )
+            kinds[name] = "losses" if option == "--lower" else "scores"
+    unknown = []
+    for name in names:
+        kind = kinds.get(name) or stated or direction_of([name])[0]
+        if kind is None:
+            unknown.append(name)
+        else:
+            kinds[name] = kind
+    if unknown:
+        lows = [*parse_names(lower), *unknown]
+        highs = [*parse_names(higher), *unknown]
+        raise Question(
+            "rank",
+            f"expected the direction of each metric, got none of {', '.join(unknown)}",
+            tuple(unknown),
+            (("lower is better", {"lower": lows}), ("higher is better", {"higher": highs})),
+        ).error()
+    return kinds
+
+
+def _with_ranges(metrics: "dict[str, Candidates]", ranges: list[str]) -> "dict[str, Candidates]":
+    """Return the metrics with the ranges that the option states."""
     from tombola.units import parse_range
 
     metrics = dict(metrics)
@@ -190,13 +226,6 @@ def _with_units(
                 f"write --metric-range {next(iter(metrics))}=0,10."
             )
         metrics[name] = metrics[name]._replace(range=parse_range(limits))
-    for name in parse_names(lower):
-        if name not in metrics:
-            raise ParameterError(
-                f"--lower: expected metrics among {', '.join(metrics)}, got {name!r}; write one "
-                "of them."
-            )
-        metrics[name] = metrics[name]._replace(kind="losses")
     return metrics
 
 

@@ -206,7 +206,10 @@ def rank(
     )
     if isinstance(table, Candidates):
         return replace(
-            ranking.without(table.left_out), remarks=table.remarks, next_steps=table.next_steps
+            ranking.without(table.left_out),
+            remarks=table.remarks,
+            next_steps=table.next_steps,
+            ignored=table.ignored,
         )
     return ranking.without(table.other_units) if isinstance(table, Table) else ranking
 

@@ -1,9 +1,10 @@
 """Tables of candidates to rank, read once: one table, or one per metric."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from tombola._formatting import note_line, option_text
+from tombola._formatting import join_names, note_line, option_text
 from tombola._types import Floats
 from tombola.errors import ParameterError
 from tombola.tables.costs import AS_REQUESTED
@@ -12,6 +13,7 @@ from tombola.tables.options import ReadOptions
 from tombola.tables.summary import TableSummary
 from tombola.tables.table import parse_table
 from tombola.tables.to_pool import (
+    check_missing,
     check_scale,
     check_timeouts,
     direction_text,
@@ -34,6 +36,7 @@ class Candidates(NamedTuple):
     next_steps: pairs of a purpose and a command line that continues the table as a race.
     runs: all answers, shape (runs, rows, candidates), NaN where a cell has fewer; None if every
         cell has one. Then `values` are means over the runs.
+    ignored: columns without a role, with the reason.
     """
 
     values: Floats
@@ -47,30 +50,34 @@ class Candidates(NamedTuple):
     notes: tuple[str, ...] = ()
     next_steps: tuple[tuple[str, str], ...] = ()
     runs: Floats | None = None
+    ignored: Mapping[str, str] = MappingProxyType({})
 
 
 def read_candidates(
     source: Any,
     options: ReadOptions | None = None,
     *,
-    missing: Literal["keep", "drop", "worst"] = "keep",
+    missing: Literal["keep", "drop", "worst"] | None = "keep",
     is_metric: bool = False,
 ) -> Candidates:
     """Read a table for `rank`; missing answers are NaN.
 
     options: how to read it; its column `by` has the clusters.
-    missing: as in `rank`.
+    missing: as in `rank`; None asks, by a QuestionError, if cells are missing.
     is_metric: whether other tables have other metrics; its range may then be unusual.
 
     >>> table = read_candidates([[0.0, 1.0], [0.5, float("nan")]], ReadOptions(kind="losses"))
     >>> table.names, table.remarks
-    (('0', '1'), ('Read as losses: lower is better.',))
+    (('0', '1'), ('Read as losses: lower is better. Candidates: 0, 1.',))
     """
     options = (options or ReadOptions())._replace(runs=True)
     parsed = parse_table(source, options)
     kind = parsed.require_direction()
     limits = options.range
-    check_timeouts(parsed, missing=missing)
+    check_timeouts(parsed, missing=missing or "keep")
+    if missing is None:
+        check_missing(parsed)
+        missing = "keep"
     if not is_metric:
         check_scale(parsed, kind, limits)
     # Columns that the user left out need no note.
@@ -101,13 +108,14 @@ def read_candidates(
         parsed.strata,
         tuple(parsed.other_units),
         (
-            f"R{direction[1:]}.",
+            f"R{direction[1:]}. Candidates: {join_names(parsed.names, limit=12)}.",
             *reading_remarks(parsed, missing=missing, limits=limits),
             *(note_line(question) for question in parsed.questions),
         ),
         notes,
         steps,
         parsed.runs,
+        dict(parsed.ignored),
     )
 
 
@@ -115,7 +123,7 @@ def read_metrics(
     sources: Mapping[str, Any],
     options: ReadOptions | None = None,
     *,
-    missing: Literal["keep", "drop", "worst"] = "keep",
+    missing: Literal["keep", "drop", "worst"] | None = "keep",
 ) -> dict[str, Candidates]:
     """Read one table per metric, with the candidates of all in the order of the first."""
     # The direction of a metric may differ from that of the others; `rank` takes one for each.

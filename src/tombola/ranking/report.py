@@ -1,8 +1,8 @@
 """Results of `rank`: rank sets, groups of ties and pairs, by reading."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -211,6 +211,7 @@ class Ranking(Result):
     source: the name of the table, for the title of its page.
     runs: losses of all runs, shape (runs, rows, k); None if cells have one answer.
     cluster_note: why ranks beyond this list were left out; "" if they were not.
+    ignored: columns of the file that are no candidates, with the reason.
 
     >>> from tombola import rank
     >>> result = rank([[0, 1, 1], [0, 1, 0], [0, 0, 1]] * 20, names=["a", "b", "c"], kind="losses")
@@ -234,6 +235,7 @@ class Ranking(Result):
     source: str = ""
     runs: Floats | None = None
     cluster_note: str = ""
+    ignored: Mapping[str, str] = field(default_factory=dict)
 
     def without(self, candidates: Sequence[str]) -> "Ranking":
         """Return the ranking with a remark that these candidates are not ranked."""
@@ -433,7 +435,8 @@ class Ranking(Result):
     def to_json(self) -> dict[str, Any]:
         """Return the ranking as a dict of JSON data.
 
-        rows: number of rows of the list. clusters: their number, or None. rows_not_used,
+        kind: the direction. candidates: their names, as read. ignored_columns: dict from other
+            columns to the reason. rows: number of rows of the list. clusters: their number, or None. rows_not_used,
             rows_left_out: rows with a missing answer, which are part of the list or not.
             answers_counted_as_worst: missing answers that count as the worst value.
         candidates_left_out: names of the candidates of the table that are not ranked; then no
@@ -446,6 +449,8 @@ class Ranking(Result):
         """
         return {
             "kind": self.kind,
+            "candidates": list(self.names),
+            "ignored_columns": dict(self.ignored),
             "rows": self.population,
             "rows_not_used": self.n_incomplete,
             "rows_left_out": self.n_dropped,

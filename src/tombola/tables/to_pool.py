@@ -213,6 +213,13 @@ def source_name(source: object) -> str:
     return str(source) if isinstance(source, str | Path) else type(source).__name__
 
 
+def check_missing(parsed: ParsedTable) -> None:
+    """Raise QuestionError if cells are missing: they may be failures, or not answered yet."""
+    without_value, without_cost = incomplete_rows(parsed)
+    if without_value.any():
+        raise _missing_error(parsed, without_value, without_cost, may_keep=True)
+
+
 def check_timeouts(parsed: ParsedTable, *, missing: str) -> None:
     """Raise TableError if missing cells are timeouts, unless they count as the worst.
 
@@ -253,9 +260,16 @@ def _chunks(values: NDArray[Any]) -> Iterator[slice]:
 
 
 def _missing_error(
-    parsed: ParsedTable, without_value: NDArray[np.bool_], without_cost: NDArray[np.bool_]
+    parsed: ParsedTable,
+    without_value: NDArray[np.bool_],
+    without_cost: NDArray[np.bool_],
+    *,
+    may_keep: bool = False,
 ) -> TableError:
-    """Return the question, to be raised, how missing cells count."""
+    """Return the question, to be raised, how missing cells count.
+
+    may_keep: whether rows may stay open, as not answered yet.
+    """
     incomplete = without_value | without_cost
     count = int(incomplete.sum())
     rows = len(incomplete)
@@ -273,7 +287,7 @@ def _missing_error(
             f"{parsed.source}: {text}; with timeouts write {worst} and the time limit, such as "
             f"{limit}: each counts as the limit."
         )
-    if count == rows:
+    if count == rows and not may_keep:
         return TableError(
             f"{parsed.source}: {text}; fill them in, or finish the table with a race, which needs "
             "few of its cells."
@@ -288,6 +302,11 @@ def _missing_error(
             {"missing": "drop"},
         ),
     ]
+    if may_keep:
+        kept = "these rows are not answered yet, whatever their answers will be"
+        answers.insert(0, (kept, {"missing": "keep"}))
+    if count == rows:
+        answers = [answer for answer in answers if answer[1] != {"missing": "drop"}]
     if count > MAX_DROPPED_SHARE * rows:
         text += " (a race finishes the table with few of its cells)"
     return Question(parsed.source, text, ("missing", *names), tuple(answers)).error()
