@@ -135,7 +135,10 @@ class Comparison:
         kind: Kind | None = None,
         seed: Seed,
     ) -> None:
-        self.delay, self.budget, self.relabel, self.seed = delay, budget, relabel, seed
+        self.delay = delay
+        self.budget = budget
+        self.relabel = relabel
+        self.seed = seed
         self.pools = _pools(pool, kind)
         self.switching_price = price = _validate.real(
             "compare", "switching_price", switching_price, least=0
@@ -154,7 +157,8 @@ class Comparison:
                 "losses, "
                 f"got {price:g}; leave out {option_text('switching_price')}, or the target."
             )
-        self.models, self.recipes = _models(orders), _named(learners)
+        self.models = _models(orders)
+        self.recipes = _named(learners)
 
     @property
     def amounts(self) -> tuple[float, ...]:
@@ -180,7 +184,8 @@ class Comparison:
             for case in cases
             for r in range(count)
         ]
-        names, bounds = action_names(self.pools[0], self.budget_runs[0]), self._bounds()
+        names = action_names(self.pools[0], self.budget_runs[0])
+        bounds = self._bounds()
         # One decision per kernel, to compile or to interpret, for all repetitions and threads.
         workload = workload_of(
             self.pools, self.budget, len(self.models) * sum(count for _, count in blocks)
@@ -219,8 +224,10 @@ def _repetition(
     comparison: Comparison, workload: Workload, pool_index: int, model_index: int, seed: Seed
 ) -> list[Cell]:
     """Play all learners on one order of one pool; return a cell for each."""
-    pool, budget_run = comparison.pools[pool_index], comparison.budget_runs[pool_index]
-    streams, cells = RngStreams(seed), []
+    pool = comparison.pools[pool_index]
+    budget_run = comparison.budget_runs[pool_index]
+    streams = RngStreams(seed)
+    cells = []
     with workload.active():
         rows = comparison.models[model_index].arrange(pool.rows, streams.order())
         labels = _columns(pool, streams, relabel=comparison.relabel)
@@ -298,13 +305,12 @@ def _collect(
     for repetition, single in enumerate(results):
         for entry, one in zip(entries, single, strict=True):
             if entry not in cells:
-                sums, plays = (
-                    np.zeros((count, *one.sums.shape[1:])),
-                    np.zeros((count, one.plays.shape[1])),
-                )
+                sums = np.zeros((count, *one.sums.shape[1:]))
+                plays = np.zeros((count, one.plays.shape[1]))
                 cells[entry] = Cell(one.rounds, sums, plays, np.zeros(one.shares.shape))
             cell = cells[entry]
-            cell.sums[repetition], cell.plays[repetition] = one.sums[0], one.plays[0]
+            cell.sums[repetition] = one.sums[0]
+            cell.plays[repetition] = one.plays[0]
             cell.shares[:] += one.shares / count
     return cells
 

@@ -86,7 +86,8 @@ def play(
     price = _validate.real("play", "switching_price", switching_price, least=0)
     pool = cast("Pool | LabelledPool", as_pool(pool, kind=kind))
     budget_run = resolve_budget(pool, budget, stop, mixed=mixed)
-    streams, model = RngStreams(seed), as_order_model(order)
+    streams = RngStreams(seed)
+    model = as_order_model(order)
     with workload_of([pool], budget).active():
         rows = model.arrange(pool.rows, streams.order())
         accumulators, balance, router = run_learner(

@@ -55,7 +55,8 @@ class ResultCache(NamedTuple):
             content = read_bytes(self.path(key))
         except OSError:
             return None
-        checksum, payload = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+        checksum = content[:_CHECKSUM_BYTES]
+        payload = content[_CHECKSUM_BYTES:]
         return payload if checksum == _checksum(key, payload) else None
 
     def write(self, key: str, payload: bytes) -> None:

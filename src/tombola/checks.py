@@ -45,7 +45,8 @@ from tombola.trace import Trace
 Check: TypeAlias = Callable[[Any], None]
 
 # Number of rounds and of actions of the small pools.
-_ROUNDS, _ACTIONS = 60, 3
+_ROUNDS = 60
+_ACTIONS = 3
 # Fix for a learner that plays differently the second time.
 _IN_STATE = "keep everything that changes in the state"
 # Number of distinct values of a feature in the pools of the checks, for hypothesis classes on a
@@ -53,7 +54,8 @@ _IN_STATE = "keep everything that changes in the state"
 _N_POINTS = 7
 # Rounds of the easy pool, and the share of the loss of uniform play that counts as clearly better.
 # The margin is at least five standard deviations of the mean loss of uniform play.
-_EASY_ROUNDS, _EASY_SHARE = 400, 0.75
+_EASY_ROUNDS = 400
+_EASY_SHARE = 0.75
 
 
 def check_learner(learner: AnyLearner) -> list[str]:
@@ -178,7 +180,8 @@ def check_unrevealed_feedback(learner: Any) -> None:
             _play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools
         )
         if not np.array_equal(one[: change + delay + 1], two[: change + delay + 1]):
-            came, fix = "others after a change of later rows", "use only what observe is given"
+            came = "others after a change of later rows"
+            fix = "use only what observe is given"
             _fail(learner, "actions that depend on revealed feedback only", came, fix)
 
 
@@ -194,7 +197,8 @@ def check_probabilities(learner: Any) -> None:
     for action, probability in _repeat_round(learner, draws):
         seen.setdefault(int(action), []).append(float(probability))
     for action, probabilities in seen.items():
-        probability, share = probabilities[0], len(probabilities) / draws
+        probability = probabilities[0]
+        share = len(probabilities) / draws
         # Not a number, which is not checked, is not above the limit.
         off = 5 * math.sqrt(max(probability * (1 - probability), 0.0) / draws)
         if (
@@ -231,10 +235,8 @@ def check_late_feedback(learner: Any) -> None:
     kept = runner.memory == before  # `mix` may cache values in the state
     live.learn(21, *ticket, (0.5,))
     if not np.array_equal(runner.memory[kept], immediate[kept]):
-        came, fix = (
-            "an update that depends on later plays",
-            "use the probability that observe is given",
-        )
+        came = "an update that depends on later plays"
+        fix = "use the probability that observe is given"
         _fail(learner, "feedback to count by its ticket's probability", came, fix)
 
 
@@ -289,10 +291,8 @@ def check_save_and_load(learner: Any) -> None:
         except SessionError:
             _fail(learner, "the same plays after loading", "others", _IN_STATE)
     for t in range(25, _ROUNDS):
-        one, two = (
-            session.act(_features_of(learner, pool, t)),
-            again.act(_features_of(learner, pool, t)),
-        )
+        one = session.act(_features_of(learner, pool, t))
+        two = again.act(_features_of(learner, pool, t))
         if one[:2] != two[:2] or not _same_float(one.probability, two.probability):
             _fail(learner, f"{one} after loading", f"{two}", _IN_STATE)
         for live in (session, again):
@@ -381,7 +381,8 @@ def _easy_pool(learner: Any) -> tuple[Any, float]:
 
 def _labelled(learner: LabelLearner, labels: Any, rng: np.random.Generator) -> LabelledPool:
     """Return a pool in the domain of the hypothesis class, with these labels."""
-    rows, points = len(labels), _N_POINTS
+    rows = len(labels)
+    points = _N_POINTS
     if isinstance(learner.hypotheses, FiniteClass):
         points = learner.hypotheses.array.shape[1]
     features = rng.integers(0, points, (rows, _dimensions(learner)))
@@ -494,7 +495,8 @@ def _observe(session: Session, pool: Any, row: int, ticket: Ticket) -> None:
 
 def _stream(learner: Any, pool: Any, trace: Trace, delay: DelayLike) -> list[Ticket]:
     """Return the tickets of a session on the rows of a play, with the same delays."""
-    session, delays = _session(learner, pool, seed=11), resolve_delays(delay, pool.rows)
+    session = _session(learner, pool, seed=11)
+    delays = resolve_delays(delay, pool.rows)
     tickets: list[Ticket] = []
     for t, arrived in enumerate(rounds_due(delays, pool.rows)):
         for s in arrived:

@@ -272,8 +272,10 @@ def hindsight(horizon: int, then: Literal["rich", "poor"]) -> Pool:
         raise ParameterError(
             f"hindsight: then must be 'rich' or 'poor', got {then!r}; write then='rich'."
         )
-    rewards, costs = np.zeros((T, 2)), np.zeros((T, 2))
-    rewards[: T // 2, 1], costs[: T // 2, 1] = 0.5, 1.0
+    rewards = np.zeros((T, 2))
+    costs = np.zeros((T, 2))
+    rewards[: T // 2, 1] = 0.5
+    costs[: T // 2, 1] = 1.0
     rewards[T // 2 :, 1] = costs[T // 2 :, 1] = 1.0 if then == "rich" else 0.0
     return Pool.from_rewards(rewards, actions=["null", "play"], costs=costs)
 

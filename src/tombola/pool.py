@@ -58,7 +58,8 @@ class Pool:
             )
         if is_frame(losses):
             names, index = _frame_labels(losses, kind)
-            actions, ids = names if actions is None else actions, index if ids is None else ids
+            actions = names if actions is None else actions
+            ids = index if ids is None else ids
         table = _table(kind or "losses", losses)
         _within(
             kind or "losses",

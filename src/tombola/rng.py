@@ -20,10 +20,20 @@ from tombola._types import Floats, Order, RngState, Seed
 # Number of 64-bit words of the state of a generator (xoshiro256++).
 _WORDS = 4
 # Shifts of the generator, as unsigned integers: other types would convert the words.
-_7, _17, _19, _23 = np.uint64(7), np.uint64(17), np.uint64(19), np.uint64(23)
-_41, _45, _11, _32 = np.uint64(41), np.uint64(45), np.uint64(11), np.uint64(32)
+_7 = np.uint64(7)
+_17 = np.uint64(17)
+_19 = np.uint64(19)
+_23 = np.uint64(23)
+_41 = np.uint64(41)
+_45 = np.uint64(45)
+_11 = np.uint64(11)
+_32 = np.uint64(32)
 _TO_UNIT = 2.0**-53  # from the 53 bits of a float64 to [0, 1)
-_ORDER, _LABELS, _LEARNER, _PILOT = 0, 1, 2, 3  # spawn keys of the streams
+# spawn keys of the streams
+_ORDER = 0
+_LABELS = 1
+_LEARNER = 2
+_PILOT = 3
 _ADDRESS = re.compile(
     r" at 0x[0-9a-fA-F]+"
 )  # memory addresses in the repr of a learner change from run to run
@@ -36,7 +46,10 @@ def new_rng(seed: np.random.SeedSequence) -> RngState:
 
 def bits(rng: RngState) -> Any:
     """Return 64 random bits as np.uint64; a kernel."""
-    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+    s0 = rng[0]
+    s1 = rng[1]
+    s2 = rng[2]
+    s3 = rng[3]
     total = s0 + s3
     result = ((total << _23) | (total >> _41)) + s0
     shifted = s1 << _17

@@ -436,10 +436,8 @@ class Runs:
                 lines.append(f"{order} order, {plural(horizon, 'row')}")
                 best = self.ranking(order, horizon)[0]
                 for name in self.ranking(order, horizon):
-                    regret, paired = (
-                        self.regret(name, order, horizon),
-                        self.difference(name, best, order, horizon),
-                    )
+                    regret = self.regret(name, order, horizon)
+                    paired = self.difference(name, best, order, horizon)
                     against = "" if name == best else f"   {paired} above the first"
                     lines.append(f"  {name:<28} regret {regret}{against}")
         return "\n".join(lines)

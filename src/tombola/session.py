@@ -43,7 +43,8 @@ _sessions: WeakSet["Session"] = WeakSet()
 
 def _after_fork_in_child() -> None:
     for session in _sessions:
-        session._lock, session._acquire = threading.Lock(), session._reject_fork
+        session._lock = threading.Lock()
+        session._acquire = session._reject_fork
 
 
 if hasattr(os, "register_at_fork"):
@@ -108,7 +109,9 @@ class Session(ProcessBound):
         _validate.not_text("Session", "actions", given)
         count = len(given) if isinstance(given, Sequence) else given
         listed = _validate.integer("Session", "actions", count, least=1)
-        self.learner, self.budget, self.stop = learner, budget, stop
+        self.learner = learner
+        self.budget = budget
+        self.stop = stop
         self.horizon = _validate.integer("Session", "horizon", horizon, least=1)
         limits = (
             None
@@ -144,8 +147,10 @@ class Session(ProcessBound):
             self.horizon, model.outcome_width, model.n_decision + model.n_features
         )
         self._live = model.live_kernels(self.learner, rng)
-        self._choose, self._observe_fast = self._live.act, self._live.observe_fast
-        self._encode_features, self._has_features = model.encode_features, bool(model.n_features)
+        self._choose = self._live.act
+        self._observe_fast = self._live.observe_fast
+        self._encode_features = model.encode_features
+        self._has_features = bool(model.n_features)
 
     def act(self, features: Any = None) -> Ticket:
         """Choose the action of the next round and return its ticket.

@@ -146,7 +146,8 @@ def _captioned(caption: str, chart: Chart) -> CaptionedChart:
 
 def _learning_curve(report: CompareReport, explained: Explanation) -> CaptionedChart:
     """Return the mean loss of the router over the rows that it was trained on."""
-    pool, units = report.pool, report.units
+    pool = report.pool
+    units = report.units
     ends = explained.starts[[0, -1]]
     references = {
         f"always {_shorten(pool.actions[pool.best])}": float(pool.means.min()),
@@ -170,7 +171,8 @@ def _learning_curve(report: CompareReport, explained: Explanation) -> CaptionedC
 
 
 def _facts(report: CompareReport) -> list[tuple[str, str]]:
-    pool, request = report.pool, report.request
+    pool = report.pool
+    request = report.request
     mean = report.units.number(float(pool.means[pool.best]))
     facts = [
         ("rows", f"{pool.rows:,}"),
@@ -188,7 +190,8 @@ def _facts(report: CompareReport) -> list[tuple[str, str]]:
 
 
 def _lead(report: CompareReport) -> str:
-    conditions, orders = report.request.conditions, report.request.orders
+    conditions = report.request.conditions
+    orders = report.request.orders
     bandit = "outcome and costs" if report.runs.amounts else "outcome"
     feedback = {
         "full": "the learner sees the whole row",
@@ -214,7 +217,9 @@ def _lead(report: CompareReport) -> str:
 
 def _charts(report: CompareReport) -> list[CaptionedChart]:
     """Return the charts of the page, as far as the report has data for them."""
-    order, count, learner = report.advice.order, report.request.repetitions, report.advice.learner
+    order = report.advice.order
+    count = report.request.repetitions
+    learner = report.advice.learner
     n_learners = len(report.runs.learners)
     shown = (
         f"the {_MAX_CURVES} best of {plural(n_learners, 'learner')}"
@@ -243,10 +248,8 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
             _regret_band(report, learner, order, f"{order} order") for order in report.runs.orders
         ]
         title = f"Regret of {learner} over time, in {plural(len(bands), 'order')} of the rows"
-        chart, caption = (
-            _linear(title, "round", "regret", bands),
-            "The same learner on the same rows.",
-        )
+        chart = _linear(title, "round", "regret", bands)
+        caption = "The same learner on the same rows."
         pictures.append(CaptionedChart(f"{learner} in every order", caption, chart))
     if report.pool.rows > 1:
         caption = (
@@ -279,10 +282,8 @@ def regret_definition(report: CompareReport) -> str:
 
 def _regret_chart(report: CompareReport, order: str) -> Chart:
     """Return mean regret over rounds: the advised learner first, then the best others."""
-    advised, ranking = (
-        report.advice.learner,
-        [row.learner for row in report.rankings[order] if row.rank is not None],
-    )
+    advised = report.advice.learner
+    ranking = [row.learner for row in report.rankings[order] if row.rank is not None]
     names = list(dict.fromkeys([advised, *ranking]))[:_MAX_CURVES]
     bands = [_regret_band(report, name, order, name) for name in names]
     title = f"Regret over time in {order} order; {ranking[0]} has the smallest at the end"
@@ -307,7 +308,8 @@ def _regret_band(report: CompareReport, learner: str, order: str, label: str) ->
 def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
     """Return the shares of the most played actions over rounds; others are added up."""
     ends, shares = report.runs.shares(learner, order)
-    names, x = report.runs.actions, ends.astype(np.float64)
+    names = report.runs.actions
+    x = ends.astype(np.float64)
     totals = report.runs.cell(learner, order).plays.sum(axis=0)
     ranked = [int(action) for action in np.argsort(-totals, kind="stable")]
     top = ranked if len(ranked) <= _MAX_CURVES else ranked[: _MAX_CURVES - 1]
@@ -327,7 +329,9 @@ def _share_chart(report: CompareReport, learner: str, order: str) -> Chart:
 
 def _cost_pictures(report: CompareReport, order: str) -> list[CaptionedChart]:
     """Return the costs over time against an even pace, for every resource of a budget."""
-    runs, horizon, pictures = report.runs, report.pool.rows, []
+    runs = report.runs
+    horizon = report.pool.rows
+    pictures = []
     ends = np.array([0.0, float(horizon)])
     names = [row.learner for row in report.rankings[order]][:_MAX_CURVES]
     for resource, amount in enumerate(runs.amounts):
@@ -338,10 +342,12 @@ def _cost_pictures(report: CompareReport, order: str) -> list[CaptionedChart]:
                 Band(name, rounds.astype(np.float64), *_statistics.mean_band(spent[:, :, resource]))
             )
         target = runs.target_regrets.get(horizon)
-        pace, total = "an even pace", amount
+        pace = "an even pace"
+        total = amount
         caption = f"The budget is {format_number(amount)}; it is never exceeded."
         if target is not None:
-            pace, total = "the cheapest mix", horizon * target.cost
+            pace = "the cheapest mix"
+            total = horizon * target.cost
             caption = f"The cheapest mix that reaches the target costs {format_number(total)}."
         of_resource = f", resource {resource + 1}" if len(runs.amounts) > 1 else ""
         line = Line(pace.removeprefix("an "), ends, ends / horizon * total)
@@ -360,7 +366,8 @@ def _budget_picture(report: CompareReport) -> list[CaptionedChart]:
     units = report.units
     value = _in_units(loss, units)
     best = Band("best mix", cost * report.pool.rows, value, value, value)
-    bands, routed = [best], () if report.routing is None else report.routing.quality
+    bands = [best]
+    routed = () if report.routing is None else report.routing.quality
     if len(routed) > 1:
         spent, quality = (np.array(column) for column in zip(*sorted(routed), strict=True))
         quality = _in_units(quality, units)
@@ -381,14 +388,16 @@ def _budget_picture(report: CompareReport) -> list[CaptionedChart]:
             ". RoutedLP chooses by features, on one order at several budgets; the best "
             "mix is the line to beat"
         )
-    title, mean = f"Mean {units.quantity} of the best mix over the budget", f"mean {units.quantity}"
+    title = f"Mean {units.quantity} of the best mix over the budget"
+    mean = f"mean {units.quantity}"
     chart = _linear(title, "budget for all rows", mean, bands, _limit_lines(report, best), points)
     return [_captioned(f"{caption}.", chart)]
 
 
 def _in_units(losses: Floats, units: Units) -> Floats:
     """Convert an array of losses to the unit of a table, in the same shape."""
-    start, slope = units.number(0.0), units.number(1.0) - units.number(0.0)
+    start = units.number(0.0)
+    slope = units.number(1.0) - units.number(0.0)
     return start + slope * losses
 
 
@@ -404,7 +413,9 @@ def _action_points(report: CompareReport, *, max_cost: float) -> tuple[Point, ..
 
 def _limit_lines(report: CompareReport, best: Band) -> tuple[Line, ...]:
     """Return the budget as an upright line and the target as a level one."""
-    amounts, target, lines = report.request.amounts, report.request.target, []
+    amounts = report.request.amounts
+    target = report.request.target
+    lines = []
     if amounts:
         right = float(best.x[-1])
         name = (

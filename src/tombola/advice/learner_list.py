@@ -22,7 +22,8 @@ def split_learners(text: str) -> tuple[str, ...]:
     >>> split_learners("UCB2(alpha=.3), Simulation(base=Hedge(rate=1, delay=2)),UCB1")
     ('UCB2(alpha=.3)', 'Simulation(base=Hedge(rate=1, delay=2))', 'UCB1')
     """
-    parts, depth = [""], 0
+    parts = [""]
+    depth = 0
     for letter in text:
         depth += {"(": 1, ")": -1}.get(letter, 0)
         if letter == "," and depth == 0:

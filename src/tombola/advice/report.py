@@ -139,13 +139,15 @@ class CompareReport:
         return {order: self._ranking(order) for order in self.runs.orders}
 
     def _ranking(self, order: str) -> tuple[RankingRow, ...]:
-        runs, rows = self.runs, []
+        runs = self.runs
+        rows = []
         names = runs.ranking(order)
         for rank, name in enumerate(names, start=1):
             end = runs.cell(name, order).sums[:, -1].mean(axis=0)
             above = None if rank == 1 else runs.difference(name, names[0], order)
             spent = tuple(end[SPENT:].tolist())
-            loss, switches = float(end[LOSS]) / self.pool.rows, float(end[SWITCHES])
+            loss = float(end[LOSS]) / self.pool.rows
+            switches = float(end[SWITCHES])
             rows.append(
                 RankingRow(rank, name, loss, runs.regret(name, order), switches, spent, above)
             )
@@ -221,7 +223,8 @@ class CompareReport:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Notes on the conversion of the table and on the feedback of the learners."""
-        conditions, target = self.request.conditions, self.request.target
+        conditions = self.request.conditions
+        target = self.request.target
         # Direction and best action are in the summary already.
         notes = [
             note
@@ -302,7 +305,9 @@ class CompareReport:
         Mean losses are in [0, 1], and regrets are totals of such losses over the list; only means
         in groups are in the unit of the table.
         """
-        pool, conditions, advice = self.pool, self.request.conditions, self.advice
+        pool = self.pool
+        conditions = self.request.conditions
+        advice = self.advice
         return {
             "table": self.name,
             "read_as": {
@@ -384,7 +389,8 @@ def run_comparison(
     >>> report.summary.best
     'Best action in this table (exact): 0, mean loss 0.3333; next: 1, +0.3333. Learners are for new lists.'
     """
-    pool, comparison = table.pool, request.comparison(table)
+    pool = table.pool
+    comparison = request.comparison(table)
     settings = (
         pool.actions,
         request.conditions,

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 # Training takes about a millisecond a row, so that routing has fewer repetitions than the learners;
 # and enough for an interval, since the answer depends on it.
-_MIN_REPETITIONS, _MAX_REPETITIONS = 5, 10
+_MIN_REPETITIONS = 5
+_MAX_REPETITIONS = 10
 # Rounds at which the curve of rows won is drawn: enough for a smooth line.
 _CURVE_POINTS = 200
 # Budgets at which the curve of cost against loss is measured, as shares of the cost of the best
@@ -350,7 +351,8 @@ def _full_run(
 
 
 def _full_routing(pool: Pool, request: "CompareRequest", runs: dict[str, Floats]) -> Routing:
-    router, name = Routed(), pool.actions[pool.best]
+    router = Routed()
+    name = pool.actions[pool.best]
     lines = {
         "Routed, averaged": "averaged",
         "Routed, realised": "realised",
@@ -423,12 +425,15 @@ def _budgeted_routing(
     pool = table.pool
     budget = request.budget(pool)
     assert budget is not None
-    best, oracle = optimum(pool, budget), best_per_row(pool, budget)
-    losses, costs = runs["loss"] / pool.rows, runs["spent"] / pool.rows
+    best = optimum(pool, budget)
+    oracle = best_per_row(pool, budget)
+    losses = runs["loss"] / pool.rows
+    costs = runs["spent"] / pool.rows
     targeted = target_regret(pool, budget)
     mix_loss = float(pool.means @ best.mix[: pool.k] + best.mix[pool.k :].sum())
     if targeted is None:
-        gains, gap = mix_loss - losses, mix_loss - oracle
+        gains = mix_loss - losses
+        gap = mix_loss - oracle
         shares = gains / max(gap, 1e-12)
     else:
         gains = (

@@ -64,7 +64,8 @@ class Summary(NamedTuple):
 
 def summarise(report: "CompareReport") -> Summary:
     """Return the result of a comparison in sentences, for terminal, page and JSON."""
-    pool, without = report.pool, report.table.without
+    pool = report.pool
+    without = report.table.without
     actions = f"{plural(pool.k, 'action')}{without and f' {without}'}"
     return Summary(
         table=f"{report.name}: {plural(pool.rows, 'row')}, {actions}, {report.table.direction}.",
@@ -80,7 +81,10 @@ def summarise(report: "CompareReport") -> Summary:
 
 def _best_text(report: "CompareReport") -> str:
     """Describe the best action or mix; exact, since the whole table is known."""
-    pool, units, budget, best = report.pool, report.units, report.budget, report.best_mix
+    pool = report.pool
+    units = report.units
+    budget = report.budget
+    best = report.best_mix
     if budget is not None and best is not None:
         which = (
             "Cheapest fixed mix that reaches the target"
@@ -165,12 +169,12 @@ def _gain_text(report: "CompareReport") -> str:
 
 
 def _target_gain_text(report: "CompareReport") -> str:
-    runs, advice, rows = report.runs, report.advice, report.pool.rows
+    runs = report.runs
+    advice = report.advice
+    rows = report.pool.rows
     end = runs.cell(advice.learner, advice.order).sums[:, -1]
-    loss, spent = (
-        mean_in_units(_statistics.mean(end[:, LOSS] / rows), report.units),
-        _statistics.mean(end[:, SPENT]),
-    )
+    loss = mean_in_units(_statistics.mean(end[:, LOSS] / rows), report.units)
+    spent = _statistics.mean(end[:, SPENT])
     cheapest = rows * runs.target_regrets[rows].cost
     share = f", {_percent(spent.value / cheapest)} of the cheapest mix" if cheapest > 0 else ""
     return (
@@ -200,7 +204,9 @@ def _precision_text(report: "CompareReport") -> str:
 
 
 def _warnings(report: "CompareReport") -> list[str]:
-    pool, delay, warnings = report.pool, report.request.conditions.delay, []
+    pool = report.pool
+    delay = report.request.conditions.delay
+    warnings = []
     if delay >= pool.rows:
         warnings.append(
             f"The delay of {plural(delay, 'round')} is not shorter than the list of "
@@ -337,7 +343,9 @@ def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_L
     >>> _price_text(pool, Budget(50.0, null="add"), optimum(pool, Budget(50.0, null="add")))
     'More budget saves nothing: the best action is affordable on every row.'
     """
-    parts, amounts, change = [], budget.per_resource, "more" if units.scores else "less"
+    parts = []
+    amounts = budget.per_resource
+    change = "more" if units.scores else "less"
     for resource, amount in enumerate(amounts):
         of_resource = f" of resource {resource + 1}" if amounts.size > 1 else ""
         saved = _losses_saved(pool, budget, best, resource)
@@ -346,7 +354,8 @@ def _price_text(pool: Pool, budget: Budget, best: Optimum, units: Units = UNIT_L
                 f"Any budget{of_resource} above 0 could bring {change} total {units.quantity}."
             )
         elif saved > 0:
-            tenth, gain = format_number(amount / 10), format_number(units.gap(saved))
+            tenth = format_number(amount / 10)
+            gain = format_number(units.gap(saved))
             parts.append(
                 f"A tenth more budget{of_resource} ({tenth}) brings {gain} {change} total "
                 f"{units.quantity}."

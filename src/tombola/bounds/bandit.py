@@ -169,7 +169,8 @@ def _ucb2_counts(horizon: int, alpha: float) -> list[int]:
     >>> _ucb2_counts(20, 0.5)
     [1, 2, 3, 4, 6, 8, 12, 18]
     """
-    counts, power = [1], 1.0
+    counts = [1]
+    power = 1.0
     while math.ceil(power) < horizon:
         power *= 1 + alpha
         if counts[-1] < math.ceil(power) < horizon:

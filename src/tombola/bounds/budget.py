@@ -236,7 +236,8 @@ def serfling_lp(
     total = 1.0
     for seen, following in zip(sizes, [*sizes[1:], horizon], strict=False):
         length = following - seen
-        radius, margin = _lp_radius(seen, horizon, log), lp_margin(seen, length, horizon, log)
+        radius = _lp_radius(seen, horizon, log)
+        margin = lp_margin(seen, length, horizon, log)
         loss = (
             radius + margin + (1 / horizon + radius + margin) / rate
         )  # at least 1 where nothing is played
@@ -253,7 +254,8 @@ def next_solve(seen: int, horizon: int, growth: float) -> int:
     >>> next_solve(100, 1000, 1.2), next_solve(990, 1000, 1.2)
     (120, 993)
     """
-    by_data, by_rest = seen * growth, horizon - (horizon - seen) / (growth * growth)
+    by_data = seen * growth
+    by_rest = horizon - (horizon - seen) / (growth * growth)
     return max(seen + 1, math.floor(min(by_data, by_rest)))
 
 
@@ -289,20 +291,29 @@ def empirical_lp(
     """
     sizes = counts_below(horizon, 1, lambda seen: next_solve(seen, horizon, growth))
     log = math.log(max(1, len(sizes)) * (resources + 1) * (actions + 2) / delta)
-    total, done, noise, lost, spread, eta = 1.0, 1, 0.0, 0.0, 0.0, 0.0
+    total = 1.0
+    done = 1
+    noise = 0.0
+    lost = 0.0
+    spread = 0.0
+    eta = 0.0
     for seen, following in pairwise(sizes):
-        length, left = following - seen, horizon - following
+        length = following - seen
+        left = horizon - following
         radius = math.sqrt(
             min(1 - (seen - 1) / horizon, (1 - seen / horizon) * (1 + 1 / seen)) * log / (2 * seen)
         )
         ahead = horizon / (horizon - seen) * radius
         loss = radius + ahead + (radius + eta) / (rate + radius)
         variance = length * (1 - (length - 1) / (horizon - seen) + sampled)
-        lost, spread = lost + length * ahead / left, spread + variance / left**2
+        lost = lost + length * ahead / left
+        spread = spread + variance / left**2
         eta = lost + math.sqrt(log / 2 * spread)
         if left * (rate - eta) < 1:
             break
-        total, done, noise = total + length * min(1.0, loss), following, noise + variance
+        total = total + length * min(1.0, loss)
+        done = following
+        noise = noise + variance
     return min(float(horizon), total + math.sqrt(log / 2 * noise) + horizon - done)
 
 

@@ -54,7 +54,8 @@ def harmonic(count: int) -> float:
 
 def counts_below(horizon: float, first: int, following: Callable[[int], int]) -> list[int]:
     """Return the counts first, following(first), .. below the horizon."""
-    found, n = [], first
+    found = []
+    n = first
     while n < horizon:
         found.append(n)
         n = following(n)

@@ -208,7 +208,8 @@ def _excess(left: int, horizon: int, actions: int, counts: Floats, scale: float)
     probabilities = extra * np.power(counts[few] * actions / left, scale)
     sizes = counts[few]
     if not few.all():
-        probabilities, sizes = np.append(probabilities, 1.0), np.append(sizes, counts[~few].min())
+        probabilities = np.append(probabilities, 1.0)
+        sizes = np.append(sizes, counts[~few].min())
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         x = (low + high) / 2
@@ -244,7 +245,8 @@ def _other_index_deficit(
     n = counts[early]
     radii = np.sqrt(scale * np.log(share / n) / (2 * n)) + 1 / (4 * np.sqrt(n))
     before = (actions - 1) * float(np.sum(lengths[early] * np.minimum(1.0, radii)))
-    n, length = counts[~early], lengths[~early]
+    n = counts[~early]
+    length = lengths[~early]
     if n.size == 0:
         return before
     v = np.sqrt(np.log(math.e * n / share) / (2 * n))

@@ -178,7 +178,9 @@ def birthday_mean(horizon: int) -> float:
     >>> birthday_mean(1), birthday_mean(2), round(birthday_mean(365), 2)
     (2.0, 2.5, 24.62)
     """
-    total, unseen, t = 0.0, 1.0, 0
+    total = 0.0
+    unseen = 1.0
+    t = 0
     while t <= horizon and unseen > 1e-300:
         total += unseen
         unseen *= 1 - t / horizon

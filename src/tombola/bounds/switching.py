@@ -217,7 +217,10 @@ def tsallis_switching(horizon: int, actions: int, price: float = 1.0) -> float:
     >>> round(tsallis_switching(2**16, 2))
     7680
     """
-    rounds, number, spread, rate = 0, 0, 0.0, math.inf
+    rounds = 0
+    number = 0
+    spread = 0.0
+    rate = math.inf
     while rounds < horizon:
         number += 1
         length = tsallis_block(number, actions, price)

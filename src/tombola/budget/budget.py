@@ -196,10 +196,8 @@ class Budget:
         if costs is None:
             return given
         for action, resource in np.argwhere(~np.isnan(given)).tolist():
-            price, column = (
-                float(given[action, resource]),
-                costs[:, action, resource].astype(np.float64),
-            )
+            price = float(given[action, resource])
+            column = costs[:, action, resource].astype(np.float64)
             if (others := column[column != price]).size:
                 raise ParameterError(
                     f"Budget: prices must equal the cost in every row, got {price!r} for action "

@@ -22,8 +22,13 @@ from tombola.errors import ParameterError
 from tombola.pool import Pool
 
 _CHUNK = 1 << 16  # rows per read, so that a memory-mapped table is not loaded at once
-_LOWER, _BASIC, _UPPER = 0.0, 1.0, 2.0  # basis status codes of HiGHS
-_TOLERANCE, _MAX_PIVOTS = 1e-10, 12  # of the warm-started simplex
+# basis status codes of HiGHS
+_LOWER = 0.0
+_BASIC = 1.0
+_UPPER = 2.0
+# of the warm-started simplex
+_TOLERANCE = 1e-10
+_MAX_PIVOTS = 12
 # Largest cost / rate in a linear program; an action above it counts as forbidden. The solver HiGHS
 # rejects much larger numbers.
 _MAX_COST_RATIO = 1e9
@@ -38,7 +43,8 @@ Program: TypeAlias = tuple[Floats, Floats, Floats]
 _programs = threading.local()
 # Prices that are searched: this factor to both sides of (largest value / largest cost), by halvings
 # of the exponent.
-_PRICE_RANGE, _PRICE_HALVINGS = 1e6, 60
+_PRICE_RANGE = 1e6
+_PRICE_HALVINGS = 60
 
 
 class UnreachableError(ParameterError):
@@ -93,7 +99,8 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
     ([0.25, 0.75], [0.75], [1.0])
     """
     limits = budget.resolve(pool.k, n_resources(pool), pool.costs)
-    rewards, costs = 1.0 - pool.means, mean_costs(pool)
+    rewards = 1.0 - pool.means
+    costs = mean_costs(pool)
     rates = limits.amounts / pool.rows
     if limits.target < math.inf:
         program, unit = target_as_budget(1.0 - rewards, costs, rates, limits.target)
@@ -101,7 +108,8 @@ def optimum(pool: Pool, budget: Budget) -> Optimum:
         whole = np.append(mix, 0.0) if limits.added else mix
         return Optimum(float(rewards @ mix), whole, costs.T @ mix, program, unit)
     if limits.added:
-        rewards, costs = np.append(rewards, 0.0), np.vstack([costs, np.zeros(costs.shape[1])])
+        rewards = np.append(rewards, 0.0)
+        costs = np.vstack([costs, np.zeros(costs.shape[1])])
     mix, _ = best_mix(rewards, costs, rates)
     return Optimum(float(rewards @ mix), mix, costs.T @ mix, (rewards, costs, rates))
 
@@ -130,17 +138,13 @@ def best_per_row(pool: Pool, budget: Budget) -> float:
             f"best_per_row: expected costs of one resource, got {n_resources(pool)}; give one "
             "cost for each action."
         )
-    losses, costs = (
-        np.asarray(pool.losses, np.float64),
-        np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k),
-    )
+    losses = np.asarray(pool.losses, np.float64)
+    costs = np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)
     if limits.target < math.inf:
         return _least_mean(costs, losses, limits.target)
     if limits.added:
-        losses, costs = (
-            np.column_stack([losses, np.ones(pool.rows)]),
-            np.column_stack([costs, np.zeros(pool.rows)]),
-        )
+        losses = np.column_stack([losses, np.ones(pool.rows)])
+        costs = np.column_stack([costs, np.zeros(pool.rows)])
     return _least_mean(losses, costs, float(limits.amounts[0]) / pool.rows)
 
 
@@ -219,7 +223,8 @@ def frontier(pool: Pool) -> tuple[Floats, Floats, list[int]]:
             f"frontier: expected costs of one resource, got {n_resources(pool)}; give Pool one "
             "cost for each action."
         )
-    rewards, costs = 1.0 - pool.means, mean_costs(pool)[:, 0]
+    rewards = 1.0 - pool.means
+    costs = mean_costs(pool)[:, 0]
     corners: list[int] = []
     for action in _frontier(rewards, costs, np.arange(pool.k)).tolist():
         while len(corners) > 1 and _below(corners[-2], corners[-1], action, rewards, costs):
@@ -357,17 +362,23 @@ def _pivot(
     if basic.size != m + 1 or basis[k + m] == _BASIC or not np.isfinite(rates).all():
         return None
     table = np.zeros((k + m, m + 1))  # constraint matrix: costs and slacks, then the sum of the mix
-    table[:k, :m], table[:k, m], table[k:, :m] = costs, 1.0, np.eye(m)
-    worth, limits = np.append(rewards, np.zeros(m)), np.append(rates, 1.0)
+    table[:k, :m] = costs
+    table[:k, m] = 1.0
+    table[k:, :m] = np.eye(m)
+    worth = np.append(rewards, np.zeros(m))
+    limits = np.append(rates, 1.0)
     for _ in range(_MAX_PIVOTS):
         try:
             inverse = np.linalg.inv(table[basic])
         except np.linalg.LinAlgError:
             return None
-        values, gains = limits @ inverse, worth - table @ (inverse @ worth[basic])
-        short, best = int(values.argmin()), int(gains.argmax())
+        values = limits @ inverse
+        gains = worth - table @ (inverse @ worth[basic])
+        short = int(values.argmin())
+        best = int(gains.argmax())
         if values[short] >= -_TOLERANCE and gains[best] <= _TOLERANCE:
-            mix, codes = np.zeros(k), np.append(np.full(k, _LOWER), np.full(m + 1, _UPPER))
+            mix = np.zeros(k)
+            codes = np.append(np.full(k, _LOWER), np.full(m + 1, _UPPER))
             codes[basic] = _BASIC
             inside = basic < k
             mix[basic[inside]] = np.maximum(values[inside], 0.0)
@@ -412,8 +423,11 @@ class _Program:
         }
         self._basis = highspy.HighsBasis()
         self._model = model = highspy.HighsLp()
-        model.num_col_, model.num_row_, model.sense_ = k, m + 1, highspy.ObjSense.kMaximize
-        model.col_lower_, model.col_upper_ = np.zeros(k), np.full(k, np.inf)
+        model.num_col_ = k
+        model.num_row_ = m + 1
+        model.sense_ = highspy.ObjSense.kMaximize
+        model.col_lower_ = np.zeros(k)
+        model.col_upper_ = np.full(k, np.inf)
         model.row_lower_ = np.append(np.full(m, -np.inf), 1.0)
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_ = np.arange(k + 1, dtype=np.int32) * (m + 1)
@@ -424,20 +438,17 @@ class _Program:
         self, rewards: Floats, costs: Floats, rates: Floats, basis: Floats | None
     ) -> tuple[Floats, Floats]:
         """Return the best mix and its basis."""
-        solver, model = self._solver, self._model
+        solver = self._solver
+        model = self._model
         self._values[:, :-1] = costs
-        model.col_cost_, model.row_upper_, model.a_matrix_.value_ = (
-            rewards,
-            np.append(rates, 1.0),
-            self._values.ravel(),
-        )
+        model.col_cost_ = rewards
+        model.row_upper_ = np.append(rates, 1.0)
+        model.a_matrix_.value_ = self._values.ravel()
         solver.passModel(model)
         if basis is not None:
             statuses = [self._statuses[code] for code in basis.tolist()]
-            self._basis.col_status, self._basis.row_status = (
-                statuses[: rewards.size],
-                statuses[rewards.size :],
-            )
+            self._basis.col_status = statuses[: rewards.size]
+            self._basis.row_status = statuses[rewards.size :]
             self._basis.valid = True
             solver.setBasis(self._basis)
         solver.run()

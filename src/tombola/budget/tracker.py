@@ -126,7 +126,8 @@ def balance_of(tracker: BudgetTracker, amounts: Floats) -> Balance:
     Spent and reserved amounts are rounded up by less than a tick per play. `amounts` are those of
     the user, in cost units.
     """
-    spent, reserved = tracker.spent / tracker.unit_ticks, tracker.reserved / tracker.unit_ticks
+    spent = tracker.spent / tracker.unit_ticks
+    reserved = tracker.reserved / tracker.unit_ticks
     return Balance(tuple(amounts.tolist()), tuple(spent.tolist()), tuple(reserved.tolist()))
 
 
@@ -151,7 +152,9 @@ def _to_ticks(cost: float, unit_ticks: float) -> float:
 @no_inline
 def _cost_in_ticks(tracker: BudgetTracker, played: Floats, costs: Floats, resource: int) -> float:
     """Return an upper bound in ticks on the cost of a play; `costs` are in cost units."""
-    total, share, paid = 0.0, 0.0, 0
+    total = 0.0
+    share = 0.0
+    paid = 0
     for action in range(played.size):
         if played[action] > 0.0 and costs[action, resource] > 0.0:
             total += played[action] * costs[action, resource]
@@ -173,7 +176,9 @@ def update_affordable(tracker: BudgetTracker) -> None:
     """
     if tracker.flags[STOPPED] == 1.0:
         return
-    enough, ample, wealthy = True, True, True
+    enough = True
+    ample = True
+    wealthy = True
     for j in range(tracker.amounts.size):
         unspent = tracker.amounts[j] - tracker.spent[j]
         room = unspent - tracker.reserved[j]
@@ -255,7 +260,8 @@ def draw_and_reserve(
         a single 1.
     reserved: output, ticks reserved per resource, shape (resources,).
     """
-    action, probability = tracker.null, math.nan
+    action = tracker.null
+    probability = math.nan
     if not tracker.fluid:
         action = choice(mix, rng)
         probability = mix[action]
@@ -269,7 +275,8 @@ def draw_and_reserve(
         fits = fits and reserved[j] <= tracker.amounts[j] - tracker.spent[j] - tracker.reserved[j]
     if not fits:
         set_null_mix(tracker, played)
-        action, probability = tracker.null, math.nan
+        action = tracker.null
+        probability = math.nan
     for j in range(reserved.size):
         reserved[j] = reserved[j] if fits else 0.0
         tracker.reserved[j] += reserved[j]

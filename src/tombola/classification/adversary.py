@@ -48,7 +48,8 @@ def attack(learner: LabelLearner, hypotheses: FiniteClass, *, seed: Seed) -> Att
     array = hypotheses.array
     columns = tuple(sum(1 << int(h) for h in np.flatnonzero(column)) for column in array.T)
     distinct = {tuple(row): index for index, row in reversed(list(enumerate(array.tolist())))}
-    trees, alive = MistakeTrees(columns), sum(1 << index for index in distinct.values())
+    trees = MistakeTrees(columns)
+    alive = sum(1 << index for index in distinct.values())
     rounds = trees.depth(alive)
     if rounds == 0:
         raise ParameterError(

@@ -123,7 +123,8 @@ def learn_all(tree: Tree, dp: SwitchDP, rows: LabelledRows, rng: RngState) -> No
                     tree.leaves + int(rows.keys[row + PREFETCH_ROUNDS, feature]),
                     0,
                 )
-            leaf, value = tree.leaves + int(rows.keys[row, feature]), rows.features[row, feature]
+            leaf = tree.leaves + int(rows.keys[row, feature])
+            value = rows.features[row, feature]
             charge_leaf(tree, feature, leaf, value, rows.labels[row], rows.weights[row])
         combine_all(tree, feature)
     dp.place[STALE] = 1
@@ -140,7 +141,8 @@ def new_vectors(
     features: number of features, one tree each.
     values: capacity, in distinct values per feature.
     """
-    nodes, width = 2 * values * features, 4 * (switches + 1)
+    nodes = 2 * values * features
+    width = 4 * (switches + 1)
     integers = np.zeros(_HEADS + 2 * features + 2 * MAX_DEPTH + 2 * nodes, np.int64)
     integers[:_PLACE] = rule, entries, switches, features, values
     vectors = (
@@ -157,8 +159,11 @@ def new_vectors(
 
 def _tree_view(integers: Integers, floats: Floats, words: Words) -> Tree:
     """Return the segment trees inside the vectors; the arrays are views."""
-    switches, features, values = integers[_SWITCHES], integers[FEATURES], integers[_VALUES]
-    width, count = 4 * (switches + 1), 2 * values
+    switches = integers[_SWITCHES]
+    features = integers[FEATURES]
+    values = integers[_VALUES]
+    width = 4 * (switches + 1)
+    count = 2 * values
     nodes = features * count
     path = _HEADS + 2 * features
     tops = nodes * width
@@ -195,7 +200,8 @@ def learn_one(
 
     row: features of the row, shape (d,).
     """
-    tree, dp = _tree_view(integers, floats, words), _switch_dp_view(integers, floats, words)
+    tree = _tree_view(integers, floats, words)
+    dp = _switch_dp_view(integers, floats, words)
     if dp.rule >= MIDDLE or label_of(dp, row) != label:
         dp.place[STALE] = 1
     for feature in range(row.size):

@@ -72,7 +72,9 @@ class _ConsistentPredictor:
     def __init__(
         self, hypotheses: FiniteClass, matrix: Integers, size: Callable[[int], int]
     ) -> None:
-        self._class, self._matrix, self._size = hypotheses, matrix, size
+        self._class = hypotheses
+        self._matrix = matrix
+        self._size = size
         self._alive = self._everyone = (1 << len(matrix)) - 1
 
     def predict(self, row: Floats) -> tuple[int, float]:
@@ -126,7 +128,8 @@ class _ExpertsPredictor:
     """Play a learner round by round with hypotheses as actions."""
 
     def __init__(self, hypotheses: FiniteClass, live: StepRunner) -> None:
-        self._class, self._live = hypotheses, live
+        self._class = hypotheses
+        self._live = live
         self._columns = np.ascontiguousarray(hypotheses.array.T)
         self._played = 0
 

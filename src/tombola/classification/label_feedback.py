@@ -179,6 +179,7 @@ def _record_label(
         return False
     for j in range(features.size):
         features[j] = cells[row, cells.shape[1] - features.size + j]
-    cells[row, OUTCOME_START], cells[row, OUTCOME_START + 1] = label, weight
+    cells[row, OUTCOME_START] = label
+    cells[row, OUTCOME_START + 1] = weight
     mark_answered(cells, row)
     return True

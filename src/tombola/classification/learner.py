@@ -110,7 +110,9 @@ class _ERMPredictor:
     """Predict by a minimiser and its random generator."""
 
     def __init__(self, erm: OnlineERM, probability: float, rng: RngState) -> None:
-        self._erm, self._probability, self._rng = erm, probability, rng
+        self._erm = erm
+        self._probability = probability
+        self._rng = rng
         self.learn = erm.learn
 
     def predict(self, row: Floats) -> tuple[int, float]:

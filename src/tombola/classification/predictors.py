@@ -46,7 +46,8 @@ def predict_all(
     sums = np.zeros((rows.size, accumulators.sums.size))
     sums[:, LOSS] = sums[:, EXPECTED] = np.cumsum(losses)
     sums[:, COMPARATOR] = np.cumsum(best_losses(learner, pool, rows)) if marks.size else 0.0
-    accumulators.sums[:], accumulators.curve[:] = sums[-1], sums[marks - 1]
+    accumulators.sums[:] = sums[-1]
+    accumulators.curve[:] = sums[marks - 1]
     accumulators.plays[:] = np.bincount(predictions, minlength=2)
     accumulators.shares[:, 1] = np.cumsum(predictions)[marks - 1]
     accumulators.shares[:, 0] = marks - accumulators.shares[:, 1]
@@ -73,7 +74,9 @@ def _predictions(
         predicted = learner.hypotheses.play(learner.ties, pool, rows, arrivals, rng)
         return predicted, np.full(rows.size, learner.probability)
     predictor = learner.start(rows.size, pool.dimensions, rng)
-    predictions, probabilities, revealed = np.zeros(rows.size, np.int64), np.zeros(rows.size), 0
+    predictions = np.zeros(rows.size, np.int64)
+    probabilities = np.zeros(rows.size)
+    revealed = 0
     for t in range(rows.size):
         while has_arrived(arrivals, revealed, t):
             row = rows[next_round(arrivals, revealed)]

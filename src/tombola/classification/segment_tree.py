@@ -80,8 +80,10 @@ def ranked_tree(values: int, features: int, switches: int) -> Tree:
     switches: how often a labelling may change its label from one value to the next.
     """
     leaves = 1 << max(values - 1, 0).bit_length()
-    nodes, stride = 2 * leaves, switches + 1
-    rows, heads = _aligned(features, nodes, 4 * stride), np.zeros((features, 2), np.int64)
+    nodes = 2 * leaves
+    stride = switches + 1
+    rows = _aligned(features, nodes, 4 * stride)
+    heads = np.zeros((features, 2), np.int64)
     rows[:, :, 1:stride] = rows[:, :, stride + 1 : 2 * stride] = np.inf  # as `reset_node` does
     rows[:, :, 2 * stride :: stride] = 1.0
     heads[:, ROOT] = 1
@@ -141,7 +143,8 @@ def add_row(
 
     key: of the value, its rank or `bits_of`.
     """
-    nodes, ranked = tree.nodes[feature], tree.leaves > 0
+    nodes = tree.nodes[feature]
+    ranked = tree.leaves > 0
     depth = 0
     if ranked:
         node = tree.leaves + int(key)
@@ -164,7 +167,8 @@ def add_row(
 
 def combine_all(tree: Tree, feature: int) -> None:
     """Recompute all inner nodes of a ranked tree, after its leaves were changed."""
-    nodes, tops = tree.nodes[feature], tree.tops[feature]
+    nodes = tree.nodes[feature]
+    tops = tree.tops[feature]
     for node in range(tree.leaves - 1, 0, -1):
         combine(nodes[2 * node], nodes[2 * node + 1], nodes[node], tree.switches + 1)
         tops[node] = max(tops[2 * node], tops[2 * node + 1])
@@ -181,7 +185,8 @@ def charge_leaf(
     leaf, value: index of the node, and value of the feature that it stands for.
     label, weight: label of the row, 0 or 1, and its weight in the error.
     """
-    row, stride = tree.nodes[feature, leaf], tree.switches + 1
+    row = tree.nodes[feature, leaf]
+    stride = tree.switches + 1
     if tree.tops[feature, leaf] == -np.inf:
         reset_node(row, stride)
         row[1] = row[stride + 1] = 0.0
@@ -214,7 +219,8 @@ def _grow(tree: Tree, feature: int, key: np.uint64, depth: int) -> int:
     """
     index = tree.heads[feature, _VALUES]
     tree.heads[feature, _VALUES] = index + 1
-    leaf, fork = 2 * index, 2 * index + 1
+    leaf = 2 * index
+    fork = 2 * index + 1
     tree.keys[feature, index] = key
     if depth < 0:
         tree.heads[feature, ROOT] = tree.path[0] = leaf
@@ -288,13 +294,15 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
         return
     for entry in range(2):
         for switches in range(stride):
-            error, ways = np.inf, 0.0
+            error = np.inf
+            ways = 0.0
             for here in range(switches + 1):
                 first = entry * stride + here
                 second = ((entry + here) % 2) * stride + switches - here
                 total = left[first] + right[second]
                 if total < error:
-                    error, ways = total, 0.0
+                    error = total
+                    ways = 0.0
                 if total == error:
                     ways += left[2 * stride + first] * right[2 * stride + second]
             out[entry * stride + switches] = error
@@ -304,12 +312,15 @@ def combine(left: Floats, right: Floats, out: Floats, stride: int) -> None:
 def _combine_two(left: Floats, right: Floats, out: Floats) -> None:
     """Combine two nodes for at most one switch (thresholds), with one inner loop less."""
     for entry in range(0, 4, 2):
-        early, late = left[entry + 1] + right[2 - entry], left[entry] + right[entry + 1]
+        early = left[entry + 1] + right[2 - entry]
+        late = left[entry] + right[entry + 1]
         ways = 0.0
         if early <= late:
             ways += left[entry + 5]
         if late <= early:
             ways += right[entry + 5]
-        out[entry + 1], out[entry + 5] = min(early, late), ways
-    out[0], out[2] = left[0] + right[0], left[2] + right[2]
+        out[entry + 1] = min(early, late)
+        out[entry + 5] = ways
+    out[0] = left[0] + right[0]
+    out[2] = left[2] + right[2]
     out[4] = out[6] = 1.0

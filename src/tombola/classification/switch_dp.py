@@ -72,7 +72,8 @@ def label_of(dp: SwitchDP, row: Floats) -> int:
 
     row: features of the row, shape (d,).
     """
-    label, value = dp.place[LABEL], row[dp.place[FEATURE]]
+    label = dp.place[LABEL]
+    value = row[dp.place[FEATURE]]
     for cut in range(dp.place[COUNT]):
         if value >= dp.cuts[cut]:
             label = 1 - label
@@ -98,14 +99,16 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
         rank = math.floor((ways - 1.0) / 2.0)
     elif dp.rule == _RANDOM:
         rank = min(math.floor(uniform(rng) * ways), ways - 1.0)
-    stride, left = tree.switches + 1, ways
+    stride = tree.switches + 1
+    left = ways
     for feature in range(tree.heads.shape[0]):
         root = tree.nodes[feature, tree.heads[feature, ROOT]]
         for entry in range(dp.entries):
             here = _count_minimisers(root, stride, entry, error)
             left -= here
             if here > 0.0 and (rank < here or left <= 0.0):
-                dp.place[FEATURE], dp.place[LABEL] = feature, entry
+                dp.place[FEATURE] = feature
+                dp.place[LABEL] = entry
                 if stride == 2:
                     _sample_threshold(tree, dp, feature, min(rank, here - 1.0), error, rng)
                 else:
@@ -116,12 +119,15 @@ def update_minimiser(tree: Tree, dp: SwitchDP, rng: RngState) -> None:
 
 def _smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
     """Return the smallest error of all hypotheses, and the number of minimisers."""
-    stride, error, ways = tree.switches + 1, np.inf, 0.0
+    stride = tree.switches + 1
+    error = np.inf
+    ways = 0.0
     for feature in range(tree.heads.shape[0]):
         root = tree.nodes[feature, tree.heads[feature, ROOT]]
         for index in range(entries * stride):
             if root[index] < error:
-                error, ways = root[index], 0.0
+                error = root[index]
+                ways = 0.0
             if root[index] == error:
                 ways += root[2 * stride + index]
     return error, ways
@@ -129,7 +135,8 @@ def _smallest_error(tree: Tree, entries: int) -> tuple[float, float]:
 
 def _count_minimisers(row: Floats, most: int, entry: int, error: float) -> float:
     """Count labellings of a node with this error and fewer than `most` switches."""
-    stride, ways = row.size // 4, 0.0
+    stride = row.size // 4
+    ways = 0.0
     for switches in range(most):
         if row[entry * stride + switches] == error:
             ways += row[(2 + entry) * stride + switches]
@@ -144,8 +151,14 @@ def _sample_minimiser(
 
     `context[depth]` summarises everything right of a node.
     """
-    stride, root = tree.switches + 1, tree.heads[feature, ROOT]
-    node, depth, label, spent, cuts, low = root, 0, dp.place[LABEL], 0.0, 0, -np.inf
+    stride = tree.switches + 1
+    root = tree.heads[feature, ROOT]
+    node = root
+    depth = 0
+    label = dp.place[LABEL]
+    spent = 0.0
+    cuts = 0
+    low = -np.inf
     reset_node(tree.context[0], stride)
     while cuts < tree.switches:
         row = tree.nodes[feature, node]
@@ -160,7 +173,8 @@ def _sample_minimiser(
             if not is_leaf(tree, node):
                 right = tree.nodes[feature, child(tree, feature, node, 1)]
                 combine(right, tree.context[depth], tree.context[depth + 1], stride)
-                tree.path[depth], tree.sides[depth] = node, 0
+                tree.path[depth] = node
+                tree.sides[depth] = 0
                 node = child(tree, feature, node, 0)
                 depth += 1
                 continue
@@ -193,9 +207,16 @@ def _sample_threshold(
 
     Errors are `spent` left of a node and `after` right of it.
     """
-    root, before, cuts = tree.heads[feature, ROOT], 2 * dp.place[LABEL], 0
-    then, nodes, tops = 2 - before, tree.nodes[feature], tree.tops[feature]
-    node, spent, after, low = root, 0.0, 0.0, -np.inf
+    root = tree.heads[feature, ROOT]
+    before = 2 * dp.place[LABEL]
+    cuts = 0
+    then = 2 - before
+    nodes = tree.nodes[feature]
+    tops = tree.tops[feature]
+    node = root
+    spent = 0.0
+    after = 0.0
+    low = -np.inf
     if nodes[root, before + 1] == error and rank < nodes[root, before + 5]:
         while not is_leaf(tree, node):
             left, right = child(tree, feature, node, 0), child(tree, feature, node, 1)
@@ -204,17 +225,18 @@ def _sample_threshold(
                 nodes[left, before + 5] if spent + nodes[left, before + 1] + later == error else 0.0
             )
             if rank < inside:
-                node, after = left, later
+                node = left
+                after = later
             else:
-                node, rank, spent, low = (
-                    right,
-                    rank - inside,
-                    spent + nodes[left, before],
-                    max(low, tops[left]),
-                )
-        dp.cuts[0], cuts = _sample_cut(dp.rule, low, tops[node], rng), 1
+                node = right
+                rank = rank - inside
+                spent = spent + nodes[left, before]
+                low = max(low, tops[left])
+        dp.cuts[0] = _sample_cut(dp.rule, low, tops[node], rng)
+        cuts = 1
     elif dp.rule == _FIRST:
-        dp.cuts[0], cuts = np.nextafter(tops[root], np.inf), 1
+        dp.cuts[0] = np.nextafter(tops[root], np.inf)
+        cuts = 1
     dp.place[COUNT] = cuts
 
 

@@ -199,7 +199,8 @@ def _show_rankings(report: "CompareReport") -> None:
             *costs,
             "above first",
         )
-        table.padding, table.columns[1].no_wrap = (0, 0, 0, 1), True
+        table.padding = (0, 0, 0, 1)
+        table.columns[1].no_wrap = True
         for column in (table.columns[0], *table.columns[2:]):
             column.justify = "right"
         for row in rows:

@@ -117,15 +117,14 @@ def _example(name: str, seed: int) -> tuple["Table", str]:
 def _lines(table: "Table") -> list[list[Any]]:
     """Return header and rows: id, losses, and costs and delays if present."""
     pool = table.pool
-    header, columns = (
-        list(pool.actions),
-        [pool.losses[:, action].tolist() for action in range(pool.k)],
-    )
+    header = list(pool.actions)
+    columns = [pool.losses[:, action].tolist() for action in range(pool.k)]
     if pool.costs is not None:
         header += [f"cost:{name}" for name in pool.actions]
         columns += [pool.costs[:, action, 0].tolist() for action in range(pool.k)]
     if table.delays is not None:
-        header, columns = [*header, "delay"], [*columns, table.delays.tolist()]
+        header = [*header, "delay"]
+        columns = [*columns, table.delays.tolist()]
     ids = pool.ids or [str(row) for row in range(pool.rows)]
     return [
         ["id", *header],

@@ -288,7 +288,8 @@ def with_race_options(command: Callable[..., None]) -> Callable[..., None]:
     Returns the command to register. Its parameter `settings` gets a function from candidate names
     to the `RaceSettings` that the options describe.
     """
-    options, own = dict(signature(_make_settings).parameters), dict(signature(command).parameters)
+    options = dict(signature(_make_settings).parameters)
+    own = dict(signature(command).parameters)
     del own["settings"]
 
     @wraps(command)

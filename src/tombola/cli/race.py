@@ -528,7 +528,8 @@ def run(
 
     check_reissue_after(reissue_after, url)
     commands = _commands(candidate or [])
-    log, counts = None if quiet else print_error, CallCounts()
+    log = None if quiet else print_error
+    counts = CallCounts()
     evaluator = SubprocessEvaluator(commands, loss, cap, timeout, retries, shell)
     # Run times: --within and all numbers are in seconds.
     seconds: dict[str, Any] = {} if cap is None else {"range": (0.0, cap), "unit": "seconds"}
@@ -539,7 +540,8 @@ def run(
         others = replace(limits, max_calls=None, max_cost=None)
         _check_not_given(others, {**of_race, "--by": by}, "the file has them already")
         check_page(out, str(rows))
-        file, opened = rows, RaceFile.open(rows)
+        file = rows
+        opened = RaceFile.open(rows)
     else:
         if not (url or "::" in str(rows) or rows.exists()):
             raise ParameterError(

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 # Rows that a suggested command takes at once: between these two numbers, fewer where a list is
 # short.
-_MIN_ROWS, _MAX_ROWS = 10, 300
+_MIN_ROWS = 10
+_MAX_ROWS = 300
 
 
 def suggested_count(left: int) -> int:

@@ -52,10 +52,13 @@ def _prefetch() -> Any:
             address = cgutils.get_item_pointer(
                 context, builder, table, array, place, wraparound=False
             )
-            pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+            pointer = ir.IntType(8).as_pointer()
+            flag = ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
             function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-            read, keep, data = flag(0), flag(3), flag(1)
+            read = flag(0)
+            keep = flag(3)
+            data = flag(1)
             builder.call(function, [builder.bitcast(address, pointer), read, keep, data])
             return context.get_dummy_value()
 

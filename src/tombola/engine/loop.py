@@ -104,8 +104,11 @@ def loop(
     memory: state vector of the learner, read and changed through `view`.
     workspace: scratch arrays of the feedback model.
     """
-    state, mix, cursor = view(memory), mix_slice(memory), accumulators.cursor
-    until, play = cursor[UNTIL], Play(table, arrivals, workspace, accumulators)
+    state = view(memory)
+    mix = mix_slice(memory)
+    cursor = accumulators.cursor
+    until = cursor[UNTIL]
+    play = Play(table, arrivals, workspace, accumulators)
     for t in range(cursor[ROUND], until + 1):
         look_ahead(table, t)
         while has_arrived(arrivals, cursor[_REVEALED], t):
@@ -158,7 +161,8 @@ def record_action(accumulators: Accumulators, t: int, action: int, probability: 
     accumulators.cursor[_LAST] = action
     accumulators.plays[action] += 1.0
     if accumulators.actions.size > 0:
-        accumulators.actions[t], accumulators.probabilities[t] = action, probability
+        accumulators.actions[t] = action
+        accumulators.probabilities[t] = probability
 
 
 def record_loss(
@@ -177,7 +181,8 @@ def record_loss(
     sums[EXPECTED] += expected
     sums[COMPARATOR] += comparator
     if accumulators.losses.size > 0:
-        accumulators.losses[t], accumulators.expected[t] = loss, expected
+        accumulators.losses[t] = loss
+        accumulators.expected[t] = expected
     mark = accumulators.cursor[_MARK]
     if mark < accumulators.marks.size and t + 1 == accumulators.marks[mark]:
         for i in range(sums.size):

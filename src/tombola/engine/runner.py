@@ -40,14 +40,17 @@ class Runner:
         self, learner: Any, feedback_model: "FeedbackModel", rng: RngState, ring: int = 1
     ) -> None:
         state = feedback_model.init(learner)
-        self.learner, self.feedback_model, self.rng = learner, feedback_model, rng
+        self.learner = learner
+        self.feedback_model = feedback_model
+        self.rng = rng
         self.memory: Floats = flatten(state, feedback_model.actions)
         self.workspace = feedback_model.workspace(ring)
         self.view = unflattener(state)
         self._kernels = {"view": self.view, **feedback_model.kernels(learner)}
         self._loop: Kernel | None = None
         self._stride = 1 << 10
-        self._plans, self._planned_at = 0, -1
+        self._plans = 0
+        self._planned_at = -1
 
     @property
     def state(self) -> Any:
@@ -77,7 +80,8 @@ class Runner:
         arguments = (self.memory, self.rng, table, arrivals, self.workspace, accumulators)
         if self._loop is None:
             self._loop = self.compile(loop, *arguments)
-        cursor, horizon = accumulators.cursor, table.order.size
+        cursor = accumulators.cursor
+        horizon = table.order.size
         while cursor[ROUND] < horizon:
             cursor[UNTIL] = min(cursor[ROUND] + self._stride, horizon)
             began = perf_counter()

@@ -82,7 +82,8 @@ def write_ticket(cells: Floats, action: int, probability: float) -> int:
     A kernel; `has_capacity(cells)` must be True.
     """
     round_ = int(cells[0, ROUNDS]) + 1
-    cells[round_, ACTION], cells[round_, PROBABILITY] = action, probability
+    cells[round_, ACTION] = action
+    cells[round_, PROBABILITY] = probability
     cells[0, ROUNDS] = round_
     return round_
 
@@ -151,7 +152,9 @@ class TicketTable:
     """
 
     def __init__(self, horizon: int, outcome_width: int, n_features: int = 0) -> None:
-        self.horizon, self.outcome_width, self.n_features = horizon, outcome_width, n_features
+        self.horizon = horizon
+        self.outcome_width = outcome_width
+        self.n_features = n_features
         self.cells: Floats = np.zeros(
             (1 + min(horizon, _INITIAL_ROUNDS), OUTCOME_START + outcome_width + n_features)
         )

@@ -11,7 +11,8 @@ from tombola.engine.intrinsics import ROUNDING_OFFSET, power_of_two
 
 _LOG2_E = 1.4426950408889634
 # ln 2 in two parts (Cody and Waite), so that n * ln 2 is subtracted without rounding.
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LN2_HIGH = 6.93147180369123816490e-01
+_LN2_LOW = 1.90821492927058770002e-10
 # Coefficients 1 / i! of the Taylor polynomial.
 _C2, _C3, _C4, _C5, _C6, _C7 = (1.0 / math.factorial(i) for i in range(2, 8))
 _C8, _C9, _C10, _C11, _C12, _C13 = (1.0 / math.factorial(i) for i in range(8, 14))

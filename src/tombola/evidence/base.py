@@ -163,7 +163,8 @@ def indexed_values(
                 "or name the actions."
             )
         actions = np.tile(np.arange(n_actions), table.shape[0])
-    indices, numbers = _validate.integer_array(owner, "actions", actions), table.ravel()
+    indices = _validate.integer_array(owner, "actions", actions)
+    numbers = table.ravel()
     if indices.size != numbers.size:
         raise ParameterError(
             f"{owner}: actions must be one for each of the {numbers.size} values, got "

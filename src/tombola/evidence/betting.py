@@ -105,9 +105,11 @@ def update_wealth(
         place.
     """
     means = points[first:last]
-    g, spent = finite_gain(population, count), total / (population - count)
+    g = finite_gain(population, count)
+    spent = total / (population - count)
     cap = MAX_LOSS / max(g * means[means.size - 1] - spent, 1e-12)
-    deviation, shrinkage = math.sqrt(variance), 1.0 / (PRIOR_ROWS + count)
+    deviation = math.sqrt(variance)
+    shrinkage = 1.0 / (PRIOR_ROWS + count)
     least = MIN_GAP * deviation * math.sqrt(PRIOR_ROWS * shrinkage)
     own = wealth[row][first:last]
     for j in range(means.size):
@@ -120,8 +122,10 @@ def update_wealth(
         left = own[j] * (1.0 + bet * (value + spent - g * means[j]))
         own[j] = left if left > _MIN_WEALTH else 0.0
     for q in range(len(FIXED_GAPS)):
-        bet, own = min(g * FIXED_GAPS[q] / deviation, cap), wealth[row + 1 + q][first:last]
-        rise, slope = 1.0 + bet * (value + spent), bet * g
+        bet = min(g * FIXED_GAPS[q] / deviation, cap)
+        own = wealth[row + 1 + q][first:last]
+        rise = 1.0 + bet * (value + spent)
+        slope = bet * g
         for j in range(means.size):
             left = own[j] * (rise - slope * means[j])
             own[j] = left if left > _MIN_WEALTH else 0.0
@@ -192,7 +196,8 @@ class Betting(Confidence):
 
 def new_grid(population: float, level: float, actions: int) -> BettingGrid:
     """Return the state of `Betting`, with its parameters, before the first value."""
-    empty, sides = np.zeros(actions), np.zeros(2 * actions)
+    empty = np.zeros(actions)
+    sides = np.zeros(2 * actions)
     return BettingGrid(
         counts=empty,
         total=empty,
@@ -211,8 +216,11 @@ def new_grid(population: float, level: float, actions: int) -> BettingGrid:
 
 def update_grid(state: Any, action: int, value: float) -> None:
     """Bet on the next value of an action, and update its interval in place; a kernel."""
-    n, total, k = state.counts[action], state.total[action], state.counts.size
-    variance, error = variance_estimate(state.squares[action], n), value - mean_estimate(total, n)
+    n = state.counts[action]
+    total = state.total[action]
+    k = state.counts.size
+    variance = variance_estimate(state.squares[action], n)
+    error = value - mean_estimate(total, n)
     _place_bets(state, action, value, total, n, variance)
     _place_bets(state, action + k, 1.0 - value, n - total, n, variance)
     state.squares[action] += error * error
@@ -233,8 +241,12 @@ def _place_bets(
 
     `value` is mirrored for rows k + a; `total`, `n` and `variance` are of the earlier values.
     """
-    first, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
-    top, last, end = largest_target(total, n, variance), first, tail
+    first = int(state.head[row])
+    tail = int(state.tail[row])
+    points = state.points[row]
+    top = largest_target(total, n, variance)
+    last = first
+    end = tail
     # Binary search for the first point at or above `top`.
     while last < end:
         middle = (last + end) // 2
@@ -261,7 +273,9 @@ def _place_bets(
 @no_inline
 def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
     """Drop refuted means and those above `ceiling`; refine a half-empty grid."""
-    head, tail, points = int(state.head[row]), int(state.tail[row]), state.points[row]
+    head = int(state.head[row])
+    tail = int(state.tail[row])
+    points = state.points[row]
     certain = total / state.population
     while head < tail and (
         points[head] < certain
@@ -271,7 +285,8 @@ def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
         head += 1
     while tail - head > 2 and points[tail - 2] >= ceiling:
         tail -= 1
-    state.head[row], state.tail[row] = head, tail
+    state.head[row] = head
+    state.tail[row] = tail
     if (
         0 < 2 * (tail - head) <= _GRID_POINTS
         and points[tail - 1] - state.floor[row] > _MIN_GRID_WIDTH
@@ -283,7 +298,8 @@ def _drop_refuted(state: Any, row: int, total: float, ceiling: float) -> None:
             below = points[j + 1]
         for q in range(N_STRATEGIES):
             _repeat_twice(state.wealth[N_STRATEGIES * row + q], head, tail)
-        state.head[row], state.tail[row] = 0.0, 2.0 * (tail - head)
+        state.head[row] = 0.0
+        state.tail[row] = 2.0 * (tail - head)
 
 
 @no_inline

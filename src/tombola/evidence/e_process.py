@@ -100,11 +100,10 @@ class EProcess(OnlineStatistic):
 
     @staticmethod
     def update_state(state: _EProcessState, action: int, value: float) -> None:
-        n, total = state.counts[action], state.total[action]
-        variance, error = (
-            variance_estimate(state.squares[action], n),
-            value - mean_estimate(total, n),
-        )
+        n = state.counts[action]
+        total = state.total[action]
+        variance = variance_estimate(state.squares[action], n)
+        error = value - mean_estimate(total, n)
         if state.mirrored > 0.0:
             _place_bet(state, action, 1.0 - value, n - total, variance)
         else:
@@ -145,7 +144,8 @@ class EProcess(OnlineStatistic):
 
 def _place_bet(state: Any, action: int, value: float, total: float, variance: float) -> None:
     """Bet that a value is above the hypothesised mean, and update the wealth."""
-    n, mean = state.counts[action], state.points[action, 0]
+    n = state.counts[action]
+    mean = state.points[action, 0]
     # The sum alone exceeds N times the hypothesised mean: impossible for all values of the unseen
     # rows.
     if (total + value) / state.population > mean + _ROUNDING:

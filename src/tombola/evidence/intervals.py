@@ -98,7 +98,8 @@ def _add_value(state: Any, action: int, value: float) -> None:
     state.counts[action] += 1.0
     state.total[action] += value
     state.squares[action] += (value - before) * (value - state.total[action] / state.counts[action])
-    state.low[action], state.high[action] = 0.0, 1.0
+    state.low[action] = 0.0
+    state.high[action] = 1.0
 
 
 def _set_interval(state: Any, action: int, radius: float) -> None:

@@ -186,7 +186,8 @@ class ActionMonitor:
         self._pending: set[int] = set()
         # All known losses of every action, also those after a pending one.
         self._known: list[list[float]] = [[] for _ in range(session.actions)]
-        self._scanned, self._loss = 0, 0.0
+        self._scanned = 0
+        self._loss = 0.0
 
     def certificate(self) -> Certificate:
         """Return bounds on the mean losses of all actions, from the outcomes so far."""
@@ -218,7 +219,8 @@ class ActionMonitor:
         return [np.array(losses) for losses in plays]
 
     def _catch_up(self) -> None:
-        table, feedback_model = self.session.ticket_table, self.session.feedback_model
+        table = self.session.ticket_table
+        feedback_model = self.session.feedback_model
         for round_ in range(self._scanned + 1, len(table) + 1):
             place = 0 if feedback_model.full_feedback else table.ticket(round_).action
             # The null action of a budget has no mean to estimate.

@@ -158,7 +158,8 @@ class RandomOrderTest:
             strategies=_STRATEGIES,
             threshold=math.log(self.columns / self.level),
         )
-        self._memory, self._view = flatten(state, 0), unflattener(state)
+        self._memory = flatten(state, 0)
+        self._view = unflattener(state)
         self._state = self._view(self._memory)
 
     @cached_property
@@ -289,7 +290,8 @@ def _rank(state: Any, column: int, value: float, u: float) -> float:
     It is in (0, 1), and uniform if the order is random; `u`, uniform in [0, 1), breaks ties.
     """
     place = 1 + int(value * (_N_BINS - 1) + 0.5)
-    below, upto = _count_upto(state.tree[column], place - 1), _count_upto(state.tree[column], place)
+    below = _count_upto(state.tree[column], place - 1)
+    upto = _count_upto(state.tree[column], place)
     state.counts[column] += 1.0
     j = place
     while j <= _N_BINS:
@@ -313,20 +315,20 @@ def _bet(state: Any, column: int, ranked: float) -> None:
     Before each bet a share of the total wealth is redistributed, which keeps the total a
     martingale.
     """
-    wealth, means, strategies, outcome = (
-        state.wealth[column],
-        state.means[column],
-        state.strategies,
-        state.payoffs,
-    )
+    wealth = state.wealth[column]
+    means = state.means[column]
+    strategies = state.strategies
+    outcome = state.payoffs
     _payoffs(outcome, ranked, state.last[column])
     before = 0.0
     for j in range(wealth.size):
         before += wealth[j]
-    total, pace = 0.0, min(1.0, _WARMUP_ROWS / state.counts[column])
+    total = 0.0
+    pace = min(1.0, _WARMUP_ROWS / state.counts[column])
     mixed = _MIXING_RATE * pace
     for j in range(wealth.size):
-        on, rate = int(strategies[j, 0]), max(strategies[j, 3] * pace, strategies[j, 4])
+        on = int(strategies[j, 0])
+        rate = max(strategies[j, 3] * pace, strategies[j, 4])
         size = (
             strategies[j, 1]
             if rate == 0.0

@@ -196,9 +196,12 @@ def planned_wealth(gains: Floats, sizes: Floats, shifts: Floats, levels: Floats)
                 wealth[active] > _ABANDONED
             )
             active = active[open_bets]
-            total, squares = total[open_bets], squares[open_bets]
-            own_shift, own_order = shift[active], order[active]
-            own_goal, own_wealth = share_of_goal[active], wealth[active]
+            total = total[open_bets]
+            squares = squares[open_bets]
+            own_shift = shift[active]
+            own_order = order[active]
+            own_goal = share_of_goal[active]
+            own_wealth = wealth[active]
             if not len(active):
                 break
         x = (gains[own_order, t] - own_shift * sizes[own_order, t]) / (1.0 + own_shift)

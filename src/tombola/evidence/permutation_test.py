@@ -148,7 +148,8 @@ def _step_exponent(line: Floats) -> float:
 
 def _autocorrelation_exponent(line: Floats) -> float:
     """Return the exponent of the Ljung-Box statistic Q: -ln P(chi-square >= Q)."""
-    n, half = float(line.size), 0.0
+    n = float(line.size)
+    half = 0.0
     for lag in range(1, min(_N_LAGS + 1, line.size)):
         product = 0.0
         for i in range(lag, line.size):

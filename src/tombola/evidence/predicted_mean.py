@@ -93,9 +93,14 @@ class PredictedMean:
         self._points = np.stack([grid, 1.0 - grid[::-1]])
         self._wealth = np.ones((2, 2, len(STRATEGY_WEIGHTS), grid.size))
         self.max_wealth = np.ones(self._points.shape)
-        self.population, self.count, self.total = len(table), 0, 0.0
-        self._squares, self._residual_variance = 0.25, 0.0
-        self._left, self._next_fit, self._fitted_rows = np.ones(len(table), bool), next_fit(0), 0
+        self.population = len(table)
+        self.count = 0
+        self.total = 0.0
+        self._squares = 0.25
+        self._residual_variance = 0.0
+        self._left = np.ones(len(table), bool)
+        self._next_fit = next_fit(0)
+        self._fitted_rows = 0
         self._fit: Any = new_fit(table, 1)
         self._predicted = initial_prediction(self._fit)
         self._kernel: Any = None
@@ -114,9 +119,11 @@ class PredictedMean:
         self._bet(row, value)
         error = value - (0.5 + self.total) / (1.0 + self.count)
         self._squares += error * error
-        self._fit.order[self.count], self._fit.mean_targets[self.count, 0] = row, value
+        self._fit.order[self.count] = row
+        self._fit.mean_targets[self.count, 0] = value
         self._left[row] = False
-        self.count, self.total = self.count + 1, self.total + value
+        self.count = self.count + 1
+        self.total = self.total + value
         self._reject_impossible()
         if self.count >= self._next_fit and self.count < self.population:
             self._next_fit = next_fit(self.count)
@@ -141,14 +148,15 @@ class PredictedMean:
         return float(self._points[side, count - 1]) if count else 0.0
 
     def _bet(self, row: int, x: float) -> None:
-        n, left, g = self.count, self.population - self.count, self._predicted
+        n = self.count
+        left = self.population - self.count
+        g = self._predicted
         g_left = g[self._left]
-        g_mean, g_seen = float(g_left.sum()) / left, float(g.sum() - g_left.sum())
-        y, low, high = (
-            x - g[row] + g_mean,
-            g_mean - float(g_left.max()),
-            g_mean + 1.0 - float(g_left.min()),
-        )
+        g_mean = float(g_left.sum()) / left
+        g_seen = float(g.sum() - g_left.sum())
+        y = x - g[row] + g_mean
+        low = g_mean - float(g_left.max())
+        high = g_mean + 1.0 - float(g_left.min())
         estimate = (0.5 + self.total) / (1.0 + n)
         # Regression estimate: mean residual so far, and mean prediction of the whole list.
         regression = (self.total - g_seen) / max(n, 1) + float(g.sum()) / self.population
@@ -182,10 +190,14 @@ class PredictedMean:
         variance: float,
     ) -> None:
         """Update four strategies against "the mean is at most m", for all m; value >= low."""
-        n, means, wealth = self.count, self._points[side], self._wealth[side, kind]
+        n = self.count
+        means = self._points[side]
+        wealth = self._wealth[side, kind]
         left = self.population - n
-        gain, m = self.population / left, (self.population * means - total) / left
-        cap, deviation = MAX_LOSS / np.maximum(m - low, _MIN_REACH), math.sqrt(variance)
+        gain = self.population / left
+        m = (self.population * means - total) / left
+        cap = MAX_LOSS / np.maximum(m - low, _MIN_REACH)
+        deviation = math.sqrt(variance)
         gap = np.maximum(
             (estimate - means) * n, MIN_GAP * deviation * math.sqrt(PRIOR_ROWS * (PRIOR_ROWS + n))
         )

@@ -28,7 +28,9 @@ _SUBSPACE_ITERATIONS = 30
 _JACOBI_SWEEPS = 12
 # Rows before the first fit, least number of rows between fits, and growth factor of the number of
 # rows: about 2 fits per doubling of the rows.
-_FIRST_FIT, _MIN_INTERVAL, _FIT_GROWTH = 6, 5, 1.4
+_FIRST_FIT = 6
+_MIN_INTERVAL = 5
+_FIT_GROWTH = 1.4
 # Penalties of the ridge regression, in units of the prior variance of a loading. A finer grid takes
 # time and predicts no better.
 _PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
@@ -36,7 +38,8 @@ _PENALTIES = (0.01, 0.05, 0.25, 1.2, 6.0, 30.0)
 _MIN_SCALE = 1e-9
 # Variance of a loss around its first prediction if history has no losses, and the least one
 # otherwise.
-_UNKNOWN_NOISE, _MIN_NOISE = 0.125, 1e-3
+_UNKNOWN_NOISE = 0.125
+_MIN_NOISE = 1e-3
 # Largest predicted deviation of a candidate from the mean of all, in standard deviations of its
 # own: rare large ones would limit the bets.
 _DEVIATION_LIMIT = 1.5
@@ -93,7 +96,10 @@ def new_fit(history: Floats, columns: int) -> Fit:
     history: shape (rows, h). columns: number of candidates, each with a column of losses.
     """
     components, intercept, prior, scale = _components_of(history)
-    rows, q, k, most = len(history), components.shape[1], columns, max(columns, 2)
+    rows = len(history)
+    q = components.shape[1]
+    k = columns
+    most = max(columns, 2)
 
     def cells(width: int) -> Floats:
         return np.zeros((rows, width), order="F")
@@ -199,7 +205,8 @@ def split_losses(
     for c in range(count):
         _add(losses[:, int(fitted[c])], 1.0 / count, mean, n)
     for c in range(count):
-        column, target = losses[:, int(fitted[c])], targets[:, c]
+        column = losses[:, int(fitted[c])]
+        target = targets[:, c]
         for i in range(n):
             target[i] = column[i] - mean[i]
 
@@ -210,7 +217,10 @@ def dot(one: Any, two: Any, n: int) -> float:
 
     A kernel. Four partial sums, in a fixed order: vectorised, and the same bits on every machine.
     """
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    a = 0.0
+    b = 0.0
+    c = 0.0
+    d = 0.0
     for i in range(0, n - 3, 4):
         a += one[i] * two[i]
         b += one[i + 1] * two[i + 1]
@@ -234,7 +244,8 @@ def _find_axes(
 ) -> None:
     """Write `centre`, `centred` and `gram` of a `Fit`, for n rows of `order`."""
     for j in range(centre.size):
-        column, total = centred[:, j], 0.0
+        column = centred[:, j]
+        total = 0.0
         for i in range(n):
             column[i] = components[int(order[i]), j]
             total += column[i]
@@ -263,7 +274,8 @@ def _subtract_prior(
 ) -> None:
     """Write the first column of targets minus the prior prediction to the second."""
     for i in range(n):
-        row, total = int(order[i]), 0.0
+        row = int(order[i])
+        total = 0.0
         for j in range(centre.size):
             total += (components[row, j] - centre[j]) * prior[j]
         targets[i, 1] = targets[i, 0] - total
@@ -276,18 +288,21 @@ def _ridge(fit: Any, targets: Any, errors: Any, n: int, first: int, last: int) -
     columns. "No prediction", a constant, is the first choice: another one must be better.
     """
     for c in range(first, last):
-        target, total = targets[:, c], 0.0
+        target = targets[:, c]
+        total = 0.0
         for i in range(n):
             total += target[i]
         fit.means[c] = total / n
         for j in range(fit.values.size):
             fit.cross[j, c] = dot(fit.scores[:, j], target, n)
-    best, choice = _leave_one_out(fit, targets, errors, n, first, last, math.inf), math.inf
+    best = _leave_one_out(fit, targets, errors, n, first, last, math.inf)
+    choice = math.inf
     error = best
     for p in range(len(_PENALTIES)):
         error = _leave_one_out(fit, targets, errors, n, first, last, _PENALTIES[p])
         if error < best - 1e-12:
-            best, choice = error, _PENALTIES[p]
+            best = error
+            choice = _PENALTIES[p]
     return _leave_one_out(fit, targets, errors, n, first, last, choice)
 
 
@@ -295,7 +310,8 @@ def _leave_one_out(
     fit: Any, targets: Any, errors: Any, n: int, first: int, last: int, penalty: float
 ) -> float:
     """Return the sum of squared leave-one-out errors; constant if penalty is inf."""
-    total, q = 0.0, fit.values.size if penalty < math.inf else 0
+    total = 0.0
+    q = fit.values.size if penalty < math.inf else 0
     for j in range(fit.values.size):
         fit.inverse[j] = 1.0 / (fit.values[j] + penalty)
         for c in range(first, last):
@@ -315,7 +331,8 @@ def _leverage(scores: Any, inverse: Any, factors: Any, n: int, q: int) -> None:
     for i in range(n):
         factors[i] = 1.0 / n
     for j in range(q):
-        column, size = scores[:, j], inverse[j]
+        column = scores[:, j]
+        size = inverse[j]
         for i in range(n):
             factors[i] += column[i] * column[i] * size
     for i in range(n):
@@ -348,7 +365,10 @@ def _predict(fit: Any, fits: Any, c: int, column: int, uses_prior: float) -> tup
 
     With `uses_prior` 1 the prediction by the prior loadings is added, with 0 it is not.
     """
-    mean, square, rows, result = fit.means[c], 0.0, fits.shape[0], fits[:, column]
+    mean = fit.means[c]
+    square = 0.0
+    rows = fits.shape[0]
+    result = fits[:, column]
     for j in range(fit.centre.size):
         loading = 0.0
         for m in range(fit.centre.size):
@@ -375,7 +395,8 @@ def _decompose(matrix: Any, axes: Any, values: Any) -> None:
         for m in range(q):
             axes[j, m] = 1.0 if j == m else 0.0
     for _ in range(_JACOBI_SWEEPS):
-        outside, inside = 0.0, 0.0
+        outside = 0.0
+        inside = 0.0
         for j in range(q):
             inside += matrix[j, j] * matrix[j, j]
             for m in range(j):
@@ -399,13 +420,19 @@ def _rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
     cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
     sine = tangent * cosine
     for i in range(matrix.shape[0]):
-        one, two = matrix[i, j], matrix[i, m]
-        matrix[i, j], matrix[i, m] = cosine * one - sine * two, sine * one + cosine * two
+        one = matrix[i, j]
+        two = matrix[i, m]
+        matrix[i, j] = cosine * one - sine * two
+        matrix[i, m] = sine * one + cosine * two
     for i in range(matrix.shape[0]):
-        one, two = matrix[j, i], matrix[m, i]
-        matrix[j, i], matrix[m, i] = cosine * one - sine * two, sine * one + cosine * two
-        one, two = axes[i, j], axes[i, m]
-        axes[i, j], axes[i, m] = cosine * one - sine * two, sine * one + cosine * two
+        one = matrix[j, i]
+        two = matrix[m, i]
+        matrix[j, i] = cosine * one - sine * two
+        matrix[m, i] = sine * one + cosine * two
+        one = axes[i, j]
+        two = axes[i, m]
+        axes[i, j] = cosine * one - sine * two
+        axes[i, m] = sine * one + cosine * two
 
 
 def _noise_of(history: Floats) -> float:
@@ -434,7 +461,9 @@ def _components_of(history: Floats) -> tuple[Floats, float, Floats, Floats]:
         centred = centred / np.where(deviation > 0.0, deviation, 1.0)
     intercept = float(history.sum() / history.size) if is_loss else 0.5
     q = min(_MAX_COMPONENTS, h, rows)
-    basis, products, values = np.eye(h, q), np.zeros((rows, q)), np.zeros(q)
+    basis = np.eye(h, q)
+    products = np.zeros((rows, q))
+    values = np.zeros(q)
     square = np.zeros((q, q))
     arguments = (
         np.ascontiguousarray(centred),

@@ -90,7 +90,8 @@ class RowSource:
         self.kind: Kind | None = None
         self.range: tuple[float, float] | None = None
         if isinstance(source, Table):
-            self.kind, self.range = source.kind, source.range
+            self.kind = source.kind
+            self.range = source.range
         elif isinstance(source, Pool):
             self.kind = "losses"
         stream = is_stream(source, follow=follow)

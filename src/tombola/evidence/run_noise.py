@@ -85,7 +85,8 @@ def run_noise(runs: Floats, level: float = 0.05) -> RunNoise | None:
     """
     counts = (~np.isnan(runs)).sum(axis=0)
     complete = (counts > 0).all(axis=1)
-    runs, counts = runs[:, complete], counts[complete]
+    runs = runs[:, complete]
+    counts = counts[complete]
     if counts.size == 0 or counts.max() < 2:
         return None
     least, most = int(counts.min()), int(counts.max())
@@ -170,7 +171,8 @@ def more_evidence(
     differences = runs[:, :, first] - runs[:, :, second]
     differences = differences[:, ~np.isnan(differences).all(axis=0)]
     counts = (~np.isnan(differences)).sum(axis=0)
-    rows, count = differences.shape[1], float(counts.mean())
+    rows = differences.shape[1]
+    count = float(counts.mean())
     by_row = np.nanmean(differences, axis=0)
     gap = abs(float(by_row.mean()))
     freedom = max(int((counts - 1).sum()), 1)

@@ -109,11 +109,10 @@ class BernsteinSequence(_ClosedForm):
 
     @staticmethod
     def update_state(state: _SequenceState, action: int, value: float) -> None:
-        n, g = state.counts[action], finite_gain(state.population, state.counts[action])
-        guess, variance = (
-            mean_estimate(state.total[action], n),
-            variance_estimate(state.squares[action], n),
-        )
+        n = state.counts[action]
+        g = finite_gain(state.population, state.counts[action])
+        guess = mean_estimate(state.total[action], n)
+        variance = variance_estimate(state.squares[action], n)
         squared_error = (value - guess) * (value - guess)
         state.squares[action] += squared_error
         state.gain_squares[action] += g * g
@@ -157,7 +156,8 @@ class StratifiedMean:
 
     def extend(self, values: Any, strata: Any) -> None:
         """Add values in [0, 1] with the names of their strata; all or none."""
-        numbers, names = np.asarray(values, np.float64), np.asarray(strata, dtype=object)
+        numbers = np.asarray(values, np.float64)
+        names = np.asarray(strata, dtype=object)
         if numbers.ndim != 1 or names.shape != numbers.shape:
             raise ParameterError(
                 f"StratifiedMean: expected a stratum for each of {numbers.size} values, got "

@@ -128,7 +128,8 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     >>> parse_statement("mean(score) > 70", span=(0, 100)).inequalities[0].threshold
     0.7
     """
-    whole, owner = text.strip(), f"audit: in {text!r}"
+    whole = text.strip()
+    owner = f"audit: in {text!r}"
     low, high = (_validate.real(owner, "span", end) for end in span)
     width = high - low
     if not 0.0 < width < math.inf:
@@ -160,7 +161,9 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
             f"|mean({first}) - mean({second})| <= {bound:g}", inequalities, (first, second)
         )
     if match := re.fullmatch(rf"mean\((.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
-        column, sign, value = match[1].strip(), match[2], _threshold(owner, match[3], *span)
+        column = match[1].strip()
+        sign = match[2]
+        value = _threshold(owner, match[3], *span)
         inequality = Inequality(
             lambda rows: _numbers(rows, column, span),
             (value - low) / width,
@@ -199,10 +202,8 @@ def _share(
         compared[0] == ">",
         len(compared) == 1,
     )
-    text, equal_to = (
-        f"share({column} {sign} {value}) {compared} {share:g}",
-        value if sign in ("=", "!=") else None,
-    )
+    text = f"share({column} {sign} {value}) {compared} {share:g}"
+    equal_to = value if sign in ("=", "!=") else None
     return Statement(text, (inequality,), (column,), equal_to)
 
 
@@ -248,7 +249,8 @@ def _numbers(rows: Batch, column: str, span: _Span) -> Floats:
 
     Percentages and yes and no are read where `cell_loss` reads them.
     """
-    cells, (low, high) = _column(rows, column), span
+    cells = _column(rows, column)
+    (low, high) = span
     units = Units(low, high)
     parsed = np.array([_value(cell, units) for cell in cells], np.float64)
     wrong = ~((parsed >= low) & (parsed <= high))

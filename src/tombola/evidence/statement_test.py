@@ -59,8 +59,11 @@ class _InequalityTest:
     def __init__(
         self, inequality: Inequality, population: float, proof_level: float, refutation_level: float
     ) -> None:
-        self.inequality, self.population = inequality, population
-        self.total, self.squares, self.rows = 0.0, 0.0, 0
+        self.inequality = inequality
+        self.population = population
+        self.total = 0.0
+        self.squares = 0.0
+        self.rows = 0
         self._negation = _e_process(
             inequality.threshold, population, proof_level, at_most=inequality.above
         )
@@ -112,23 +115,25 @@ class _PredictedInequalityTest(_InequalityTest):
     def __init__(
         self, inequality: Inequality, history: Floats, proof_level: float, refutation_level: float
     ) -> None:
-        self.inequality, self.population = inequality, len(history)
-        self.total, self.squares, self.rows = 0.0, 0.0, 0
+        self.inequality = inequality
+        self.population = len(history)
+        self.total = 0.0
+        self.squares = 0.0
+        self.rows = 0
         self._mean = PredictedMean(history, points=[inequality.threshold])
         # Side 0 of `PredictedMean` bets against "at most", side 1 against "at least".
         sides = (
             (proof_level, refutation_level) if inequality.above else (refutation_level, proof_level)
         )
-        self._thresholds, self._decided_at = [1.0 / level for level in sides], [0, 0]
+        self._thresholds = [1.0 / level for level in sides]
+        self._decided_at = [0, 0]
 
     def extend(self, values: Floats, places: Any) -> None:
         for place, value in zip(places, values.tolist(), strict=True):
             self._mean.update(place, value)
-            self.total, self.squares, self.rows = (
-                self.total + value,
-                self.squares + value * value,
-                self.rows + 1,
-            )
+            self.total = self.total + value
+            self.squares = self.squares + value * value
+            self.rows = self.rows + 1
             for side, threshold in enumerate(self._thresholds):
                 if not self._decided_at[side] and self._mean.max_wealth[side, 0] >= threshold:
                     self._decided_at[side] = self.rows
@@ -225,7 +230,8 @@ class Audit:
                 "population=1000, or strata={'north': 400, 'south': 600}."
             )
         share = _validate.real("Audit", "level", level, above=0, below=1) / len(statements)
-        self.statements, self.level = tuple(statements), level
+        self.statements = tuple(statements)
+        self.level = level
         self.population = float(population if strata is None else sum(strata.values()))  # type: ignore[arg-type]
         if history is not None and len(history) != self.population:
             raise ParameterError(

@@ -120,7 +120,9 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
-        table, workspace, accumulators = play.table, play.workspace, play.accumulators
+        table = play.table
+        workspace = play.workspace
+        accumulators = play.accumulators
         action, probability = choose(state, mix, rng)
         loss = float(table.losses[table.order[t], table.labels[action]])
         expected = loss
@@ -139,11 +141,9 @@ def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
             observe(state, action, probability, loss)
         else:
             slot = t % workspace.actions.size
-            workspace.actions[slot], workspace.probabilities[slot], workspace.losses[slot] = (
-                action,
-                probability,
-                loss,
-            )
+            workspace.actions[slot] = action
+            workspace.probabilities[slot] = probability
+            workspace.losses[slot] = loss
 
     return turn
 

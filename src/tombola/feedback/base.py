@@ -85,7 +85,8 @@ class StepRunner:
 
     def __init__(self, kernels: LiveKernels, outcome_width: int) -> None:
         self.runner = kernels.runner
-        self._act, self._learn = kernels.act, kernels.learn
+        self._act = kernels.act
+        self._learn = kernels.learn
         # A ticket table of one row, which holds the ticket in use.
         self._cells = np.zeros((2, OUTCOME_START + outcome_width))
 
@@ -112,7 +113,8 @@ class StepRunner:
 
     def learn(self, round: int, action: int, probability: float, outcome: EncodedOutcome) -> None:
         """Pass the encoded outcome of a play to the learner, once per play, in any order of rounds (from 1)."""
-        self._cells[0, ROUNDS], self._cells[1, :OUTCOME_START] = 1.0, (action, probability, 0.0)
+        self._cells[0, ROUNDS] = 1.0
+        self._cells[1, :OUTCOME_START] = (action, probability, 0.0)
         self._learn(self._cells, 1, round, outcome)
 
 
@@ -318,7 +320,8 @@ def make_choose(kernels: Any) -> Kernel:
 
     kernels: as returned by `Learner.kernels`.
     """
-    act, mix_of_state = kernels.act, kernels.mix
+    act = kernels.act
+    mix_of_state = kernels.mix
 
     def choose_plain(state: Any, mix: Floats, rng: RngState) -> tuple[int, float]:
         action, probability = act(state, rng)
@@ -353,7 +356,9 @@ def make_loop_kernels(
         `expect(row, action, mix)` is the expected loss of the round over the learner's own
         randomness.
     """
-    choose, observe, needs_plan = make_choose(kernels), kernels.observe, kernels.needs_plan
+    choose = make_choose(kernels)
+    observe = kernels.observe
+    needs_plan = kernels.needs_plan
 
     def pauses(state: Any, workspace: Any) -> bool:
         return bool(needs_plan(state))

@@ -155,7 +155,8 @@ class BudgetedFeedback(FeedbackModel):
         return learner.init(self.terms)
 
     def workspace(self, ring: int) -> _Workspace:
-        k, m = self.actions, self.resources
+        k = self.actions
+        m = self.resources
         tracker, _ = new_tracker(self.budget_run, self.horizon)
         return _Workspace(
             tracker=tracker,
@@ -174,7 +175,8 @@ class BudgetedFeedback(FeedbackModel):
 
     def kernels(self, learner: Any) -> dict[str, Kernel]:
         kernels = learner.kernels(self.actions, self.horizon)
-        decide, observe_round = _make_decide(kernels.mix), self.make_observe(kernels.observe)
+        decide = _make_decide(kernels.mix)
+        observe_round = self.make_observe(kernels.observe)
         return {
             "look_ahead": _look_ahead,
             "reveal": _make_reveal(observe_round),
@@ -238,7 +240,9 @@ class BudgetedFeedback(FeedbackModel):
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
-        memory, workspace, prices = runner.memory, runner.workspace, self.limits.prices
+        memory = runner.memory
+        workspace = runner.workspace
+        prices = self.limits.prices
         hand = (
             memory,
             rng,
@@ -291,7 +295,8 @@ class BudgetedFeedback(FeedbackModel):
 
     def parse_costs(self, owner: str, action: int, cost: Any) -> tuple[float, ...]:
         which = slice(0, self.n_listed_actions) if self.full_feedback else slice(action, action + 1)
-        worst, prices = self.limits.worst[which], self.limits.prices[which]
+        worst = self.limits.worst[which]
+        prices = self.limits.prices[which]
         if cost is None and not np.isnan(prices).any():
             return tuple(prices.ravel().tolist())
         if cost is None:
@@ -469,12 +474,15 @@ def _make_reveal(observe_round: Kernel) -> Kernel:
 
 def _make_turn(decide: Kernel, observe_round: Kernel) -> Kernel:
     def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
-        table, workspace, accumulators = play.table, play.workspace, play.accumulators
+        table = play.table
+        workspace = play.workspace
+        accumulators = play.accumulators
         slot = t % workspace.played.shape[0]
         action, probability = decide(
             state, mix, rng, workspace.tracker, workspace.played[slot], workspace.reserved[slot]
         )
-        workspace.actions[slot], workspace.probabilities[slot] = action, probability
+        workspace.actions[slot] = action
+        workspace.probabilities[slot] = probability
         _copy_row(table, workspace, t)
         _record_play(accumulators, t, action, probability, workspace, slot)
         if reveal_immediately(play, t):
@@ -495,7 +503,8 @@ def _record_play(
     slot: int,
 ) -> None:
     """Add the play in flight `workspace.played[slot]` of round t to the accumulators."""
-    played, loss = workspace.played[slot], 0.0
+    played = workspace.played[slot]
+    loss = 0.0
     if not workspace.tracker.fluid:
         record_action(accumulators, t, action, probability)
     for other in range(played.size):
@@ -578,7 +587,8 @@ def _live_observe(
         workspace.played[0, other] = 1.0 if other == action else 0.0
     for j in range(workspace.reserved.shape[1]):
         workspace.reserved[0, j] = workspace.tracker.worst[action, j]
-    workspace.actions[0], workspace.probabilities[0] = action, probability
+    workspace.actions[0] = action
+    workspace.probabilities[0] = probability
     observe_round(view(memory), round, workspace, 0)
     mark_answered(cells, index)
     charge(workspace.tracker, workspace.played[0], workspace.reserved[0], workspace.raw)
@@ -591,7 +601,9 @@ def _unpack_row_outcome(
     """Copy losses, then costs, of all listed actions into the row; return validity."""
     resources = prices.shape[1]
     last = workspace.row.size - 1
-    workspace.row[last], workspace.raw[last, :], workspace.scaled[last, :] = 1.0, 0.0, 0.0
+    workspace.row[last] = 1.0
+    workspace.raw[last, :] = 0.0
+    workspace.scaled[last, :] = 0.0
     for other in range(workspace.n_listed):
         first = workspace.n_listed + other * resources
         if not _unpack_action(
@@ -608,7 +620,8 @@ def _unpack_action(
     workspace.row[action] = loss
     valid = 0.0 <= loss <= 1.0
     for j in range(costs.size):
-        cost, price = costs[j], prices[action, j]
+        cost = costs[j]
+        price = prices[action, j]
         valid = (
             valid
             and 0.0 <= cost <= workspace.tracker.worst_costs[action, j]

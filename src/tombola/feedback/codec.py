@@ -31,7 +31,8 @@ def loss_or_reward(round: int, given: Mapping[str, Any], *others: str) -> tuple[
                 f"got {name}; "
                 "write observe(ticket, loss=...)."
             )
-    loss, reward = given.get("loss"), given.get("reward")
+    loss = given.get("loss")
+    reward = given.get("reward")
     if (loss is None) == (reward is None):
         with_others = "".join(f", {name}=..." for name in others)
         raise FeedbackError(

@@ -66,7 +66,8 @@ class FullFeedback(FeedbackModel):
 
     def live_kernels(self, learner: Any, rng: RngState) -> LiveKernels:
         runner = Runner(learner, self, rng)
-        memory, losses = runner.memory, runner.workspace.row
+        memory = runner.memory
+        losses = runner.workspace.row
         act = runner.compile(live_act, memory, rng, EMPTY_CELLS)
         step = runner.compile(_live_observe, memory, losses, EMPTY_CELLS, 1, 0, 1.0, 1)
 
@@ -115,7 +116,9 @@ def _make_reveal(observe: Kernel) -> Kernel:
 
 def _make_turn(choose: Kernel, observe: Kernel, expect: Kernel) -> Kernel:
     def turn(state: Any, mix: Floats, rng: RngState, play: Play, t: int) -> None:
-        table, workspace, accumulators = play.table, play.workspace, play.accumulators
+        table = play.table
+        workspace = play.workspace
+        accumulators = play.accumulators
         action, probability = choose(state, mix, rng)
         copy_row(table, t, workspace.row)
         record_action(accumulators, t, action, probability)

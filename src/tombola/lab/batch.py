@@ -88,7 +88,8 @@ class Ridge:
 
     def fit(self, rows: Floats) -> Floats:
         """Return the weights, shape (width - 1,)."""
-        inputs, target = rows[:, :-1], rows[:, -1]
+        inputs = rows[:, :-1]
+        target = rows[:, -1]
         gram = inputs.T @ inputs + self.penalty * np.eye(inputs.shape[1])
         weights: Floats = np.asarray(np.linalg.solve(gram, inputs.T @ target), dtype=np.float64)
         return weights

@@ -220,7 +220,8 @@ def _all_sequences(tree: "_Tree") -> tuple[dict[_Path, float], float, _Path]:
         if counts not in best:
             best[counts] = tree.comparator_loss(counts)
         if loss - best[counts] > adversarial:
-            adversarial, path = loss - best[counts], leaf
+            adversarial = loss - best[counts]
+            path = leaf
     return (
         {counts: math.fsum(same) / len(same) for counts, same in losses.items()},
         adversarial,
@@ -238,15 +239,18 @@ def _worst_pool(tree: "_Tree", means: dict[_Path, float]) -> tuple[float, Any]:
 
 def _worst_iid(tree: "_Tree", means: dict[_Path, float], grid: int) -> tuple[float, list[float]]:
     """Return the largest i.i.d. regret on the grid, and its distribution."""
-    counts, losses = np.array(list(means)), np.array(list(means.values()))
+    counts = np.array(list(means))
+    losses = np.array(list(means.values()))
     ways = np.array([count_orders(pool) for pool in means], dtype=np.float64)
-    worst, at = -math.inf, [0.0]
+    worst = -math.inf
+    at = [0.0]
     for parts in compositions(grid, len(tree.values)):
         probabilities = np.array(parts) / grid
         loss = float(np.sum(ways * np.prod(probabilities**counts, axis=1) * losses))
         regret = loss - tree.comparator_loss(parts)
         if regret > worst:
-            worst, at = regret, probabilities.tolist()
+            worst = regret
+            at = probabilities.tolist()
     return worst, at
 
 
@@ -344,7 +348,9 @@ class _Tree(ABC):
             table, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         self.indices = indices.ravel()
-        self._owner, self._learner, self._nodes = owner, learner, 0
+        self._owner = owner
+        self._learner = learner
+        self._nodes = 0
         self.horizon = (
             len(table) if horizon is None else _validate.integer(owner, "horizon", horizon, least=1)
         )
@@ -421,7 +427,8 @@ class _Tree(ABC):
         self, path: _Path, loss: float, before: list[_Branch], choices: list[list[_Choice]]
     ) -> tuple[float, list[_Branch]]:
         """Return the expected loss and the states after the last row of a path."""
-        kind, branches = path[-1], []
+        kind = path[-1]
+        branches = []
         for branch, own_choices in zip(before, choices, strict=True):
             self._nodes += len(own_choices) if self.branches_on_actions else 1
             if self._nodes > self._limit:
@@ -440,7 +447,8 @@ class _Tree(ABC):
         for choice in (
             own_choices if self.branches_on_actions else [_Choice(0, 1.0, own_choices[0].after)]
         ):
-            snapshot, pending = choice.after, (*branch.pending, (choice.action, choice.probability))
+            snapshot = choice.after
+            pending = (*branch.pending, (choice.action, choice.probability))
             if played > 0:
                 (action, probability), *late = pending
                 snapshot = self.observe(snapshot, played, action, probability, path[played - 1])
@@ -496,10 +504,12 @@ class _LossTree(_Tree):
             [losses[self.first], np.ones(len(self.values))]
         )  # a null loses 1
         self._costs = [None] * len(self.values) if costs is None else costs[self.first]
-        self._k, self._plan_count = pool.k, 0
+        self._k = pool.k
+        self._plan_count = 0
 
     def pool(self, rows: Sequence[int]) -> Pool:
-        indices, costs = list(rows), self._pool.costs
+        indices = list(rows)
+        costs = self._pool.costs
         return Pool(
             np.asarray(self._pool.losses)[indices],
             costs=None if costs is None else np.asarray(costs)[indices],
@@ -603,7 +613,8 @@ class _LabelTree(_Tree):
         make_feedback_model(learner, self.horizon, actions=2, features=pool.dimensions)
 
     def pool(self, rows: Sequence[int]) -> LabelledPool:
-        indices, pool = list(rows), self._pool
+        indices = list(rows)
+        pool = self._pool
         return LabelledPool(pool.features[indices], pool.labels[indices], pool.weights[indices])
 
     def comparator_loss(self, counts: Sequence[int]) -> float:

@@ -47,10 +47,8 @@ def to_spec(learner: Any) -> dict[str, Any]:
     >>> to_spec(Hedge(rate=0.5))
     {'name': 'Hedge', 'parameters': {'rate': 0.5, 'order': 'random', 'delay': 0}}
     """
-    kind, parameters = (
-        type(learner),
-        {field.name: _plain(getattr(learner, field.name)) for field in fields(learner)},
-    )
+    kind = type(learner)
+    parameters = {field.name: _plain(getattr(learner, field.name)) for field in fields(learner)}
     name = kind.__name__ if _find_class(kind.__name__) is kind else f"own {kind.__name__}"
     return {"name": name, "parameters": parameters}
 
@@ -175,7 +173,8 @@ def has_bound(kind: Any) -> bool:
     >>> has_bound(learners.UCB1), has_bound(learners.Simulation), has_bound(learners.ThompsonSampling)
     (True, True, False)
     """
-    full, bandit = {"base": learners.Hedge()}, {"base": learners.UCB1()}
+    full = {"base": learners.Hedge()}
+    bandit = {"base": learners.UCB1()}
     for parameters in ({}, full, bandit, {**full, "delay": 0}):
         try:
             learner = kind(**parameters)

@@ -234,7 +234,9 @@ class Claim(ABC):
         log: axes that are logarithmic: "xy", "x", "y" or "".
         subtitle: text after the title.
         """
-        title, log_x, log_y = self.title + subtitle, "x" in log, "y" in log
+        title = self.title + subtitle
+        log_x = "x" in log
+        log_y = "y" in log
         return Chart(
             title, x_label, y_label, tuple(bands), tuple(lines), log_x, log_y, alt=self.alt
         )

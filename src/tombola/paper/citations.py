@@ -184,7 +184,8 @@ def _claim_citation(claim: Any) -> Citation:
         source = re.sub(r" \((docs/[^)]*)\)", r", \1", claim.source.removeprefix("our "))
     else:
         # Line numbers are those of the preprint's text, which readers do not have.
-        place, cited = re.sub(r" \(L[^)]*\)", "", claim.source), " (cited at "
+        place = re.sub(r" \(L[^)]*\)", "", claim.source)
+        cited = " (cited at "
         source = (
             f"{place.partition(cited)[0]}, cited in {PAPER}"
             if cited in place
@@ -205,10 +206,8 @@ def _claim_citation(claim: Any) -> Citation:
 
 def _errata_of(claim: Any) -> list[int]:
     """Return the numbers of the errata between a claim's statement and the next one."""
-    claims, errata = (
-        import_module("tombola.paper.registry").CLAIMS,
-        import_module("tombola.paper.errata").ERRATA,
-    )
+    claims = import_module("tombola.paper.registry").CLAIMS
+    errata = import_module("tombola.paper.errata").ERRATA
     # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of
     # them.
     starts = {

@@ -41,7 +41,8 @@ def mean_at_most(values: Floats, limit: float) -> float:
     >>> round(mean_at_most(np.array([1.0, 2.0, 3.0]), limit=1.0), 4), mean_at_most(np.array([1.0, 1.0]), limit=1.0)
     (0.1127, 1.0)
     """
-    mean, tolerance = float(np.mean(values)), ROUNDING * max(1.0, abs(limit))
+    mean = float(np.mean(values))
+    tolerance = ROUNDING * max(1.0, abs(limit))
     if mean <= limit + tolerance or values.size < 2:
         return 1.0
     error = float(np.std(values, ddof=1)) / math.sqrt(values.size)
@@ -60,9 +61,11 @@ def means_at_most(
     >>> means_at_most([{"T": 4, "regret": 1.0}, {"T": 4, "regret": 3.0}], ["T"], lambda T: T)
     ([1.0], 0.5)
     """
-    checks, shares = [], []
+    checks = []
+    shares = []
     for setting in distinct(rows, *by):
-        values, most = select(rows, column, **dict(zip(by, setting, strict=True))), limit(*setting)
+        values = select(rows, column, **dict(zip(by, setting, strict=True)))
+        most = limit(*setting)
         checks.append(mean_at_most(values, most))
         shares.append(float(values.mean()) / most)
     return checks, max(shares)
@@ -112,10 +115,8 @@ def counts_uniform(counts: Floats) -> float:
     if counts.size < 2 or expected == 0:
         return 1.0
     statistic = float(np.sum((counts - expected) ** 2)) / expected
-    uneven, too_even = (
-        float(chdtrc(counts.size - 1, statistic)),
-        float(chdtr(counts.size - 1, statistic)),
-    )
+    uneven = float(chdtrc(counts.size - 1, statistic))
+    too_even = float(chdtr(counts.size - 1, statistic))
     return min(1.0, 2 * min(uneven, too_even if counts.size >= _MIN_COUNTS_FOR_EVENNESS else 1.0))
 
 

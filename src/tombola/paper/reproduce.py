@@ -89,7 +89,8 @@ def reproduce(
     on_done: called with the name of each finished claim, such as "birthday", and 'birthday, "no
         test"' for a fault.
     """
-    options, cache = RunOptions(full, seed, workers, on_done), ResultCache(out / "units")
+    options = RunOptions(full, seed, workers, on_done)
+    cache = ResultCache(out / "units")
     make_folder(out)
     all_rows = run_claims([(claim, "") for claim in claims], cache, options)
     faults = run_faults(claims, all_rows, out, cache, options) if inject_faults else []

@@ -82,7 +82,8 @@ def injected(fault: SourceFault) -> Iterator[None]:
     >>> bounds.halving(8)
     3.0
     """
-    function, code = _function_of(fault.function), _faulty_function(fault).__code__
+    function = _function_of(fault.function)
+    code = _faulty_function(fault).__code__
     sound = function.__code__
     function.__code__ = code
     _clear_caches()

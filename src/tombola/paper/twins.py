@@ -37,7 +37,8 @@ class Twin(ABC):
     """
 
     def __init__(self, k: int, T: int) -> None:
-        self.k, self.T = k, T
+        self.k = k
+        self.T = T
         self.plays: list[int] = []
         self.counts = dict.fromkeys(range(k), 0)
         self.sums = dict.fromkeys(range(k), 0.0)
@@ -107,7 +108,8 @@ class SerflingEliminationTwin(Twin):
     def __init__(self, k: int, T: int, delta: float | None = None) -> None:
         super().__init__(k, T)
         self.delta = 1 / T if delta is None else delta
-        counts, first = [1], 1
+        counts = [1]
+        first = 1
         for _ in range(3):
             counts = [first]
             while 2 * math.ceil(1.5 * counts[-1]) < T:
@@ -128,7 +130,8 @@ class SerflingEliminationTwin(Twin):
             self.active = self._survivors(
                 self.active, {a: self.radius(self.counts[a]) for a in self.active}
             )[::-1]
-            before, self.count = self.count, math.ceil(1.5 * self.count)
+            before = self.count
+            self.count = math.ceil(1.5 * self.count)
             self.stage = [a for a in self.active for _ in range(self.count - before)]
         return {self.stage.pop(0)}
 
@@ -142,7 +145,8 @@ class SimulationEliminationTwin(Twin):
 
     def __init__(self, k: int, T: int) -> None:
         super().__init__(k, T)
-        self.active, self.block = list(range(k)), math.ceil(math.log2(k)) - 1
+        self.active = list(range(k))
+        self.block = math.ceil(math.log2(k)) - 1
         self.script = [t % k for t in range(2 ** (self.block + 1))]
 
     def allowed(self) -> set[int]:
@@ -168,7 +172,8 @@ class FrugalUCBTwin(Twin):
 
     def __init__(self, k: int, T: int, price: float = 1.0) -> None:
         super().__init__(k, T)
-        self.price, self.rest = price, 0
+        self.price = price
+        self.rest = 0
         self.shortest = max(1, math.floor(min(16 * price, 2 * math.sqrt(T / k))))
 
     def allowed(self) -> set[int]:
@@ -208,7 +213,8 @@ class OptimisticSimulationTwin(Twin):
 
     def __init__(self, k: int, T: int, base: Learner, rng: RngState) -> None:
         super().__init__(k, T)
-        self.base, self.rng = base, rng
+        self.base = base
+        self.rng = rng
         self.losses: dict[int, list[float]] = {a: [] for a in range(k)}
 
     def observe(self, action: int, loss: float) -> None:
@@ -226,13 +232,15 @@ class OptimisticSimulationTwin(Twin):
         untried = [a for a in range(self.k) if not self.losses[a]]
         if untried:
             return {min(untried)}
-        remaining, length = self.T - len(self.plays), 2 ** int(math.log2(len(self.plays) + 1))
+        remaining = self.T - len(self.plays)
+        length = 2 ** int(math.log2(len(self.plays) + 1))
         known = {a: self._known(a) for a in range(self.k)}
         means = {a: math.fsum(losses) / len(losses) for a, losses in known.items()}
         indices = {
             a: _lower_index(means[a], len(known[a]), remaining, self.k, self.T) for a in known
         }
-        state, action = self.base.init(self.k, length), 0
+        state = self.base.init(self.k, length)
+        action = 0
         with np.errstate(over="ignore"):  # 64-bit words of the generator wrap around
             for _ in range(integers(self.rng, length) + 1):
                 action, probability = self.base.act(state, self.rng)
@@ -326,7 +334,9 @@ def budget_simulation_spending(
     rng: copy of the learner's random generator, so that draws are the same.
     """
     T, k, m = costs.shape
-    spent, past, block = np.zeros((T, m)), [0], 0
+    spent = np.zeros((T, m))
+    past = [0]
+    block = 0
     while (start := 2**block + (block + 1) * delay) < T:
         epsilon = math.sqrt(6 / 2**block * math.log(m * k * math.log2(T) / delta))
         rounds = range(start, min(T, start + 2**block))
@@ -380,7 +390,8 @@ def serfling_lp_spending(losses: Floats, costs: Floats, amount: float, delta: fl
 
     def plan(n: int, left: float) -> tuple[float, int]:
         following = min(T, 2 * n)
-        block, rest = following - n, T - n
+        block = following - n
+        rest = T - n
         past = T / rest * math.sqrt((1 - (n - 1) / T) * log / (2 * n))
         return (left - 1) / rest - past - math.sqrt(
             (2 - (block - 1) / rest) * log / (2 * block)
@@ -398,7 +409,9 @@ def _linear_program_spending(
         amount left.
     """
     T, k = losses.shape
-    spent, mix, following = np.zeros(T), np.eye(k)[0], 1
+    spent = np.zeros(T)
+    mix = np.eye(k)[0]
+    following = 1
     for n in range(T):
         left = amount - math.fsum(spent)
         if left < 1:
@@ -428,7 +441,10 @@ def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
     n, k, m = costs.shape
     eta_p = math.sqrt(8 * math.log(k) / n) / (1 + 1 / rate)
     eta_d = rate * math.sqrt(8 * math.log(m + 1) / n)
-    charges, overuse, spent, total = np.zeros(k), np.zeros(m + 1), np.zeros(m), np.zeros(k)
+    charges = np.zeros(k)
+    overuse = np.zeros(m + 1)
+    spent = np.zeros(m)
+    total = np.zeros(k)
     for t in range(n):
         if (rate * n - spent < 1).any():
             total[0] += n - t
@@ -440,7 +456,8 @@ def _primal_dual_mix(losses: Floats, costs: Floats, rate: float) -> Floats:
         charges += losses[t] + costs[t] @ prices[:m]
         use = mix @ costs[t]
         overuse[:m] += (use - rate) / rate
-        spent, total = spent + use, total + mix
+        spent = spent + use
+        total = total + mix
     return np.asarray(total / n)
 
 

@@ -70,14 +70,17 @@ def cluster_map(
 
     Raises ParameterError if the same piece fails three times because its workers die.
     """
-    shared, done, failures = _SharedWork(work), 0, 0
+    shared = _SharedWork(work)
+    done = 0
+    failures = 0
     while done < len(pieces):
         try:
             with parallel_config("dask", client=client, scatter=[shared]):
                 for result in Parallel(return_as="generator")(
                     delayed(_call)(shared, *piece) for piece in pieces[done:]
                 ):
-                    done, failures = done + 1, 0
+                    done = done + 1
+                    failures = 0
                     yield result
         except (KilledWorker, FutureCancelledError):
             # Every worker that held the shared work has died: scatter it again, to those that run

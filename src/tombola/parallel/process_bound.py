@@ -22,7 +22,8 @@ class ProcessBound:
 
     def _bind_to_process(self) -> None:
         """Bind the object to the current process."""
-        self._process, self._guard = os.getpid(), RLock()
+        self._process = os.getpid()
+        self._guard = RLock()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

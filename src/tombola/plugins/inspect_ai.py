@@ -30,7 +30,8 @@ from tombola.racing.options import RaceOptions, RaceSettings, accepts_race_optio
 from tombola.worklists.race_file import open_log
 
 # Keys in the metadata of a sample.
-_CANDIDATE_KEY, _TICKET_KEY = "tombola_candidate", "tombola_ticket"
+_CANDIDATE_KEY = "tombola_candidate"
+_TICKET_KEY = "tombola_ticket"
 
 
 class EarlyStoppingRace:
@@ -69,7 +70,8 @@ class EarlyStoppingRace:
             )
         settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())
-        self._scorer, self._to_float = scorer, value_to_float()
+        self._scorer = scorer
+        self._to_float = value_to_float()
         self.samples = []
         for ticket in range(1, len(rows) * len(settings.candidates) + 1):
             call = self.race.call(ticket)
@@ -101,8 +103,10 @@ class EarlyStoppingRace:
         A sample is one call: a candidate on a row. It is not needed if its candidate is dropped,
         the race is over or at its limit, or it was answered before.
         """
-        ticket, race = _ticket(id), self.race
-        candidate, calls_before = race.call(ticket).candidate, race.calls_made
+        ticket = _ticket(id)
+        race = self.race
+        candidate = race.call(ticket).candidate
+        calls_before = race.calls_made
         reason = "answered before"
         if race.done:
             reason = self.verdict

@@ -144,10 +144,8 @@ def pool_of(answers: Iterable[_LoggedAnswer], source: str) -> Pool:
                 "two; give one log per candidate and epoch."
             )
         table[cell] = answer.value if answer.kind == "losses" else 1.0 - answer.value
-    rows, names = (
-        list(dict.fromkeys(key[0] for key in table)),
-        list(dict.fromkeys(key[1] for key in table)),
-    )
+    rows = list(dict.fromkeys(key[0] for key in table))
+    names = list(dict.fromkeys(key[1] for key in table))
     if not table:
         raise TableError(
             f"{source}: expected answers of candidates, found none; give the log of a finished run."
@@ -260,7 +258,8 @@ def answers_of_log(
     # Without a source, the caller is the extension of inspect_ai, which takes the metric from this
     # variable.
     option = "TOMBOLA_RANKS=" if source is None else ""
-    source, to_float = source or str(log.location), value_to_float()
+    source = source or str(log.location)
+    to_float = value_to_float()
     samples = (
         log.samples
         if log.samples is not None or not log.location

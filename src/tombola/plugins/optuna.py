@@ -88,7 +88,8 @@ class RacePruner(BasePruner):
             self._pairs[key] = Best(
                 candidates=2, rows=self._rows, population=self._rows, level=share
             )
-        rule, both = self._pairs[key], [my_losses, other_losses]
+        rule = self._pairs[key]
+        both = [my_losses, other_losses]
         if key[0] != mine:
             both.reverse()
         for row in range(rule.rows_seen, min(map(len, both))):

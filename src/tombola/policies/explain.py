@@ -18,7 +18,9 @@ from tombola.pool import Pool
 
 # Share of the rows on which importance is measured, and largest numbers of test and training rows,
 # for time.
-_TEST_SHARE, _MAX_TEST_ROWS, _MAX_TRAINING_ROWS = 1 / 3, 2_000, 6_000
+_TEST_SHARE = 1 / 3
+_MAX_TEST_ROWS = 2_000
+_MAX_TRAINING_ROWS = 6_000
 # Shuffles of each feature in a measure of importance; their mean is less noisy than one.
 _SHUFFLES = 3
 # Share of all rows that a leaf of the tree in words must have: smaller ones say little.
@@ -77,9 +79,11 @@ def feature_importance(
     models: candidates for the router, such as `Trees()` or `Ridge()`.
     """
     rng = np.random.default_rng(seed)
-    order, features = rng.permutation(pool.rows), np.asarray(pool.features, np.float64)
+    order = rng.permutation(pool.rows)
+    features = np.asarray(pool.features, np.float64)
     split = min(_MAX_TEST_ROWS, int(pool.rows * _TEST_SHARE))
-    test, training = order[:split], order[split : split + _MAX_TRAINING_ROWS]
+    test = order[:split]
+    training = order[split : split + _MAX_TRAINING_ROWS]
     losses = np.asarray(pool.losses[training], np.float64)
     model, _ = (
         choose(fit_models(models, features[training], losses, seed), losses)
@@ -93,7 +97,8 @@ def feature_importance(
     def loss(table: Floats) -> float:
         return float(losses_of(tested, actions_of(model.predict(table))).mean())
 
-    before, found = loss(features[test]), []
+    before = loss(features[test])
+    found = []
     for name, columns in _groups(pool.feature_names).items():
         total = 0.0
         for _ in range(_SHUFFLES):
@@ -140,7 +145,8 @@ def _paths(
     """Return the leaves with the conditions on the way to them."""
     if tree.children_left[node] < 0:
         return [(node, above)]
-    name, threshold = names[tree.feature[node]], float(tree.threshold[node])
+    name = names[tree.feature[node]]
+    threshold = float(tree.threshold[node])
     if "=" in name:  # a level of a category, as a column of 0 and 1
         column, _, level = name.partition("=")
         low, high = f"{column} is not {level}", f"{column} is {level}"

@@ -29,10 +29,12 @@ from tombola._types import Floats
 from tombola.engine.compiler import compile_loop, expected_rounds
 
 # Kelly's rate on the past, as if ten rows with a mean gain of 1/2 had been seen before.
-_PRIOR_GAIN, _PRIOR_SQUARES = 5.0, 10.0
+_PRIOR_GAIN = 5.0
+_PRIOR_SQUARES = 10.0
 # Limits of Kelly's rate, the share of the capital that is staked: never stop, and never stake more
 # than half.
-_MIN_RATE, _MAX_RATE = 0.02, 0.5
+_MIN_RATE = 0.02
+_MAX_RATE = 0.5
 # Positions in the state of the guard: the capital, in rows that routing may still lose on average;
 # sums of the differences safe loss - router loss, and of their squares; the second account, in rows
 # that routing may still lose on every order, infinite without the limit `worst`; the sum of the

@@ -78,7 +78,8 @@ class LiveRouter:
     `cells` is the matrix of the ticket table.
     """
 
-    mix, workspace = None, None
+    mix = None
+    workspace = None
 
     def __init__(self, routed: "Routed", model: RoutedFeedback, rng: RngState) -> None:
         self.routed = routed

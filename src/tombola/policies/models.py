@@ -102,12 +102,15 @@ class Ridge:
         """Fit the regression to centred losses, as `Model.fit`; `seed` is not used."""
         filler = _medians(features)
         filled = _fill(features, filler)
-        shift, scale = filled.mean(axis=0), filled.std(axis=0)
+        shift = filled.mean(axis=0)
+        scale = filled.std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         middle = centred.mean(axis=0)
         left, values, right = _thin_svd((filled - shift) / scale)
-        target, least = left.T @ (centred - middle), np.inf
-        out_of_bag, weights = centred * 0.0, np.zeros((right.shape[1], centred.shape[1]))
+        target = left.T @ (centred - middle)
+        least = np.inf
+        out_of_bag = centred * 0.0
+        weights = np.zeros((right.shape[1], centred.shape[1]))
         for penalty in _PENALTIES * len(centred):
             shrink = values**2 / (values**2 + penalty)
             smooth = left @ (shrink[:, None] * target)
@@ -116,7 +119,8 @@ class Ridge:
             without = centred - (centred - middle - smooth) / (1.0 - leverage)[:, None]
             error = float(((centred - without) ** 2).mean())
             if error < least:
-                least, out_of_bag = error, without
+                least = error
+                out_of_bag = without
                 weights = right.T @ ((values / (values**2 + penalty))[:, None] * target)
         return FittedRidge(filler, shift, scale, weights, middle, out_of_bag)
 
@@ -168,7 +172,8 @@ class SklearnModel:
         if type(whole).__name__ in _FORESTS and whole.bootstrap:
             return _fit_forest(whole, features, centred)
         filler = _medians(features)
-        filled, out_of_bag = _fill(features, filler), np.zeros(centred.shape)
+        filled = _fill(features, filler)
+        out_of_bag = np.zeros(centred.shape)
         whole.fit(filled, centred)
         fold = np.random.default_rng(seed).permutation(len(centred)) % _FOLDS
         for number in range(_FOLDS):
@@ -235,7 +240,8 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
     wide = design.shape[1] > design.shape[0]
     squares, vectors = np.linalg.eigh(design @ design.T if wide else design.T @ design)
     kept = squares > _RELATIVE_RANK * max(float(squares[-1]), 1e-300)
-    values, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    values = np.sqrt(squares[kept])
+    vectors = vectors[:, kept]
     if wide:
         return vectors, values, (design.T @ vectors / values).T
     return design @ vectors / values, values, vectors.T
@@ -267,11 +273,13 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
 
     losses: of the training rows, shape (rows, actions).
     """
-    best, least = None, float(losses.mean(axis=0).min())
+    best = None
+    least = float(losses.mean(axis=0).min())
     for one in fitted:
         loss = float(losses_of(losses, actions_of(one.out_of_bag)).mean())
         if loss < least:
-            best, least = one, loss
+            best = one
+            least = loss
     return best, least
 
 

@@ -258,7 +258,8 @@ def _routers_at(
             float(losses_of(costs, chosen).mean()),
         )
 
-    free, scale = measured(0.0), float(costs.max())
+    free = measured(0.0)
+    scale = float(costs.max())
     if scale == 0.0 or not rates.may_save(free):
         return [free]
     low, high = free, measured(1e6 / scale)

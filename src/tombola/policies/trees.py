@@ -48,7 +48,8 @@ class FlatTrees(NamedTuple):
         unseen: shape (trees, rows), True where the tree was not trained on the row.
         """
         rows = np.ascontiguousarray(features, np.float32).astype(np.float64)
-        total, count = np.zeros((rows.shape[0], self.value.shape[1])), np.zeros(rows.shape[0])
+        total = np.zeros((rows.shape[0], self.value.shape[1]))
+        count = np.zeros(rows.shape[0])
         arguments = (self, rows, np.ascontiguousarray(unseen, np.bool_), total, count)
         with Workload(rows.shape[0] * self.roots.size * _WALK_SECONDS).active():
             compile_loop(_walk_unseen, arguments)(*arguments)
@@ -71,7 +72,9 @@ def _walk_unseen(nodes: Any, rows: Floats, unseen: Any, total: Floats, count: Fl
 
 def flatten_trees(forest: Any) -> FlatTrees:
     """Copy the trees of a fitted scikit-learn forest into arrays."""
-    roots, parts, start = [], [], 0
+    roots = []
+    parts = []
+    start = 0
     for estimator in forest.estimators_:
         tree = estimator.tree_
         inner = tree.children_left >= 0

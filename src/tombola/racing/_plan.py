@@ -228,10 +228,8 @@ def plan(
         if isinstance(strata, Strata)
         else Strata.of(strata, pool.rows)
     )
-    side, workload = (
-        _side_of(pool, known, history),
-        Workload.of_rounds(pool.rows * count * len(levels), pool.k),
-    )
+    side = _side_of(pool, known, history)
+    workload = Workload.of_rounds(pool.rows * count * len(levels), pool.k)
     table = cast("Rows", np.ascontiguousarray(pool.losses))
     job = _Job(
         table,
@@ -242,7 +240,8 @@ def plan(
         workload,
         runs,
     )
-    orders, plans = repetition_seeds(seed, count), []
+    orders = repetition_seeds(seed, count)
+    plans = []
     for settings in (replace(asked, level=level) for level in levels):
         pieces = [(settings, job, one) for one in orders]
         outcomes = parallel_map(
@@ -321,7 +320,8 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
         rows = np.where(part.rule.state.active > 0, part.rule.rows_seen, part.rule.state.drop_row)
         used[part.position[order] >= 0] |= np.arange(part.rule.rows)[:, None] < rows
     called = used if job.unknown is None else used & job.unknown[order]
-    calls, cost = int(np.count_nonzero(called)), 0.0
+    calls = int(np.count_nonzero(called))
+    cost = 0.0
     if job.costs is not None:
         costs = job.costs[order][called].astype(np.float64)
         calls = _affordable(costs, settings)
@@ -329,7 +329,8 @@ def _simulate(settings: RaceSettings, job: _Job, seed: Seed) -> _SimulatedRace:
         if calls < costs.size:
             # The row of the first call that is too expensive is not counted.
             counted = int(np.argwhere(called)[calls, 0])
-            parts, used = _play_parts(settings, job, order[:counted]), used[:counted]
+            parts = _play_parts(settings, job, order[:counted])
+            used = used[:counted]
     answers = tuple(
         _answer(settings, part.rule, job.table[part.members].sum(axis=0, dtype=float))
         for part in parts

@@ -110,7 +110,8 @@ class Race(ProcessBound, Answers):
         **options: Unpack[RaceOptions],
     ) -> None:
         check_frame_kind("Race", known, options)
-        settings, names = RaceSettings(tuple(candidates), **options), _row_names(rows)
+        settings = RaceSettings(tuple(candidates), **options)
+        names = _row_names(rows)
         side = SideInformation.of(settings.candidates, names, known, history, settings.units)
         self._begin(
             settings, names, side, None if strata is None else Strata.of(strata, len(names))
@@ -130,7 +131,8 @@ class Race(ProcessBound, Answers):
         `rows` are names or a number, `side` answers on file and history, `strata` groups of the
         rows. FeedbackError if the events belong to another race.
         """
-        race, names = cls.__new__(cls), _row_names(rows)
+        race = cls.__new__(cls)
+        names = _row_names(rows)
         race._begin(settings, names, side or SideInformation.of(settings.candidates, names), strata)
         # What the other tickets stand for depends on the answers of the pilot.
         for event in sorted(events, key=race._is_after_pilot) if race.pilot else events:
@@ -146,7 +148,9 @@ class Race(ProcessBound, Answers):
     ) -> None:
         self._bind_to_process()
         self.settings = settings = settings.with_seed().with_pilot(len(rows))
-        self.rows, self.side, self.strata = rows, side, strata
+        self.rows = rows
+        self.side = side
+        self.strata = strata
         self._row = np.zeros(len(self.candidates))
         # Cells that are called twice before the race, and whether they are all answered.
         self.pilot = pilot_cells(settings, side.known)
@@ -159,11 +163,14 @@ class Race(ProcessBound, Answers):
         self._next_ticket = 1
         # Position in the shuffled order of the first row that is not counted, and the number of
         # rows counted: rows whose group and list are both decided are skipped.
-        self._cursor, self.rows_counted = 0, 0
+        self._cursor = 0
+        self.rows_counted = 0
         # Wealth of the active candidates after each row counted: one number per answer used.
         self._wealth_rows: list[tuple[list[int], Floats]] = []
         self._start_list(settings.first_reading)
-        self._cost, self._cost_error, self._largest_cost = 0.0, 0.0, 0.0
+        self._cost = 0.0
+        self._cost_error = 0.0
+        self._largest_cost = 0.0
         self.failures = 0
         self.failed_call: Call | None = None
         self._await_row()
@@ -710,7 +717,8 @@ class Race(ProcessBound, Answers):
 
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self.failed_call):
-            row, parts = self._order[self._cursor], self._parts_at(self._cursor)
+            row = self._order[self._cursor]
+            parts = self._parts_at(self._cursor)
             needed = self._needed(self._cursor)
             if self.is_fresh:
                 tickets = [self._ticket(self._cursor, a) for a in needed]

@@ -56,7 +56,8 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(
             f"stopped after {plural(race.calls_made, 'call')}; pass error.log as log to continue"
         )
-        self.race, self.log = race, log
+        self.race = race
+        self.log = log
 
 
 @accepts_race_options
@@ -219,7 +220,8 @@ def _rows_by_position(rows: Any) -> tuple[list[str], Callable[[int], Any]]:
     The index of a frame names its rows, and so does an index of texts of a series; else texts name
     themselves, and all others are numbered.
     """
-    index, numbers = frame_index(rows), list(map(str, range(len(rows))))
+    index = frame_index(rows)
+    numbers = list(map(str, range(len(rows))))
     if is_frame(rows) and not hasattr(rows, "iloc"):
         # Rows of polars are dicts: its `row` with names.
         return numbers if index is None else list(map(str, index)), lambda at: rows.row(
@@ -259,7 +261,10 @@ class _Driver:
     def __init__(
         self, race: Race, log: EventSink, progress: "_Progress", units: Units = UNIT_LOSSES
     ) -> None:
-        self.race, self.log, self.progress, self._units = race, log, progress, units
+        self.race = race
+        self.log = log
+        self.progress = progress
+        self._units = units
         self._unanswered = deque(race.pending)
         self._held: list[Event] = []
         self._baseline_failures = 0
@@ -361,8 +366,11 @@ class _Progress:
     """Progress of a race: one line updated in place, or a line per row to `log`."""
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
-        self._show, self._log, self._status = show, log, cast("Any", None)
-        self._last_time, self._last_row = 0.0, 0
+        self._show = show
+        self._log = log
+        self._status = cast("Any", None)
+        self._last_time = 0.0
+        self._last_row = 0
 
     def __enter__(self) -> "_Progress":
         if self._show and self._log is None and in_notebook():
@@ -397,11 +405,14 @@ class _Progress:
 
 def progress_line(race: Race) -> str:
     """Return one line about a race: rows, leader, calls, and rows still needed."""
-    units, leading, estimate = race.settings.units, "", ""
+    units = race.settings.units
+    leading = ""
+    estimate = ""
     if race.leader is not None:
         mean = units.number(race.mean_losses[race.leader])
         leading = f", {race.leader} leads with mean {units.quantity} {mean:.4g}"
-    more, ends = race.rows_remaining, race.rows_remaining_range
+    more = race.rows_remaining
+    ends = race.rows_remaining_range
     if more and ends:
         estimate = f", about {plural(more, 'row')} to go (90 % range {ends[0]:,} to {ends[1]:,})"
     return (

@@ -197,7 +197,8 @@ class RaceSettings:
             _reject("unit", "a word", self.unit, "unit='seconds'")
 
     def _check_question(self) -> None:
-        k, ranks = len(self.candidates), self.question == "ranks"
+        k = len(self.candidates)
+        ranks = self.question == "ranks"
         has_margin = self.within > 0 or self.baseline is not None
         # (option, whether it does not fit the others, the condition on it, the fix)
         for name, wrong, expected, remedy in (

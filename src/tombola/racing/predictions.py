@@ -69,7 +69,9 @@ class InformedRule:
     def __init__(
         self, rule: Elimination, side: SideInformation, schedule: Callable[[int], int] = next_fit
     ) -> None:
-        self.rule, self._side, self._schedule = rule, side, schedule
+        self.rule = rule
+        self._side = side
+        self._schedule = schedule
         self.fit: Fit | None = None
         # Whether a column has an unknown answer.
         self._is_unknown = np.isnan(side.known).any(axis=0)
@@ -81,7 +83,8 @@ class InformedRule:
             rule.use_predictions()
         self._losses = np.zeros(rule.candidates)
         self._kernels: dict[Any, Kernel] = {}
-        self._initial, self._initial_low = _new_sums(side, self.fit), np.zeros(0)
+        self._initial = _new_sums(side, self.fit)
+        self._initial_low = np.zeros(0)
         self.reset()
 
     def reset(self) -> None:
@@ -111,7 +114,8 @@ class InformedRule:
 
     def _settle(self) -> None:
         """Draw the conclusions that answers on file make certain before the first row."""
-        state, k = self.rule.state, self.rule.candidates
+        state = self.rule.state
+        k = self.rule.candidates
         state.known_loss[:] = self.sums.known_left
         state.known_gain[:] = self.sums.n_known_left - self.sums.known_left
         if self.sums.n_known_left.any():
@@ -133,7 +137,8 @@ class InformedRule:
         Parameters as of `Elimination.play`; answers on file are not calls.
         """
         self.reset()
-        rows, calls = table.view(), 0
+        rows = table.view()
+        calls = 0
         # Pools are read-only. A writeable array has another type and would be compiled again.
         rows.flags.writeable = False
         while self.rule.rows_seen < order.size and not self.rule.done:
@@ -190,7 +195,8 @@ class InformedRule:
 def _new_sums(side: SideInformation, fit: Fit | None) -> _RowSums:
     """Return the sums before the first row."""
     is_known = ~np.isnan(side.known)
-    known, predicted = np.where(is_known, side.known, 0.0), np.zeros((1, side.known.shape[1]))
+    known = np.where(is_known, side.known, 0.0)
+    predicted = np.zeros((1, side.known.shape[1]))
     if fit is not None:
         predicted = np.where(is_known, known, initial_prediction(fit)[:, None])
     return _RowSums(
@@ -326,19 +332,21 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
     less variance. The choice has the largest expected growth of the wealth. `total` is the loss on
     the n counted rows, `known_total` that of the opponent on the list.
     """
-    rows, a, largest, best, ceiling = left.size, int(fit.fitted[c]), 0.0, -math.inf, 1.0
+    rows = left.size
+    a = int(fit.fitted[c])
+    largest = 0.0
+    best = -math.inf
+    ceiling = 1.0
     step = 1 + rows // _COMPARED_ROWS
     for row in range(0, rows, step):
         largest = max(largest, left[row] * (fit.mean_fits[row, 0] + fit.fits[row, c]))
     gain = rows / (rows - n)
     for j in range(len(_CEILINGS)):
-        limit, mean, square, predicted, compared = (
-            _CEILINGS[j] * min(largest, 1.0),
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-        )
+        limit = _CEILINGS[j] * min(largest, 1.0)
+        mean = 0.0
+        square = 0.0
+        predicted = 0.0
+        compared = 0.0
         for i in range(n):
             loss = fit.losses[i, a]
             error = loss - min(max(loss - fit.mean_errors[i, 0] - fit.errors[i, c], 0.0), limit)
@@ -354,7 +362,8 @@ def _best_ceiling(fit: Any, left: Any, total: float, known_total: float, n: int,
         reach = limit - predicted / max(compared, 1.0) + (known_total - total) / (rows - n)
         growth = largest_growth(edge, variance, reach)
         if growth > best:
-            best, ceiling = growth, limit
+            best = growth
+            ceiling = limit
     return ceiling
 
 
@@ -365,8 +374,11 @@ def _set_predictions(
     """Write predicted losses between 0 and a ceiling where the answer is not on file."""
     mean = mean_fits[:, 0]
     for c in range(count):
-        a, ceiling = int(fitted[c]), ceilings[c]
-        result, is_unknown, deviation = predicted[:, a], unknown[:, a], fits[:, c]
+        a = int(fitted[c])
+        ceiling = ceilings[c]
+        result = predicted[:, a]
+        is_unknown = unknown[:, a]
+        deviation = fits[:, c]
         for row in range(mean.size):
             value = min(max(mean[row] + deviation[row], 0.0), ceiling)
             result[row] = value if is_unknown[row] > 0.0 else result[row]
@@ -378,10 +390,12 @@ def _sum_predictions(
 ) -> None:
     """Sum the present predictions over the rows left, and over the n counted ones."""
     for a in range(predicted_left.size):
-        column, total = predicted[:, a], 0.0
+        column = predicted[:, a]
+        total = 0.0
         for i in range(n):
             total += column[int(order[i])]
-        predicted_left[a], predicted_seen[a] = dot(column, left, left.size), total
+        predicted_left[a] = dot(column, left, left.size)
+        predicted_seen[a] = total
 
 
 @no_inline
@@ -394,11 +408,15 @@ def _bound_residuals(
     the rows left now also bounds the rows left later; the means are always fresh. Values of dropped
     opponents are not used.
     """
-    k, rows = active.size, left.size
+    k = active.size
+    rows = left.size
     for a in range(k):
         if active[a] > 0.0:
             # Unknown losses of b are at least 0, those of o at most 1; known ones are as predicted.
-            low, high, column, is_unknown = least[:, a], most[:, a], predicted[:, a], unknown[:, a]
+            low = least[:, a]
+            high = most[:, a]
+            column = predicted[:, a]
+            is_unknown = unknown[:, a]
             for row in range(rows):
                 low[row] = -is_unknown[row] * column[row] if left[row] > 0.0 else math.inf
                 high[row] = is_unknown[row] * (1.0 - column[row])
@@ -412,14 +430,15 @@ def _bound_residuals(
 def _smallest_difference(one: Any, two: Any) -> float:
     """Return the minimum of one - two; four partial minima, so that it is vectorised."""
     n = one.size
-    a, b, c, d = math.inf, math.inf, math.inf, math.inf
+    a = math.inf
+    b = math.inf
+    c = math.inf
+    d = math.inf
     for i in range(0, n - 3, 4):
-        p, q, r, s = (
-            one[i] - two[i],
-            one[i + 1] - two[i + 1],
-            one[i + 2] - two[i + 2],
-            one[i + 3] - two[i + 3],
-        )
+        p = one[i] - two[i]
+        q = one[i + 1] - two[i + 1]
+        r = one[i + 2] - two[i + 2]
+        s = one[i + 3] - two[i + 3]
         a = p if p < a else a
         b = q if q < b else b
         c = r if r < c else c

@@ -75,7 +75,8 @@ class RaceReport:
         """Return the report of a race file; `race`: its race, if it was replayed already."""
         # The race first: reading it also reads the limits that other processes raised.
         report = cls.from_race(race or file.race)
-        config, limits = file.evaluator_config or None, file.earlier_limits
+        config = file.evaluator_config or None
+        limits = file.earlier_limits
         return replace(report, name=file.path.name, evaluator_config=config, earlier_limits=limits)
 
     @property
@@ -137,7 +138,8 @@ class RaceReport:
 
     def group_cells(self) -> list[dict[str, str]]:
         """Return a dict of texts per group: name, rows, answer, leader and its mean."""
-        units, cells = self.race.settings.units, []
+        units = self.race.settings.units
+        cells = []
         for name, result in self.race.by_group.items():
             means = {
                 one: mean
@@ -216,7 +218,8 @@ def plot_race(
 
 
 def _standings(race: Race) -> tuple[Standing, ...]:
-    means, sets = _means(race), race.rank_sets
+    means = _means(race)
+    sets = race.rank_sets
     active = [
         Standing(name, *means[name], active=True, ranks=sets.get(name)) for name in race.active
     ]
@@ -338,7 +341,8 @@ def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
 
 
 def _table_row(one: Standing, race: "Race") -> dict[str, str | bool]:
-    units, baseline = race.settings.units, race.settings.baseline
+    units = race.settings.units
+    baseline = race.settings.baseline
     stays = "baseline" if one.name == baseline else "in the race"
     decided = "passed" if one.name in race.answer else "failed"
     wealth = "certain" if math.isinf(one.wealth) else f"{one.wealth:,.3g}"

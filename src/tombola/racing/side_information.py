@@ -109,7 +109,8 @@ class SideInformation:
 
         rows, candidates: their numbers in the race.
         """
-        known, history = np.full((rows, candidates), math.nan), np.zeros((rows, 0))
+        known = np.full((rows, candidates), math.nan)
+        history = np.zeros((rows, 0))
         if data is not None:
             history = np.array(data["history"], float).reshape(rows, -1)
             cells = data["known"]

@@ -192,10 +192,8 @@ class SubprocessEvaluator:
 
     async def _run_once(self, call: Call) -> Answer:
         limit = min(filter(None, (self.cap, self.timeout)), default=None)
-        words, started = (
-            self._command_line(self.commands[call.candidate], call.row),
-            time.perf_counter(),
-        )
+        words = self._command_line(self.commands[call.candidate], call.row)
+        started = time.perf_counter()
         try:
             status, output, errors = await _run(words, limit)
         except TimeoutError:
@@ -249,7 +247,9 @@ def _as_variable(command: str) -> str:
     variable = "${tombola_row}"
     in_quotes = {'"': variable, "'": f"'\"{variable}\"'"}
     # `open_quotes` is the stack of open quotes and brackets.
-    result, open_quotes, at = "", [""], 0
+    result = ""
+    open_quotes = [""]
+    at = 0
     while at < len(command):
         if command.startswith(_ROW, at):
             result += in_quotes.get(open_quotes[-1], f'"{variable}"')
@@ -282,7 +282,8 @@ def _parse_output(call: Call, output: str, units: Units) -> Answer:
     try:
         value, cost = [*map(float, words), *([0.0] if len(words) == 1 else [])]
     except ValueError:
-        value, cost = math.nan, 0.0
+        value = math.nan
+        cost = 0.0
     if not (math.isfinite(value) and 0.0 <= cost < math.inf):
         raise _CommandError(
             f"expected a {units.quantity} from {units.low:g} to {units.high:g} in the last line "

@@ -38,7 +38,8 @@ from tombola.units import Kind
 # 0 for scores.
 Limits = tuple[float, float]
 # Values of `Reading.exact`: ranks by counting all rows, or by evidence from some of them.
-EXACT, ESTIMATED = True, False
+EXACT = True
+ESTIMATED = False
 # per row: sums of losses that differ by at most this times the rows are ties, since sums are
 # rounded
 _ROUNDING = 1e-9
@@ -154,7 +155,8 @@ def rank(
         if clusters is not None and len(clusters) == len(complete):
             clusters = list(itertools.compress(clusters, complete))
         runs = runs if runs is None else runs[:, complete]
-        losses, complete = losses[complete], complete[complete]
+        losses = losses[complete]
+        complete = complete[complete]
     if reading not in (None, "recorded", "expected", "beyond"):
         raise ParameterError(
             f"rank: expected {option_text('reading', 'recorded')}, expected or beyond, got "
@@ -290,7 +292,8 @@ def _read(
     if isinstance(table, Candidates):
         kind = kind or table.kind
         limits = limits or table.range
-        values, columns = table.values, names or table.names
+        values = table.values
+        columns = names or table.names
     elif isinstance(table, Table | Pool):
         pool, own = (table, "losses") if isinstance(table, Pool) else (table.pool, table.kind)
         own_limits = limits if isinstance(table, Pool) else table.range
@@ -301,7 +304,8 @@ def _read(
                 "them out, or give them to read_table."
             )
         kind = "scores" if own == "scores" else "losses"
-        values, columns = np.asarray(pool.losses, np.float64), names or pool.actions
+        values = np.asarray(pool.losses, np.float64)
+        columns = names or pool.actions
     else:
         if kind not in ("losses", "scores"):
             raise ParameterError(

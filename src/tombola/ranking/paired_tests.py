@@ -75,7 +75,9 @@ def _betting_pvalues(losses: Floats, orders: Sequence[Any], *, level: float = 0.
     the first 1, 2, ... orders reaches 1 / p with probability at most p (Ramdas and Manole 2023).
     """
     n, k = losses.shape
-    rule, total, largest = _AllPairs(k, n, math.inf, level), np.zeros((k, k)), np.ones((k, k))
+    rule = _AllPairs(k, n, math.inf, level)
+    total = np.zeros((k, k))
+    largest = np.ones((k, k))
     for count, order in enumerate(orders, start=1):
         rule.play(losses, np.asarray(order, np.uint32))
         total += rule.evalues()
@@ -87,10 +89,8 @@ class _AllPairs(Elimination):
     """Bet on every ordered pair to the last row; no candidate is ever dropped."""
 
     def init(self) -> Any:
-        k, share = (
-            self.candidates,
-            share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE),
-        )
+        k = self.candidates
+        share = share_of_goal(n_pairs(self.candidates) / self.level, 1.0, _GOAL_RESERVE)
         # Only the wealth after the last row counts.
         weights = pair_weights(self.population, horizon_share=1.0)
         return self.initial_state(

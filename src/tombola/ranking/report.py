@@ -343,7 +343,8 @@ class Ranking(Result):
         Every member of one group is proved to be not worse than every member of the next. The order
         in a group is by mean.
         """
-        before, order = self.reading(reading).before, self.order()
+        before = self.reading(reading).before
+        order = self.order()
         found: list[list[str]] = [[]]
         for position, a in enumerate(order):
             if position and before[np.ix_(order[:position], order[position:])].all():
@@ -356,7 +357,9 @@ class Ranking(Result):
 
         Without a proof, it states the rows that would prove their order.
         """
-        one, a, b = self.reading(reading), self._index(first), self._index(second)
+        one = self.reading(reading)
+        a = self._index(first)
+        b = self._index(second)
         scope = f"{one.title[0].lower()}{one.title[1:]}"
         for first_one, second_one in ((a, b), (b, a)):
             if one.before[first_one, second_one]:
@@ -385,7 +388,9 @@ class Ranking(Result):
         variance of the paired differences, n = 2 v ln(goal) / D^2, with `Reading.goal`, for
         independent rows, n / (1 + n / N) on a list of N rows, inf if D is 0.
         """
-        one, a, b = self.reading(reading), self._index(first), self._index(second)
+        one = self.reading(reading)
+        a = self._index(first)
+        b = self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
         if gap == 0.0:
             return math.inf
@@ -420,7 +425,8 @@ class Ranking(Result):
         """
         from tombola.report.figures import draw_intervals
 
-        one, order = self.reading(reading), self.order()
+        one = self.reading(reading)
+        order = self.order()
         ranks = one.ranks[order].astype(np.float64)
         return draw_intervals(
             [self.names[a] for a in order],

@@ -49,11 +49,13 @@ MAX_MARKED_POINTS = 24
 _DEFAULT_SIZE = (7.0, 4.4)
 # A figure narrower than this, in inches, is one for the column of a paper; size of its letters, in
 # points.
-_SMALL_WIDTH, _SMALL_FONT = 4.5, 7
+_SMALL_WIDTH = 4.5
+_SMALL_FONT = 7
 # Characters of the longest name in two columns of its legend.
 _LEGEND_LENGTH = 24
 # Inches per interval of `draw_intervals`, and for its axis and title.
-_INTERVAL_HEIGHT, _MARGIN_HEIGHT = 0.32, 1.1
+_INTERVAL_HEIGHT = 0.32
+_MARGIN_HEIGHT = 1.1
 # Suffixes that `save` accepts: for screens, web pages and papers.
 _FORMATS = ("png", "svg", "pdf", "pgf")
 # Characters of a label per inch of the figure's width: about half of a small figure is left for the
@@ -103,7 +105,8 @@ def draw_chart(
     width, marker_size = (1.2, 3) if small else (1.8, 5)
     # A second chart in the same axes continues the colours of the first.
     for index, band in enumerate(chart.bands, len(axes.collections)):
-        colour, name = COLOURS[index % len(COLOURS)], _short_name(band.name, length)
+        colour = COLOURS[index % len(COLOURS)]
+        name = _short_name(band.name, length)
         low, high = (
             np.maximum(np.where(np.isfinite(end), end, band.middle), floor)
             for end in (band.low, band.high)
@@ -466,7 +469,8 @@ def _apart(heights: list[float], gap: float) -> list[float]:
     """
     blocks: list[tuple[float, int]] = []
     for place, height in enumerate(heights):
-        mean, size = height - place * gap, 1
+        mean = height - place * gap
+        size = 1
         while blocks and blocks[-1][0] > mean:
             before, count = blocks.pop()
             mean = (before * count + mean * size) / (count + size)

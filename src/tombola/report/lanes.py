@@ -19,7 +19,8 @@ _NOTE_COLOUR = "#55606d"
 # Text on a bar: dark on every tone, in the light and in the dark version of a picture.
 _BAR_TEXT_COLOUR = "#10161c"
 # Inches per lane, and for title and axis.
-_LANE_HEIGHT, _MARGIN_HEIGHT = 0.42, 1.15
+_LANE_HEIGHT = 0.42
+_MARGIN_HEIGHT = 1.15
 # A note goes inside of a bar that covers more than this share of the lane.
 _INSIDE_SHARE = 0.75
 # Characters of a name; longer ones would leave no room for the lanes.
@@ -77,7 +78,8 @@ def draw_lanes(
             color=_BAR_TEXT_COLOUR if inside else _NOTE_COLOUR,
             parse_math=False,
         )
-    calls, total = sum(lane.rows for lane in lanes), rows * len(lanes)
+    calls = sum(lane.rows for lane in lanes)
+    total = rows * len(lanes)
     axes.text(
         rows,
         heights[-1] - 0.42,

@@ -205,7 +205,8 @@ class _HeadersAndLog:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 0
+        started = time.perf_counter()
+        status = 0
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status

@@ -79,8 +79,11 @@ class _Retries:
     """
 
     def __init__(self, url: str, patience: float) -> None:
-        self._url, self._patience = url, patience
-        self._start, self._delay, self._logged = time.monotonic(), _FIRST_RETRY, False
+        self._url = url
+        self._patience = patience
+        self._start = time.monotonic()
+        self._delay = _FIRST_RETRY
+        self._logged = False
 
     def delay_after(self, reply: "httpx.Response | httpx.TransportError") -> float | None:
         """Return the seconds until the next attempt, None if there is a reply.
@@ -103,7 +106,8 @@ class _Retries:
         if waited > _LOGGED_WAIT and not self._logged:
             self._logged = True
             _LOG.warning("waiting for %s, at most %g s: %s", self._url, self._patience, problem)
-        delay, self._delay = self._delay, min(2 * self._delay, _LONGEST_RETRY)
+        delay = self._delay
+        self._delay = min(2 * self._delay, _LONGEST_RETRY)
         return delay * random.uniform(0.5, 1.0)
 
 
@@ -125,7 +129,8 @@ def _parse_reply(reply: "httpx.Response", parse: Callable[[Any], _T]) -> _T:
         if reply.is_success:
             return parse(reply.content if media_type in _FILE_TYPES else reply.json())
         problem = reply.json()
-        kind, detail = str(problem["type"]), str(problem["detail"])
+        kind = str(problem["type"])
+        detail = str(problem["detail"])
         is_problem = kind.startswith("urn:tombola:")
     except TombolaError:
         raise

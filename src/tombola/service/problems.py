@@ -52,12 +52,10 @@ class ProblemError(Exception):
         self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(detail)
-        self.status, self.kind, self.detail, self.headers = (
-            status,
-            kind,
-            detail,
-            dict(headers or {}),
-        )
+        self.status = status
+        self.kind = kind
+        self.detail = detail
+        self.headers = dict(headers or {})
 
     def response(self) -> Response:
         """Return the reply: a JSON object with type, title, status and detail."""

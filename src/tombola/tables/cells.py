@@ -151,7 +151,8 @@ def read_history(
         )
     place = places[0]
     kept = without_summary_line(table, place)
-    lines, cells_of = _distinct_ids(kept, place), dict(kept.rows)
+    lines = _distinct_ids(kept, place)
+    cells_of = dict(kept.rows)
     ids = list(lines) if rows is None else list(rows)
     numbers = []
     for name in ids:

@@ -294,7 +294,10 @@ def parse_column(
     name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False
 ) -> Column:
     """Parse cells of a column that starts at row `first_row`; NaN for invalid cells."""
-    numbers, texts, first_invalid, first_missing = [], [], None, None
+    numbers = []
+    texts = []
+    first_invalid = None
+    first_missing = None
     notations: dict[str, CellRef] = {}
     for row, cell in enumerate(cells, first_row):
         value, notation = parse_cell(cell)

@@ -21,7 +21,8 @@ from tombola.tables.question import Question
 _MIN_SHARE = 0.95
 # Rows in which a column with and without a telling name must agree with the function; fewer agree
 # by chance.
-_MIN_NAMED_ROWS, _MIN_ROWS = 3, 20
+_MIN_NAMED_ROWS = 3
+_MIN_ROWS = 20
 # Columns up to which values alone are compared, since the work grows with the square of their
 # number.
 _MAX_COLUMNS = 100
@@ -41,7 +42,8 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
     others = [column for column in numeric if not is_summary_name(column.name)]
     if len(others) < 2:
         return {}, {}
-    ignored, questions = {}, {}
+    ignored = {}
+    questions = {}
     for column in (one for one in numeric if is_summary_name(one.name)):
         # Zeros and ones equal the largest of others in a few rows by chance.
         flags = np.isin(column.numbers[~np.isnan(column.numbers)], (0, 1)).all()
@@ -222,13 +224,17 @@ def _function_of(
     Missing cells of the others are left out, as in spreadsheets. At least `least` rows are
     compared; a `share` of them must agree.
     """
-    numbers, others = column.numbers, np.column_stack([one.numbers for one in columns])
+    numbers = column.numbers
+    others = np.column_stack([one.numbers for one in columns])
     filled = ~np.isnan(others)
     known = ~np.isnan(numbers) & filled.any(axis=1)
-    numbers, others, filled = numbers[known], others[known], filled[known]
+    numbers = numbers[known]
+    others = others[known]
+    filled = filled[known]
     if len(numbers) < least:
         return ""
-    largest, smallest = np.fmax.reduce(others, axis=1), np.fmin.reduce(others, axis=1)
+    largest = np.fmax.reduce(others, axis=1)
+    smallest = np.fmin.reduce(others, axis=1)
     totals = np.where(filled, others, 0.0).sum(axis=1)
     functions = {
         "largest": largest,

@@ -415,7 +415,8 @@ def _likely_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str])
     named = next((c for c in free if c.name.lower() in IDS), None)
     if named is not None:
         return [named]
-    texts, numbers = [], []
+    texts = []
+    numbers = []
     for column in free:
         invalid = column.first_invalid
         has_name = is_id_name(column.name)
@@ -496,7 +497,8 @@ def _columns_of_numbers(
     table: Columns, free: Sequence[Column], ignored: dict[str, str], options: ReadOptions
 ) -> list[Column] | Question:
     """Return the columns of numbers; add the others to `ignored`, or ask about words for results."""
-    numeric, words = [], []
+    numeric = []
+    words = []
     for column in free:
         invalid = column.first_invalid
         if invalid is None and column.n_numbers == 0 and len(free) > 2:
@@ -870,7 +872,8 @@ def _other_grain(columns: Sequence[Column]) -> dict[str, str]:
     cells on the coarser grain fits in, since graders give half a point now and then.
     """
     for name, is_coarse in (("0 and 1", _is_zero_or_one), ("whole numbers", _is_whole)):
-        coarse, fine = [], []
+        coarse = []
+        fine = []
         for column in columns:
             numbers = column.numbers[~np.isnan(column.numbers)]
             share = float(is_coarse(numbers).mean())

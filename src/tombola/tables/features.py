@@ -37,7 +37,8 @@ _MIN_LEVEL_ROWS = 5
 # rejected: most of its values would occur once.
 _MAX_LEVEL_SHARE = 0.5
 # Hash buckets of words and word pairs, and dimensions kept by the truncated SVD.
-_TEXT_BUCKETS, _TEXT_DIMENSIONS = 1 << 16, 32
+_TEXT_BUCKETS = 1 << 16
+_TEXT_DIMENSIONS = 32
 
 
 def feature_columns(
@@ -217,7 +218,8 @@ def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
     first = np.unique(lines, return_index=True)[1]
     cells: Sequence[Any] = column.texts if column.texts is not None else column.numbers.tolist()
     for line, row in enumerate(lines.tolist()):
-        one, other = cells[line], cells[first[row]]
+        one = cells[line]
+        other = cells[first[row]]
         if one != other and not (one != one and other != other):  # NaN is unequal to itself
             raise TableError(
                 f"{table.source}: expected one {column.name} for each row, the column "

@@ -28,7 +28,8 @@ def read_long(table: Columns, options: ReadOptions, roles: LongRoles) -> ParsedT
     Rows and actions keep the order of their first lines. Raises TableError for a log, with one
     action per row, and for repeated lines of a row and action that no column tells apart.
     """
-    ids, action = roles.ids, roles.action
+    ids = roles.ids
+    action = roles.action
     evidence = f"column {action.name!r} names it"
     if ids is None:
         hint = (

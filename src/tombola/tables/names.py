@@ -433,7 +433,8 @@ def _direction(name: str) -> Kind | None:
         for before, word in pairwise(words)
     ):
         return None
-    lower, higher = bool(ends & (_LOSS | _COST)), bool(ends & _SCORE)
+    lower = bool(ends & (_LOSS | _COST))
+    higher = bool(ends & _SCORE)
     # Words of the other direction count wherever they are: gpt_loss_score and time_win_gpt state
     # nothing.
     against = set(words) & (_SCORE if lower else _LOSS | _COST | _ADVERSE)

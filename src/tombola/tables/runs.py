@@ -96,7 +96,8 @@ def mean_of_runs(cube: Floats) -> Floats:
 def runs_note(run: Column, cube: Floats) -> str:
     """Return the note on the number of runs of a cell."""
     counts = (~np.isnan(cube)).sum(axis=0)
-    few, many = int(counts.min()), int(counts.max())
+    few = int(counts.min())
+    many = int(counts.max())
     number = f"{many}" if few == many else f"{few} to {many}"
     return f"{number} runs of each row and action (column {run.name!r})"
 

@@ -68,7 +68,8 @@ def group_rows(
     >>> [(one.name, one.rows, one.best) for one in group_rows(values, ["x", "y", "x"], ["a", "b"], "losses")]
     [('x', 2, 'a'), ('y', 1, 'b')]
     """
-    labels, found = np.array(strata, dtype=object), []
+    labels = np.array(strata, dtype=object)
+    found = []
     for name in dict.fromkeys(strata):
         part = np.asarray(values[labels == name], float)
         filled = ~np.isnan(part)
@@ -115,7 +116,8 @@ class TableSummary(NamedTuple):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return detected columns and missing values as pairs (heading, text)."""
-        parsed, (low, high) = self.parsed, self._value_range()
+        parsed = self.parsed
+        (low, high) = self._value_range()
         direction = "the names do not state whether lower is better"
         if parsed.kind is not None:
             direction = direction_text(parsed.kind, parsed.unit, by_file=parsed.by_file)
@@ -167,7 +169,8 @@ class TableSummary(NamedTuple):
 
     def sample(self) -> tuple[list[str], list[list[str]]]:
         """Return header and first rows of a corner of the table, as text."""
-        parsed, names = self.parsed, self.parsed.names
+        parsed = self.parsed
+        names = self.parsed.names
         more = ["..."] if len(names) > _SAMPLE_ACTIONS else []
         header = [*(truncate(name, 24) for name in names[:_SAMPLE_ACTIONS]), *more]
         corner = parsed.values[:_SAMPLE_ROWS, :_SAMPLE_ACTIONS]
@@ -189,7 +192,8 @@ class TableSummary(NamedTuple):
         """
         if self.is_unfinished and (races := self.race_steps(source)):
             return races
-        words, steps = command.split(), []
+        words = command.split()
+        steps = []
         for kind, condition in self._directions():
             needed = [one for one in self.needed_options(kind) if one.split()[0] not in words]
             steps.append((condition or "compare the learners", " ".join([command, *needed])))
@@ -276,7 +280,8 @@ class TableSummary(NamedTuple):
             return (np.nan, np.nan)
 
     def _missing_text(self) -> str:
-        rows, incomplete = self.parsed.values.shape[0], self._n_incomplete
+        rows = self.parsed.values.shape[0]
+        incomplete = self._n_incomplete
         if not incomplete:
             return "none"
         text = f"{plural(self.n_missing, 'cell')} ({format_percent(self.n_missing / self.parsed.values.size)})"

@@ -197,7 +197,8 @@ def to_pool(
 def incomplete_rows(parsed: ParsedTable) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return masks of rows that lack a value, and of rows that lack a cost or delay."""
     rows = parsed.values.shape[0]
-    without_value, without_cost = _rows_with_nan(parsed.values), np.zeros(rows, dtype=bool)
+    without_value = _rows_with_nan(parsed.values)
+    without_cost = np.zeros(rows, dtype=bool)
     for name, others in (("costs", parsed.costs), ("delays", parsed.delays)):
         if others is not None and others.shape[0] != rows:
             raise TableError(
@@ -321,7 +322,8 @@ def _incomplete_names(parsed: ParsedTable) -> list[str]:
 
 
 def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTable:
-    complete, count = ~incomplete, int(incomplete.sum())
+    complete = ~incomplete
+    count = int(incomplete.sum())
     if not complete.any():
         raise TableError(
             f"{parsed.source}: expected a row without missing cells, got none; fill in some rows."
@@ -343,7 +345,9 @@ def _drop_rows(parsed: ParsedTable, incomplete: NDArray[np.bool_]) -> ParsedTabl
 
 def _fill_costs_and_delays(parsed: ParsedTable) -> ParsedTable:
     """Fill missing costs with the largest one, missing delays with the horizon."""
-    costs, delays, notes = parsed.costs, parsed.delays, list(parsed.notes)
+    costs = parsed.costs
+    delays = parsed.delays
+    notes = list(parsed.notes)
     if costs is not None and (count := int(np.isnan(costs).sum())):
         if np.isnan(costs).all(axis=(0, 1)).any():
             raise TableError(
@@ -505,7 +509,8 @@ def suggested_range(low: float, high: float) -> tuple[float, float]:
     usual = next((end for end in _USUAL_ENDS if 0 <= low and high <= end), None)
     if usual is not None:
         return 0.0, usual
-    below, above = Context(6, ROUND_FLOOR), Context(6, ROUND_CEILING)
+    below = Context(6, ROUND_FLOOR)
+    above = Context(6, ROUND_CEILING)
     ends = float(below.create_decimal_from_float(low)), float(above.create_decimal_from_float(high))
     return ends if ends[0] < ends[1] else (min(ends[0], 0.0), max(ends[1], 0.0))
 

@@ -116,10 +116,8 @@ def check_percent_cells(
     cell = column.notations[PERCENT]
     if limits is None:
         low, high = _extremes(others)
-        expected, fix = (
-            f"a number like those of the other actions, {low:g} to {high:g},",
-            "write all in one unit",
-        )
+        expected = f"a number like those of the other actions, {low:g} to {high:g},"
+        fix = "write all in one unit"
     else:
         expected = f"a number from {limits[0]:g} to {limits[1]:g}"
         fix = f"write numbers in the unit of {option_text('range')}"

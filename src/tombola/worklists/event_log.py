@@ -108,7 +108,8 @@ class EventLog:
     """
 
     def __init__(self, path: Path, owner: str, mode: Literal["rw", "rwc"]) -> None:
-        self.path, self.owner = path, owner
+        self.path = path
+        self.owner = owner
         self.about: dict[str, Any] = {}
         self.length = 0
         self._start = self._position = self._end = _Position(0, b"")
@@ -396,7 +397,8 @@ class EventLog:
             if tables != _SCHEMA or any(kind == "trigger" for _, kind, _ in objects):
                 raise self.damage_error("its tables have another form")
             texts = dict(self._rows("SELECT name, value FROM about"))
-            digest, _ = texts.pop(_DIGEST, None), texts.pop(END_NAME, None)
+            digest = texts.pop(_DIGEST, None)
+            _ = texts.pop(END_NAME, None)
             start = _Position(0, _link(b"", *sorted(texts.items(), key=repr)))
             if digest != _encode_json(start.digest.hex()):
                 raise self.damage_error("the configuration has changed")

@@ -193,8 +193,10 @@ class RaceFile(WorkFile[None]):
         stored = {**file.settings.to_json(), "rows": file.rows, **file.evaluator_config}
         side = side or SideInformation.of(settings.candidates, given["rows"])
         # Other evidence is another race: the digest covers all of it.
-        given["answers on file"], stored["answers on file"] = side.digest, file.side.digest
-        given["groups"], stored["groups"] = strata, file.strata
+        given["answers on file"] = side.digest
+        stored["answers on file"] = file.side.digest
+        given["groups"] = strata
+        stored["groups"] = file.strata
         limits = [name for name in _LIMITS if None not in (given[name], stored[name])]
         raised = {name: given[name] for name in limits if given[name] > stored[name]}
         different = [

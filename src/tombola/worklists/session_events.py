@@ -60,14 +60,17 @@ def replay_ticket(
         would have acted otherwise, but the ticket was issued.
     """
     model = session.feedback_model
-    n_features, decides = model.n_features, model.n_decision > 0
+    n_features = model.n_features
+    decides = model.n_decision > 0
     width = n_features if features is None else 0
     if not (type(value) is list and len(value) == 2 + decides + width and type(value[0]) is int):
         raise ValueError("malformed ticket")
-    action, probability = value[0], value[1]
+    action = value[0]
+    probability = value[1]
     same = True
     if decides:
-        decision, shown = value[2], value[3:] if features is None else features
+        decision = value[2]
+        shown = value[3:] if features is None else features
         if not (type(decision) is list and all(type(number) is float for number in decision)):
             raise ValueError("malformed decision")
         # A router acts by the record of its decision.
@@ -92,15 +95,14 @@ def replay_ticket(
     if check:
         raise ReplayError(f"ticket {round}")
     cells = session.ticket_table.cells
-    cells[round, ACTION], cells[round, PROBABILITY] = (
-        action,
-        math.nan if probability is None else probability,
-    )
+    cells[round, ACTION] = action
+    cells[round, PROBABILITY] = math.nan if probability is None else probability
 
 
 def replay_outcome(session: "Session", round: Any, value: Any) -> None:
     """Pass an event's outcome to the learner; ValueError if malformed or not pending."""
-    model, cells = session.feedback_model, session.ticket_table.cells
+    model = session.feedback_model
+    cells = session.ticket_table.cells
     if not (type(value) is list and len(value) == model.outcome_width):
         raise ValueError("malformed outcome")
     for number in value:

@@ -194,7 +194,8 @@ class SessionFile(WorkFile[Session]):
         """
         _validate.not_text("SessionFile.start", "ids", ids)
         _validate.not_text("SessionFile.start", "actions", actions)
-        rows, names = [str(id_) for id_ in ids], [str(name) for name in actions]
+        rows = [str(id_) for id_ in ids]
+        names = [str(name) for name in actions]
         if seed is None:
             seed = secrets.randbits(32)
         seed = _validate.integer("SessionFile.start", "seed", seed, least=0)
@@ -569,7 +570,8 @@ class SessionFile(WorkFile[Session]):
             )
             with interpreted() if is_short else nullcontext():
                 session = self._restart()
-        before, table = session.round, session.ticket_table
+        before = session.round
+        table = session.ticket_table
         for event in self._log.unread():
             if event.kind == "amend":
                 return self._replay_amended()
@@ -592,11 +594,13 @@ class SessionFile(WorkFile[Session]):
         self._log.rewind()
         amendments = {event.key: event for event in self._log.unread() if event.kind == "amend"}
         last = max(event.number for event in amendments.values())
-        session, check = self._restart(), True
+        session = self._restart()
+        check = True
         for event in self._log.unread():
             if event.kind == "outcome" and event.key in amendments:
                 # From here to the last amendment the learner knew another outcome when it acted.
-                check, event = False, event._replace(value=amendments[event.key].value)
+                check = False
+                event = event._replace(value=amendments[event.key].value)
             self._apply(session, event, check=check or event.number > last)
         return session
 

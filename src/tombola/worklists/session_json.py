@@ -55,11 +55,16 @@ def save(session: "Session", path: str | os.PathLike[str]) -> None:
 
 def _session_events(session: "Session") -> list[tuple[str, int, list[Any]]]:
     """Return the events of a session in order of time, as (kind, round, value)."""
-    table, width = session.ticket_table, session.feedback_model.outcome_width
+    table = session.ticket_table
+    width = session.feedback_model.outcome_width
     columns = table.columns()
-    outcomes, features = columns["outcomes"].reshape(-1, width), columns["features"]
-    tickets, events, issued = table.tickets, [], 0
-    n_decision, n_shown = session.feedback_model.n_decision, table.n_features
+    outcomes = columns["outcomes"].reshape(-1, width)
+    features = columns["features"]
+    tickets = table.tickets
+    events = []
+    issued = 0
+    n_decision = session.feedback_model.n_decision
+    n_shown = table.n_features
     for answered in columns["history"].tolist():
         if answered:
             events.append(("outcome", answered, outcomes[answered - 1].tolist()))
@@ -112,7 +117,8 @@ def load(
 
 
 def _replayed(data: dict[str, Any], learner: AnyLearner, start: "type[Session]") -> "Session":
-    budget, prescribed = data["budget"], getattr(learner.feedback, "default_actions", None)
+    budget = data["budget"]
+    prescribed = getattr(learner.feedback, "default_actions", None)
     session = start(
         learner,
         [str(name) for name in data["actions"]] if prescribed is None else None,

@@ -399,7 +399,8 @@ def _column_chunks(file: "SessionFile") -> Iterator[_Columns]:
         is_loss = at == 0 or at > len(view.costs)
         numbers[at, known] = file.units.number(column) if is_loss else column
     loss, *others = numbers
-    actions, probabilities = view.actions, view.probabilities
+    actions = view.actions
+    probabilities = view.probabilities
     with closing(file.each_id()) as ids:
         for first in range(0, view.issued, _TICKETS_PER_CHUNK):
             part = slice(first, min(first + _TICKETS_PER_CHUNK, view.issued))
@@ -432,7 +433,8 @@ def _write_csv(out: BinaryIO, types: dict[str, str], chunks: Iterator[_Columns])
 
 def _write_parquet(out: BinaryIO, types: dict[str, str], chunks: Iterator[_Columns]) -> int:
     try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+        arrow = import_module("pyarrow")
+        parquet = import_module("pyarrow.parquet")
     except ImportError:
         raise TableError(
             "export: Parquet needs the package pyarrow, found none; write pip install "
@@ -454,7 +456,8 @@ def _write_excel(path: Path, lines: list[list[str]], *inputs: Path) -> None:
         for column, text in enumerate(cells, start=1):
             cell = sheet.cell(line, column)
             # Text stays text: Excel must not evaluate a name that starts with =.
-            cell.value, cell.data_type = text or None, "s" if text else "n"
+            cell.value = text or None
+            cell.data_type = "s" if text else "n"
     with atomic_writer(path, *inputs) as out:
         workbook.save(out)
 

@@ -52,18 +52,19 @@ class _EstimatorERM:
     """Fit a copy of the model whenever the data has grown by a factor."""
 
     def __init__(self, model: Any, factor: float, horizon: int, dimensions: int) -> None:
-        self._model, self._factor = model, factor
-        self._rows, self._labels = np.zeros((horizon, dimensions)), np.zeros(horizon, np.int64)
+        self._model = model
+        self._factor = factor
+        self._rows = np.zeros((horizon, dimensions))
+        self._labels = np.zeros(horizon, np.int64)
         self._weights = np.zeros(horizon)
-        self._seen, self._next = 0, 1
+        self._seen = 0
+        self._next = 1
         self._fitted: Any = None
 
     def learn(self, row: Floats, label: int, weight: float) -> None:
-        self._rows[self._seen], self._labels[self._seen], self._weights[self._seen] = (
-            row,
-            label,
-            weight,
-        )
+        self._rows[self._seen] = row
+        self._labels[self._seen] = label
+        self._weights[self._seen] = weight
         self._seen += 1
 
     def predict(self, row: Floats, rng: RngState) -> int:

@@ -92,7 +92,8 @@ class _FiniteERM:
     """Add up the errors of every hypothesis, and predict by a smallest one."""
 
     def __init__(self, hypotheses: FiniteClass, ties: Ties) -> None:
-        self._class, self._ties = hypotheses, ties
+        self._class = hypotheses
+        self._ties = ties
         self._columns = np.ascontiguousarray(hypotheses.array.T)
         self._errors = np.zeros(hypotheses.size)
 

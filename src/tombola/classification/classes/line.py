@@ -112,7 +112,8 @@ class _LineERM:
 
     def __init__(self, vectors: tuple[Integers, Floats, Words]) -> None:
         self._vectors = vectors
-        row, rng = np.zeros(vectors[0][FEATURES]), new_rng(np.random.SeedSequence(0))
+        row = np.zeros(vectors[0][FEATURES])
+        rng = new_rng(np.random.SeedSequence(0))
         self._learn = compile_step(learn_one, (*vectors, row, 0, 1.0))
         self._predict = compile_step(predict_one, (*vectors, rng, row))
 

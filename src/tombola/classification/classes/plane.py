@@ -22,7 +22,8 @@ class _PlaneERM:
     def __init__(
         self, search: Callable[[Floats, Floats], Floats], label: Callable[[Floats, Floats], int]
     ) -> None:
-        self._search, self._label = search, label
+        self._search = search
+        self._label = label
         self._gains: dict[tuple[float, float], float] = {}
         self._found: Floats | None = None
 
@@ -97,15 +98,19 @@ def _best_rectangle(
             sums[int(ranks[right])] += gains[right]
             if right + 1 < gains.size and points[right + 1, 0] == points[right, 0]:
                 continue
-            total, start = 0.0, 0
+            total = 0.0
+            start = 0
             for level in range(sums.size):
                 if total <= 0.0:
-                    total, start = 0.0, level
+                    total = 0.0
+                    start = level
                 total += sums[level]
                 if total > best:
                     best = total
-                    found[0], found[1] = points[left, 0], points[right, 0]
-                    found[2], found[3] = levels[start], levels[level]
+                    found[0] = points[left, 0]
+                    found[1] = points[right, 0]
+                    found[2] = levels[start]
+                    found[3] = levels[level]
 
 
 def _in_rectangle(found: Floats, row: Floats) -> int:
@@ -158,7 +163,8 @@ def _best_halfplane(
     for first in range(gains.size):
         for second in range(first + 1, gains.size):
             x, y = points[first, 0], points[first, 1]
-            dx, dy = points[second, 0] - x, points[second, 1] - y
+            dx = points[second, 0] - x
+            dy = points[second, 1] - y
             above, below = 0.0, 0.0
             for other in range(gains.size):
                 side = dx * (points[other, 1] - y) - dy * (points[other, 0] - x)
@@ -190,7 +196,8 @@ def _best_halfplane(
 
 def _gains_along_line(along: Floats, gains: Floats, split: int) -> tuple[float, float]:
     """Return the gains on the line from the point `split` on, and up to it, inclusive."""
-    ahead, behind = 0.0, 0.0
+    ahead = 0.0
+    behind = 0.0
     for other in range(gains.size):
         if along[other] < np.inf:
             if along[other] >= along[split]:

@@ -35,10 +35,12 @@ def _tangent(state: _State, action: int, level: float) -> float:
 
 def _solve_lower_bound(state: _State, action: int, level: float) -> float:
     """Return the lower bound of an action, and store it with its slope."""
-    mean, seen = state.means[action], state.seen[action]
+    mean = state.means[action]
+    seen = state.seen[action]
     index = kl_lower_bound(mean, level / seen)
     if index < mean or index == 0.0:
-        state.indices[action], state.levels[action] = index, level
+        state.indices[action] = index
+        state.levels[action] = level
         state.slopes[action] = (
             index * (1.0 - index) / (seen * (mean - index)) if index > 0.0 else 0.0
         )
@@ -59,7 +61,8 @@ def _most_promising(state: _State, level: float) -> int:
         if action != best and _tangent(state, action, level) <= least + _TANGENT_TOLERANCE:
             index = _solve_lower_bound(state, action, level)
             if index < least or (index == least and action < best):
-                best, least = action, index
+                best = action
+                least = index
     return best
 
 
@@ -104,5 +107,6 @@ class KLUCB(Learner):
     @staticmethod
     def observe(state: _State, action: int, probability: float, loss: float) -> None:
         update_mean(state.seen, state.means, action, loss)
-        state.indices[action], state.slopes[action] = -math.inf, 0.0
+        state.indices[action] = -math.inf
+        state.slopes[action] = 0.0
         state.answered[0] += 1.0

@@ -41,13 +41,15 @@ class ThompsonSampling(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        best, least = 0, math.inf
+        best = 0
+        least = math.inf
         for action in range(state.losses.size):
             lost = gamma(rng, 1.0 + state.losses[action])
             kept = gamma(rng, 1.0 + state.spared[action])
             guess = lost / (lost + kept)
             if guess < least:
-                best, least = action, guess
+                best = action
+                least = guess
         return best, math.nan
 
     @staticmethod

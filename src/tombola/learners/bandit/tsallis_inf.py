@@ -39,7 +39,8 @@ def normalise(gaps: Floats, y: float, mix: Floats) -> float:
     y: where the search starts, 1 or more; the y of the last round is close.
     """
     for _ in range(_MAX_NEWTON_STEPS):
-        total, slope = 0.0, 0.0
+        total = 0.0
+        slope = 0.0
         for action in range(mix.size):
             inverse = 1.0 / (y + gaps[action])
             mix[action] = inverse * inverse

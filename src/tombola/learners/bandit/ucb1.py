@@ -53,7 +53,8 @@ class UCB1(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        best, least = 0, math.inf
+        best = 0
+        least = math.inf
         if state.untried[0] > 0.0:
             best = least_tried_action(state.seen, state.chosen)
         else:
@@ -61,7 +62,8 @@ class UCB1(Learner):
             for action in range(state.seen.size):
                 index = state.means[action] - width * state.shrink[action]
                 if index < least:
-                    best, least = action, index
+                    best = action
+                    least = index
         state.chosen[best] += 1.0
         return best, 1.0
 

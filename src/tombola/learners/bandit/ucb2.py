@@ -34,13 +34,15 @@ class _State(NamedTuple):
 
 def _most_promising(state: _State) -> int:
     """Return the action with the smallest lower confidence bound; all have answers."""
-    best, least = 0, math.inf
+    best = 0
+    least = math.inf
     for action in range(state.seen.size):
         seen = state.seen[action]
         depth = (1.0 + state.alpha) * (1.0 + math.log(state.answered[0] / seen))
         radius = math.sqrt(max(0.0, serfling_factor(seen, state.population)) * depth / (2.0 * seen))
         if state.means[action] - radius < least:
-            best, least = action, state.means[action] - radius
+            best = action
+            least = state.means[action] - radius
     return best
 
 

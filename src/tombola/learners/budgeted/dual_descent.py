@@ -51,7 +51,8 @@ class DualDescent(BudgetedLearner):
     step: float | None = real(None, above=0)
 
     def init(self, terms: BudgetTerms) -> _State:
-        k, m = terms.actions, terms.resources
+        k = terms.actions
+        m = terms.resources
         tuned = 1 / (max(terms.rate, 1e-9) * math.sqrt(terms.horizon))
         return _State(
             rate=terms.rate,
@@ -65,14 +66,16 @@ class DualDescent(BudgetedLearner):
 
     @staticmethod
     def mix(state: _State, mix: Floats) -> None:
-        best, least = int(state.null), math.inf
+        best = int(state.null)
+        least = math.inf
         for action in range(mix.size):
             mix[action] = 0.0
             total = state.losses[action]
             for j in range(state.prices.size):
                 total += state.prices[j] * state.costs[action, j]
             if state.seen[0] > 0.0 and total < least:
-                best, least = action, total
+                best = action
+                least = total
         mix[best] = 1.0
 
     @staticmethod

@@ -50,7 +50,9 @@ class PrimalDual(BudgetedLearner):
     """
 
     def init(self, terms: BudgetTerms) -> _State:
-        k, m, T = terms.actions, terms.resources, terms.horizon
+        k = terms.actions
+        m = terms.resources
+        T = terms.horizon
         rate = max(terms.rate, 1e-9)  # a budget of next to nothing never exceeds it
         state = _State(
             rate=rate,

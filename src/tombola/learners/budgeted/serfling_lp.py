@@ -62,7 +62,8 @@ class SerflingLP(BudgetedLearner):
         return bool(state.seen[0] >= state.following[0] and state.seen[0] < state.horizon)
 
     def plan(self, state: RowState, left: Floats, fits: Floats, rng: RngState) -> None:
-        seen, horizon = int(state.seen[0]), int(state.horizon)
+        seen = int(state.seen[0])
+        horizon = int(state.horizon)
         following = min(horizon, max(seen + 1, int(state.growth * seen)))
         state.following[0] = following
         rates = (left - 1.0) / (horizon - seen) - lp_margin(

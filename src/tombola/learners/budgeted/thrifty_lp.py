@@ -39,7 +39,9 @@ from tombola.learners.switching.prior import (
 # Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and
 # least prior variance of an action tried, over the variance of a coin. Chosen on two tables
 # (docs/theory/budget_bandit.md).
-_BONUS, _LEAST_SPREAD, _LEAST_PRIOR = 0.4, 0.15, 0.1
+_BONUS = 0.4
+_LEAST_SPREAD = 0.15
+_LEAST_PRIOR = 0.1
 # Least variance of log costs between actions, so that some weight is left to the costs of the
 # action itself.
 _LEAST_LOG_SPREAD = 0.05
@@ -95,7 +97,8 @@ class ThriftyLP(BudgetedBanditLearner):
     growth: float = real(1.44, above=1)
 
     def init(self, terms: BudgetTerms) -> Any:
-        k, m = terms.actions, terms.resources
+        k = terms.actions
+        m = terms.resources
         costs = (*np.zeros((2, k, m)), np.zeros(m))
         answers = new_answer_state(terms, self.growth)
         return _State._make((*answers, *np.zeros((6, k)), *costs, np.zeros(1), np.zeros(3)))
@@ -162,11 +165,10 @@ def _write_beta_posterior(state: Any) -> None:
     posterior mean, so that an action which lost as most others do is in less doubt than one which
     won.
     """
-    centre, spread = state.prior[CENTRE], state.prior[SPREAD]
-    coin, possible = (
-        centre * (1.0 - centre),
-        1.0 + float(state.seen @ (state.means * (1.0 - state.means))),
-    )
+    centre = state.prior[CENTRE]
+    spread = state.prior[SPREAD]
+    coin = centre * (1.0 - centre)
+    possible = 1.0 + float(state.seen @ (state.means * (1.0 - state.means)))
     share = min(1.0, (state.within[0] + 1.0) / possible)
     pseudo = (
         share * coin / max(_LEAST_PRIOR * coin, spread)
@@ -189,7 +191,8 @@ def _expected_costs(state: Any) -> tuple[Floats, Floats]:
     """
     tried = (state.seen > 0.0)[:, None]
     paid = tried & (state.costs > 0.0) & np.isnan(state.prices)
-    logs, numbers = np.log(np.where(paid, state.costs, 1.0)), paid.sum(axis=0)
+    logs = np.log(np.where(paid, state.costs, 1.0))
+    numbers = paid.sum(axis=0)
     centre = logs.sum(axis=0) / np.maximum(1, numbers)
     noise = (1.0 + state.log_within) / (1.0 + np.maximum(0.0, state.log_counts - 1.0).sum(axis=0))
     errors = noise / np.maximum(1.0, state.seen)[:, None]
@@ -256,7 +259,9 @@ def _worth_trying(
     net = 1.0 - centre - costs @ prices
     unsure = np.where(np.isnan(state.prices), (costs * prices) ** 2, 0.0).sum(axis=1)
     spread = max(state.prior[SPREAD], _LEAST_SPREAD * centre * (1.0 - centre)) + unsure
-    short, value, plays = best - net, np.full(net.size, -math.inf), 1.0
+    short = best - net
+    value = np.full(net.size, -math.inf)
+    plays = 1.0
     while plays < remaining:
         deviation = spread / np.sqrt(spread + (state.noise_var + unsure) / plays)
         z = -short / deviation
@@ -274,7 +279,8 @@ def _money_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
     >>> _money_prices(np.array([0.0, 0.4, 0.9]), np.array([[0.0], [0.2], [0.9]]), np.array([0.5])).round(9).tolist()
     [0.714285714]
     """
-    prices, limited = np.zeros(rates.size), (rates > 0.0) & np.isfinite(rates)
+    prices = np.zeros(rates.size)
+    limited = (rates > 0.0) & np.isfinite(rates)
     if not limited.any():
         return prices
     if rates.size > 1:

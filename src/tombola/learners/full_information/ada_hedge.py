@@ -15,7 +15,8 @@ from tombola.learners.full_information.hedge import write_exponential_weights
 from tombola.learners.parameters import real
 
 # Index of the two regimes in the state: follow the leader, and AdaHedge.
-_FLIP, _FLOP = 0, 1
+_FLIP = 0
+_FLOP = 1
 
 
 class _State(NamedTuple):
@@ -58,7 +59,8 @@ def _add_row(
     mix: exponential weights of these at `rate`; `log_sum` is the log of their sum before
         normalisation.
     """
-    lowest, least = math.inf, math.inf
+    lowest = math.inf
+    least = math.inf
     for action in range(losses.size):
         lowest = min(lowest, losses[action])
     for action in range(losses.size):

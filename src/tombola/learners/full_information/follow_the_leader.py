@@ -58,12 +58,14 @@ class FollowTheLeader(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        action, count = argmin(state.totals), 1
+        action = argmin(state.totals)
+        count = 1
         if state.random > 0.0:
             count = _count_leaders(state.totals, action)
         if count == 1:
             return action, 1.0
-        least, skip = state.totals[action], integers(rng, count)
+        least = state.totals[action]
+        skip = integers(rng, count)
         while skip > 0:
             action += 1
             if state.totals[action] == least:

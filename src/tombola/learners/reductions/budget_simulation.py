@@ -19,7 +19,9 @@ from tombola.learners.reductions.schedule import LemmaSchedule, block_is_due, in
 from tombola.learners.reductions.training import train
 
 # Positions in `_State.counters`.
-_N_ACTED, _N_KEPT, _BLOCK = 0, 1, 2
+_N_ACTED = 0
+_N_KEPT = 1
+_BLOCK = 2
 
 
 class _State(NamedTuple):
@@ -80,7 +82,9 @@ class BudgetSimulation(BudgetedLearner):
             )
 
     def init(self, terms: BudgetTerms) -> _State:
-        k, m, T = terms.actions, terms.resources, terms.horizon
+        k = terms.actions
+        m = terms.resources
+        T = terms.horizon
         first = budget_first_play(T, k, m, max(terms.rate, 1e-9), self.delta, self.margin)
         if first > T:
             warnings.warn(
@@ -110,11 +114,9 @@ class BudgetSimulation(BudgetedLearner):
 
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         state.counters[_BLOCK] += 1.0
-        block, kept, k = (
-            int(state.counters[_BLOCK]),
-            int(state.counters[_N_KEPT]),
-            state.played.size,
-        )
+        block = int(state.counters[_BLOCK])
+        kept = int(state.counters[_N_KEPT])
+        k = state.played.size
         m = state.costs.shape[1] // k
         rate = state.rate - self.margin * budget_epsilon(
             block, int(state.horizon), k, m, self.delta

@@ -68,7 +68,9 @@ class Interleaved(Learner):
     def kernels(self, actions: int, horizon: int) -> Kernels:
         base = self.base.kernels(actions, horizon)
         view = unflattener(self.base.init(actions=actions, horizon=horizon))
-        base_act, base_mix, base_observe = base.act, base.mix, base.observe
+        base_act = base.act
+        base_mix = base.mix
+        base_observe = base.observe
 
         def act(state: _State, rng: RngState) -> tuple[int, float]:
             action, probability = base_act(view(_next_copy(state)), rng)  # type: ignore[misc]

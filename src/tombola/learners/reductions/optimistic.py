@@ -82,7 +82,8 @@ def _simulate_feedback(
         (k,).
     shares: probability of keeping a drawn loss of each action, shape (k,); otherwise 0 replaces it.
     """
-    state, mix = view(memory), mix_slice(memory)
+    state = view(memory)
+    mix = mix_slice(memory)
     last = 0
     for _ in range(rounds):
         action, probability = choose(state, mix, rng)
@@ -100,8 +101,10 @@ def _compile_simulation(
     base: Learner, actions: int, rounds: int, *, compiled: bool
 ) -> tuple[Floats, Kernel]:
     """Return the first state vector of a base, and the kernel `_simulate_feedback`."""
-    state, kernels = base.init(actions=actions, horizon=rounds), base.kernels(actions, rounds)
-    memory, row = flatten(state, actions), np.zeros(actions)
+    state = base.init(actions=actions, horizon=rounds)
+    kernels = base.kernels(actions, rounds)
+    memory = flatten(state, actions)
+    row = np.zeros(actions)
     arguments = (
         memory,
         new_rng(np.random.SeedSequence(0)),
@@ -124,7 +127,8 @@ def _simulate(
     """Run a base of this horizon for `rounds`; return its last action and its plays."""
     plays = np.zeros(state.seen.size)
     initial, run = _compile_simulation(base, plays.size, horizon, compiled=compiles())
-    memory, shares = initial.copy(), keep_probabilities(state)
+    memory = initial.copy()
+    shares = keep_probabilities(state)
     try:
         return int(run(memory, rng, state.past, state.known, shares, rounds, plays)), plays
     except IndexError as error:
@@ -188,9 +192,11 @@ class OptimisticSimulation(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        action, probability = int(state.planned[0]), math.nan
+        action = int(state.planned[0])
+        probability = math.nan
         if action < 0:
-            action, probability = least_tried_action(state.seen, state.chosen), 1.0
+            action = least_tried_action(state.seen, state.chosen)
+            probability = 1.0
         state.planned[0] = -1.0
         state.acted[0] += 1.0
         state.chosen[action] += 1.0
@@ -249,7 +255,8 @@ class LazyOptimisticSimulation(OptimisticSimulation):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        action, probability = least_tried_action(state.seen, state.chosen), 1.0
+        action = least_tried_action(state.seen, state.chosen)
+        probability = 1.0
         if action < 0:
             action = choice(state.played, rng)
             probability = state.played[action]

@@ -27,7 +27,10 @@ from tombola.learners.reductions.schedule import (
 from tombola.learners.reductions.training import PythonLearner, train
 
 # Positions in `_State.counters`.
-_N_ACTED, _N_KEPT, _BLOCK, _NEXT = 0, 1, 2, 3
+_N_ACTED = 0
+_N_KEPT = 1
+_BLOCK = 2
+_NEXT = 3
 
 
 class _State(NamedTuple):

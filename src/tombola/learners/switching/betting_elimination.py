@@ -24,7 +24,9 @@ def _drop_inferior(state: Any) -> None:
     The interval of a dropped action lies above that of another. The next action in turn begins a
     stretch.
     """
-    ceiling, turn, kept = math.inf, int(state.turn[0]), 0
+    ceiling = math.inf
+    turn = int(state.turn[0])
+    kept = 0
     for place in range(int(state.left[0])):
         ceiling = min(ceiling, state.high[int(state.active[place])])
     for place in range(int(state.left[0])):

@@ -51,12 +51,14 @@ def _blocks_per_frame(horizon: int) -> list[int]:
 
 def _most_promising(state: _State) -> int:
     """Return the action with the smallest lower confidence bound; all have answers."""
-    best, least = 0, math.inf
+    best = 0
+    least = math.inf
     depth = state.scale * math.log(state.answered[0])
     for action in range(state.seen.size):
         value = state.means[action] - math.sqrt(depth / state.seen[action])
         if value < least:
-            best, least = action, value
+            best = action
+            least = value
     return best
 
 

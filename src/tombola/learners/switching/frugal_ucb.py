@@ -62,12 +62,14 @@ def most_promising(state: Any, times: float, scale: float) -> int:
     least = math.inf if best < 0 else 0.0 if best == current else toll
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
-            seen, mean = state.seen[action], state.means[action]
+            seen = state.seen[action]
+            mean = state.means[action]
             value = lower_index(mean, seen, remaining, state.seen.size, state.horizon, scale)
             if action != current:
                 value += toll
             if value < least:
-                best, least = action, value
+                best = action
+                least = value
     return best
 
 

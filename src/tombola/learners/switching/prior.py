@@ -75,7 +75,8 @@ def update_posterior(
     if prior[TRIED] >= one_sided_from:
         _narrow_spread(state, widest)
     for action in range(state.seen.size):
-        state.posterior_mean[action], state.posterior_var[action] = prior[CENTRE], prior[SPREAD]
+        state.posterior_mean[action] = prior[CENTRE]
+        state.posterior_var[action] = prior[SPREAD]
         if state.seen[action] > 0.0:
             kept = wide / (wide + state.errors[action])
             state.posterior_mean[action] += kept * (state.means[action] - prior[CENTRE])
@@ -89,7 +90,9 @@ def _estimate_noises(state: Any) -> float:
     They are written into `prior`, `noise_var` (of one loss of each action) and `errors` (of its
     mean). The noise ratio is returned.
     """
-    tried, total, possible = 0.0, 0.5, 1.0
+    tried = 0.0
+    total = 0.5
+    possible = 1.0
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
             tried += 1.0
@@ -105,7 +108,8 @@ def _estimate_noises(state: Any) -> float:
         mean = (2.0 * lowest + _damped_mean(state, action, centre)) / 3.0
         state.noise_var[action] = share * mean * (1.0 - mean)
         state.errors[action] = state.noise_var[action] / max(1.0, state.seen[action])
-    state.prior[CENTRE], state.prior[TRIED] = centre, tried
+    state.prior[CENTRE] = centre
+    state.prior[TRIED] = tried
     return float(share)
 
 
@@ -121,8 +125,13 @@ def _estimate_spread(state: Any, widest: float) -> None:
     Both are written into `prior`. At least one action must have answers. `widest` counts as
     `_WEIGHT` of an action.
     """
-    spread, tried = state.prior[SPREAD], state.prior[TRIED]
-    weights, squares, noise, own, total = 0.0, 0.0, 0.0, 0.0, 0.0
+    spread = state.prior[SPREAD]
+    tried = state.prior[TRIED]
+    weights = 0.0
+    squares = 0.0
+    noise = 0.0
+    own = 0.0
+    total = 0.0
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
             weight = 1.0 / (spread + state.errors[action])
@@ -150,8 +159,11 @@ def _narrow_spread(state: Any, widest: float) -> None:
     A few bad actions say nothing about how good a new one may be. `widest` counts as one action
     with the mean error.
     """
-    spread, tried = state.prior[SPREAD], state.prior[TRIED]
-    weights, surplus, errors = 0.0, 0.0, 0.0
+    spread = state.prior[SPREAD]
+    tried = state.prior[TRIED]
+    weights = 0.0
+    surplus = 0.0
+    errors = 0.0
     for action in range(state.seen.size):
         if state.seen[action] > 0.0:
             errors += state.errors[action]

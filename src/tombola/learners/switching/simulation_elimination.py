@@ -71,13 +71,15 @@ class SimulationSuccessiveElimination(Learner):
 
     @staticmethod
     def act(state: _State, rng: RngState) -> tuple[int, float]:
-        acted, first = int(state.acted[0]), int(state.first)
+        acted = int(state.acted[0])
+        first = int(state.first)
         state.acted[0] += 1.0
         if acted < first:
             return acted % state.active.size, 1.0
         if acted == first or acted == 2 * int(state.start[0]):
             _begin_block(state, acted)
-        start, left = int(state.start[0]), int(state.left[0])
+        start = int(state.start[0])
+        left = int(state.left[0])
         turn = min((acted - start) // (start // left), left - 1)
         return int(state.active[turn]), 1.0
 

@@ -125,7 +125,8 @@ class BernsteinElimination(SerflingElimination):
 
     @staticmethod
     def radius(state: State, action: int) -> float:
-        seen, level = state.seen[action], 0.5 * state.level
+        seen = state.seen[action]
+        level = 0.5 * state.level
         variance = state.squares[action] / max(seen, 1.0)
         return min(
             serfling_radius(seen, state.population, level),
@@ -159,11 +160,9 @@ def first_stage(actions: int, plays: int) -> tuple[Floats, ...]:
 
     plays: plays of each action in the first stage.
     """
-    turn, left, everyone = (
-        np.zeros(1),
-        np.full(1, float(actions)),
-        np.arange(actions, dtype=np.float64),
-    )
+    turn = np.zeros(1)
+    left = np.full(1, float(actions))
+    everyone = np.arange(actions, dtype=np.float64)
     return (*np.full((3, 1), float(plays)), turn, left, everyone)
 
 

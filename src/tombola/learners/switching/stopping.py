@@ -14,10 +14,13 @@ from tombola._types import Floats
 
 # Grid of z, the distance from the alternative in posterior standard deviations: -6 to 6. Beyond it
 # the decision is certain. The table keeps every second point.
-_MAX_Z, _Z_STEP, _Z_STRIDE = 6.0, 0.05, 2
+_MAX_Z = 6.0
+_Z_STEP = 0.05
+_Z_STRIDE = 2
 # Ratio of neighbouring grid points of t, the share of all information that is known; the table
 # keeps every fourth.
-_T_RATIO, _T_STRIDE = 1.05, 4
+_T_RATIO = 1.05
+_T_STRIDE = 4
 # Last row of the table: t = 1.05^(-4 * 83), below 1e-7.
 _ROWS = 83
 # Nodes of the Gauss-Hermite quadrature of one step.
@@ -33,7 +36,9 @@ def _solve() -> Floats:
     z = _Z_STEP * (np.arange(round(2 * _MAX_Z / _Z_STEP) + 1) - round(_MAX_Z / _Z_STEP))
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     weights /= weights.sum()
-    table, value, after = [np.zeros(z.size)], np.zeros(z.size), 1.0
+    table = [np.zeros(z.size)]
+    value = np.zeros(z.size)
+    after = 1.0
     for step in range(1, _ROWS * _T_STRIDE + 1):
         t = _T_RATIO**-step
         mean = z / math.sqrt(t)
@@ -43,7 +48,8 @@ def _solve() -> Floats:
         ahead = np.where(
             scaled < -_MAX_Z, later * (1.0 - after), np.interp(scaled, z, value, right=0.0)
         )
-        value, after = np.minimum(0.0, mean * (after - t) + weights @ ahead), t
+        value = np.minimum(0.0, mean * (after - t) + weights @ ahead)
+        after = t
         if step % _T_STRIDE == 0:
             table.append(value * math.sqrt(t))
     return np.ascontiguousarray(np.array(table)[:, ::_Z_STRIDE])
@@ -72,7 +78,8 @@ def stopping_value(gap: float, variance: float, noise: float, rounds: float) -> 
     known = noise / variance
     column = (gap / deviation + _MAX_Z) * _POINTS_PER_Z
     row = min(_ROWS - 1e-9, math.log1p(rounds / known) * _ROWS_PER_LOG)
-    i, j = int(row), min(int(column), _TABLE.shape[1] - 2)
+    i = int(row)
+    j = min(int(column), _TABLE.shape[1] - 2)
     x, y = row - i, column - j
     upper = (1.0 - y) * _TABLE[i, j] + y * _TABLE[i, j + 1]
     lower = (1.0 - y) * _TABLE[i + 1, j] + y * _TABLE[i + 1, j + 1]

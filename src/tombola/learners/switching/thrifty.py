@@ -36,19 +36,25 @@ _VISIT_PRICES = 12.0
 _PRIOR_ACTIONS = 4.0
 # The two spreads of `update_posterior`, and how much a price narrows the first: it is divided by 1
 # + 0.4 price. Chosen on nine tables (docs/theory/thrifty.md, section 4).
-_FIRST_SPREAD, _TRIED_SPREAD, _SPREAD_BY_PRICE = 0.15, 0.15, 0.4
+_FIRST_SPREAD = 0.15
+_TRIED_SPREAD = 0.15
+_SPREAD_BY_PRICE = 0.4
 # Weight of the best stopping rule without a price, and for two actions. Alone it abandons some good
 # actions for good.
 _STOPPING_WEIGHT = 0.3
 # Factors of the posterior variance in the value of a visit, untried and tried actions: less
 # exploration than the best stopping rule, which would know the prior.
-_UNTRIED_FACTOR, _TRIED_FACTOR = 0.7, 0.85
+_UNTRIED_FACTOR = 0.7
+_TRIED_FACTOR = 0.85
 # Number of tried actions, times max(1, price), from which on the prior of an untried action uses
 # only the better ones.
 _ONE_SIDED_FROM = 3.0
 # With two actions: scale of the index that checks the worse one, losses seen of each before it
 # does, and longest horizon. With more rounds the value of information is as careful by itself.
-_PAIR, _PAIR_SCALE, _PAIR_PLAYS, _PAIR_HORIZON = 2, 1.0, 20.0, 5000.0
+_PAIR = 2
+_PAIR_SCALE = 1.0
+_PAIR_PLAYS = 20.0
+_PAIR_HORIZON = 5000.0
 # The spread of tried actions there.
 _PAIR_SPREAD = 0.07
 # Less of that scale at a price of 1 or more, where a check costs two switches.
@@ -150,8 +156,11 @@ def _visit_loss(
     action, other: the action to visit, and the one to return to.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
-    guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
-    least, best, plays = toll + remaining * guess, 1.0, 1.0
+    guess = state.posterior_mean[action]
+    waiting = state.chosen[action] - state.seen[action]
+    least = toll + remaining * guess
+    best = 1.0
+    plays = 1.0
     while plays < remaining:
         bar = state.posterior_mean[other] + state.price / (remaining - plays)
         gap = guess - bar
@@ -163,7 +172,8 @@ def _visit_loss(
         )
         loss = toll + spent * guess + (remaining - spent) * bar - (remaining - plays) * news
         if loss < least:
-            least, best = loss, plays
+            least = loss
+            best = plays
         plays *= 2.0
     return least, best
 
@@ -178,15 +188,18 @@ def _stopping_loss(
     paid for: the variance is that after their answers. Parameters as `_visit_loss`.
     """
     toll = state.price if action != state.current[0] and state.current[0] >= 0.0 else 0.0
-    guess, waiting = state.posterior_mean[action], state.chosen[action] - state.seen[action]
-    bar, noise = state.posterior_mean[other] + state.price / remaining, state.noise_var[action]
+    guess = state.posterior_mean[action]
+    waiting = state.chosen[action] - state.seen[action]
+    bar = state.posterior_mean[other] + state.price / remaining
+    noise = state.noise_var[action]
     tried = state.seen[action] > 0.0
     doubt = state.posterior_var[action] * noise / (noise + waiting * state.posterior_var[action])
     value = stopping_value(
         guess - bar, (_TRIED_FACTOR if tried else _UNTRIED_FACTOR) * doubt, noise, remaining
     )
     if not tried:
-        best, plays = 0.0, 1.0
+        best = 0.0
+        plays = 1.0
         while plays < remaining:
             news = 0.5 * bar * bar * (_revealed(plays + waiting) - _revealed(waiting))
             best = min(best, plays * max(0.0, guess - bar) - (remaining - plays) * news)
@@ -224,7 +237,8 @@ def _most_valuable(state: _State) -> int:
     one_sided_from = (
         math.inf if state.seen.size == _PAIR else _ONE_SIDED_FROM / max(1.0, state.price)
     )
-    is_pair, whole = _is_short_pair(state), min(1.0, state.price)
+    is_pair = _is_short_pair(state)
+    whole = min(1.0, state.price)
     # The index of two actions is more careful than the values of their visits.
     weight = (
         0.0
@@ -241,13 +255,18 @@ def _most_valuable(state: _State) -> int:
     unlike = (1.0 if is_pair else 1.0 - whole * (1.0 - share)) / (
         state.prior[TRIED] + _PRIOR_ACTIONS
     )
-    remaining, current = state.horizon - state.acted[0], int(state.current[0])
-    fresh, first = least_tried_action(state.seen, state.chosen), argmin(state.posterior_mean)
+    remaining = state.horizon - state.acted[0]
+    current = int(state.current[0])
+    fresh = least_tried_action(state.seen, state.chosen)
+    first = argmin(state.posterior_mean)
     second = 1 if first == 0 else 0
     for action in range(state.seen.size):
         if action != first and state.posterior_mean[action] < state.posterior_mean[second]:
             second = action
-    best, least, visit, stay = first, math.inf, 1.0, math.inf
+    best = first
+    least = math.inf
+    visit = 1.0
+    stay = math.inf
     for action in range(state.seen.size):
         if state.seen[action] > 0.0 or action in (fresh, current):
             other = second if action == first else first
@@ -258,7 +277,9 @@ def _most_valuable(state: _State) -> int:
                 )
             stay = loss if action == current else stay
             if loss < least:
-                best, least, visit = action, loss, plays
+                best = action
+                least = loss
+                visit = plays
     if state.visit[0] > 0.0 and (
         current == first or stay < remaining * state.posterior_mean[first] + state.price
     ):
@@ -282,8 +303,10 @@ def _is_short_pair(state: _State) -> bool:
 def _smaller_index_of_two(state: _State, scale: float) -> int:
     """Return the action with the smaller index of two, with 4 times the rounds left."""
     remaining = max(1.0, state.horizon - state.acted[0])
-    toll, current = THRIFTY_TOLL * state.price / remaining, int(state.current[0])
-    rounds, horizon = _PAIR_ROUNDS * remaining, state.horizon
+    toll = THRIFTY_TOLL * state.price / remaining
+    current = int(state.current[0])
+    rounds = _PAIR_ROUNDS * remaining
+    horizon = state.horizon
     first = lower_index(state.means[0], state.seen[0], rounds, _PAIR, horizon, scale)
     second = lower_index(state.means[1], state.seen[1], rounds, _PAIR, horizon, scale)
     first += 0.0 if current == 0 else toll
@@ -333,7 +356,8 @@ def _next_action(state: _State) -> int:
         state.exploration_budget[0] -= toll
         state.exploring[0] = 1.0
         return valuable
-    state.visit[0], state.hold[0] = 0.0, 0.0
+    state.visit[0] = 0.0
+    state.hold[0] = 0.0
     return promising
 
 

@@ -99,7 +99,8 @@ class Birthday(
         return uniform + grid(T=64, plays=plays, law=[law for law in _LAWS if law != _UNIFORM])
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        T, law = unit["T"], unit.get("law", _UNIFORM)
+        T = unit["T"]
+        law = unit.get("law", _UNIFORM)
         # Four times or more: enough rounds for the test to stop.
         rows = Pool(np.tile(np.repeat(instances.birthday(T).losses, _LAWS[law](T), axis=0), (4, 1)))
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -381,7 +382,8 @@ class Repair(Claim, name="repair", expected="holds", alpha=5e-4, verdict_only=("
         return self.verdict_from([*agree, pvalues.exact(worst <= 2)], measured, "√T")
 
     def chart(self, rows: Rows) -> Chart:
-        without, inside = "shuffled, without: (T+1)/2", "exact mean with Simulation"
+        without = "shuffled, without: (T+1)/2"
+        inside = "exact mean with Simulation"
         bands = [mean_band(rows, "shuffled, with Simulation", "T", "regret")]
         lines = reference_lines(
             levels(rows, "T"), {without: lambda T: (T + 1) / 2, inside: self.mean}

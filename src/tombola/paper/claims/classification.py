@@ -69,7 +69,8 @@ _FORMULAS: dict[str, _Radius] = {
 
 def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
     """Return the error rate of every threshold on the rows seen."""
-    ones, zeros = labels * seen, (1 - labels) * seen
+    ones = labels * seen
+    zeros = (1 - labels) * seen
     below = np.concatenate([[0], np.cumsum(ones)])
     above = zeros.sum() - np.concatenate([[0], np.cumsum(zeros)])
     return np.asarray((below + above) / seen.sum())
@@ -78,7 +79,8 @@ def _threshold_error_rates(labels: Any, seen: Any) -> Floats:
 def _largest_error(rows: Any, T: int) -> float:
     """Return the largest error of a threshold's error rate, from some rows."""
     # Labels alternate along the feature; the list has those with label 1 first.
-    labels, seen = np.arange(T) % 2, np.zeros(T, bool)
+    labels = np.arange(T) % 2
+    seen = np.zeros(T, bool)
     seen[np.argsort(-labels, kind="stable")[rows]] = True
     return float(
         np.abs(
@@ -132,7 +134,8 @@ class UniformConvergence(
         return short + grid(n=(16, 32, 64, 128, 256, 512), T=1024, plays=4000 if full else 300)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        T, n = unit["T"], unit["n"]
+        T = unit["T"]
+        n = unit["n"]
         for repetition, child in enumerate(repetition_seeds(seed, unit["plays"])):
             first = draw_order(self.order, T, RngStreams(child).order())[:n]
             yield {"n": n, "T": T, "play": repetition, "largest": _largest_error(first, T)}
@@ -157,7 +160,8 @@ class UniformConvergence(
             for name, formula in _FORMULAS.items()
             for setting in settings
         ]
-        short, counted = select(rows, "largest", T=_SHORT[0]), _exact_errors()
+        short = select(rows, "largest", T=_SHORT[0])
+        counted = _exact_errors()
         for value in np.unique(counted.round(9))[:-1]:
             share = float((counted > value + 1e-6).mean())
             checks.append(
@@ -182,7 +186,8 @@ class UniformConvergence(
     def chart(self, rows: Rows) -> Chart:
         mine = [row for row in rows if row["T"] != _SHORT[0]]
         T = levels(mine, "T")[-1]
-        at, words = levels(mine, "n"), {"corrected": "proved by the paper's route"}
+        at = levels(mine, "n")
+        words = {"corrected": "proved by the paper's route"}
         values = {
             name: {n: radius(n, T, 1, _DELTA) for n in at} for name, radius in self.radii.items()
         }
@@ -208,10 +213,8 @@ class UniformConvergence(
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        module, smaller = (
-            "bounds.classification:uniform_convergence",
-            ("return math.sqrt(", "return 0.7 * math.sqrt("),
-        )
+        module = "bounds.classification:uniform_convergence"
+        smaller = ("return math.sqrt(", "return 0.7 * math.sqrt(")
         return {
             "direct radius x 0.7": SourceFault(module, *smaller),
             "corrected radius x 0.7": SourceFault(f"{module}_corrected", *smaller),
@@ -302,10 +305,8 @@ class Classification(
             for kind in ("random", "realizable")
         )
         attacked = [row["regret"] == row["T"] for row in rows if row["kind"] == "bad order"]
-        near, printed = (
-            float(select(rows, "regret", kind="v = T - 1")[0]),
-            bounds.erm_printed(100, 99),
-        )
+        near = float(select(rows, "regret", kind="v = T - 1")[0])
+        printed = bounds.erm_printed(100, 99)
         checks = [
             *(
                 pvalues.mean_at_most(regrets[T], self.bound(T, 1))

@@ -60,7 +60,8 @@ DELTA = 0.05
 # Number of actions of the pools, null included (k of the theorem).
 ACTIONS = 3
 # Rates and rounds of the exact comparisons of the first play.
-_RATES, _EXACT_ROUNDS = (0.8, 0.4), 2**14
+_RATES = (0.8, 0.4)
+_EXACT_ROUNDS = 2**14
 # Rounds in which EmpiricalLP and SerflingLP are compared with their twins: few, because twins are
 # slow.
 LP_ROUNDS = 512
@@ -135,10 +136,8 @@ def _shuffled_costs(T: int, share: float, seed: Seed) -> Floats:
 
 def _margins_formula(T: int, rate: float) -> float:
     """Return the second term of Corollary 4.8: 2^i epsilon_i / rho, all blocks played."""
-    first, log = (
-        _first_play_formula(T, 1, rate, 2.0, 0) - 1,
-        math.log(ACTIONS * math.log2(T) / DELTA),
-    )
+    first = _first_play_formula(T, 1, rate, 2.0, 0) - 1
+    log = math.log(ACTIONS * math.log2(T) / DELTA)
     sizes = [2**i for i in range(int(math.log2(first)), math.ceil(math.log2(T)))]
     return sum(math.sqrt(6 * size * log) for size in sizes) / rate
 
@@ -289,19 +288,19 @@ class Constraints(
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        computed, rates = matching(rows, pool=None), matching(rows, pool="attaining")
+        computed = matching(rows, pool=None)
+        rates = matching(rows, pool="attaining")
         rows = [row for row in rows if row["pool"] in POOLS]
         differ = sum(not 0 <= row["value"] - row["exact"] <= row["slack"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
-        checks, shares = (
-            [pvalues.exact(over == 0), pvalues.exact(differ == 0), *_rate_checks(rates)],
-            [],
-        )
+        checks = [pvalues.exact(over == 0), pvalues.exact(differ == 0), *_rate_checks(rates)]
+        shares = []
         for T, pool, name in distinct(
             [row for row in rows if row["learner"] in self.bounds], "T", "pool", "learner"
         ):
             where = {"T": T, "pool": pool, "learner": name}
-            regrets, bound = select(rows, "regret", **where), self.bounds[name](T)
+            regrets = select(rows, "regret", **where)
+            bound = self.bounds[name](T)
             checks.append(pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, DELTA))
             checks.append(pvalues.exact(bound < float(select(rows, "most", **where).min())))
             shares.append(float(regrets.mean()) / bound)
@@ -353,10 +352,8 @@ class Constraints(
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        plan, reserve = (
-            "learners.reductions.budget_simulation:BudgetSimulation.plan",
-            "budget.tracker:draw_and_reserve",
-        )
+        plan = "learners.reductions.budget_simulation:BudgetSimulation.plan"
+        reserve = "budget.tracker:draw_and_reserve"
         serfling = "learners.budgeted.serfling_lp:SerflingLP.plan"
         return {
             "reservations forgotten": SourceFault(
@@ -381,7 +378,8 @@ def _exact_rows(m: int, d: int, seed: Seed) -> Iterator[Row]:
         return {**about, "rate": rate, "value": value, "exact": exact, "slack": slack}
 
     yield row(0.0, *_affordable_plays(m, d))
-    T, learner = _EXACT_ROUNDS, BudgetSimulation(delta=DELTA, delay=d)
+    T = _EXACT_ROUNDS
+    learner = BudgetSimulation(delta=DELTA, delay=d)
     pool = _several_resources(T, m, seed)
     for rate in _RATES:
         first = _first_play(_fluid_play(learner, pool, rate, "random", d, seed))
@@ -405,7 +403,8 @@ def rounds_as_lp_twin(
         cost of every round.
     order: in which the rows are played.
     """
-    generator, T = np.random.default_rng(seed), LP_ROUNDS
+    generator = np.random.default_rng(seed)
+    T = LP_ROUNDS
     rewards, costs = generator.random((2, T, ACTIONS)) * np.linspace(0, 1, ACTIONS)
     trace = _fluid_play(learner, Pool.from_rewards(rewards, costs=costs), RATE / 2, order, 0, seed)
     spent = twin(1 - rewards[trace.order], costs[trace.order], RATE / 2 * T)
@@ -427,7 +426,9 @@ def _rounds_before(differs: Any) -> int:
 
 def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
     """Return the number of first rounds in which BudgetSimulation spends as its twin."""
-    T, learner, rate = _TWIN_ROUNDS, BudgetSimulation(delta=DELTA, delay=d), _RATES[0]
+    T = _TWIN_ROUNDS
+    learner = BudgetSimulation(delta=DELTA, delay=d)
+    rate = _RATES[0]
     pool = _several_resources(T, m, seed)
     assert pool.costs is not None
     trace = _fluid_play(learner, pool, rate, "random", d, seed)
@@ -441,7 +442,9 @@ def _rounds_as_twin(m: int, d: int, seed: Seed) -> int:
 
 def _corollary_row(unit: Unit, seed: Seed) -> Row:
     """Return a regret of BudgetSimulation that attains both terms of Corollary 4.8."""
-    T, rate, name = unit["T"], unit["rate"], "as printed"
+    T = unit["T"]
+    rate = unit["rate"]
+    name = "as printed"
     # Two actions always earn 1, and cost 1 in a share `rate` of the rows.
     pool = Pool.from_rewards(np.tile([0.0, 1.0, 1.0], (T, 1)), costs=_shuffled_costs(T, rate, seed))
     trace = _fluid_play(_LEARNERS[name], pool, rate, "random", 0, seed)
@@ -459,11 +462,10 @@ def _rate_checks(rows: Rows) -> list[float]:
     far = sum(abs(_second_term(row) - 2.0) > 1.0 for row in rows)
     checks = [pvalues.binomial_tail(far, len(rows), DELTA)]
     at = distinct(rows, "T", "rate")
-    longest, richest = max(T for T, _ in at), max(rate for _, rate in at)
-    in_T, in_rate = (
-        [place for place in at if place[1] == richest],
-        [place for place in at if place[0] == longest],
-    )
+    longest = max(T for T, _ in at)
+    richest = max(rate for _, rate in at)
+    in_T = [place for place in at if place[1] == richest]
+    in_rate = [place for place in at if place[0] == longest]
     for places, x in ((in_T, [T for T, _ in in_T]), (in_rate, [1 / rate for _, rate in in_rate])):
         limits = [
             _first_play_formula(T, 1, rate, 2.0, 0) - 1 + 2 * _margins_formula(T, rate)
@@ -506,7 +508,8 @@ def _regrets_by_spending(T: int) -> Floats:
     for half in _HALVES:
         pool = hindsight(T, half)
         assert pool.costs is not None
-        earned, cost = 1 - np.asarray(pool.losses)[:, 1], np.asarray(pool.costs)[:, 1, 0]
+        earned = 1 - np.asarray(pool.losses)[:, 1]
+        cost = np.asarray(pool.costs)[:, 1, 0]
         best = T * optimum(pool, Budget(T / 2, worst=[0.0, 1.0])).value
         for spent in range(T // 2 + 1):
             later = [
@@ -559,7 +562,8 @@ class Impossibility(
     least: float = 1 / 16  # smallest possible regret per round in given order
 
     def units(self, *, full: bool) -> list[Unit]:
-        sizes, plays = [4**i for i in range(4, 9 if full else 8)], 100 if full else 30
+        sizes = [4**i for i in range(4, 9 if full else 8)]
+        plays = 100 if full else 30
         return grid(T=(2, 4, 8, 16, 32), plays=0) + grid(T=sizes, plays=plays)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:

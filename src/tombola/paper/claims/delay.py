@@ -115,7 +115,8 @@ def _training_counts(learner: Simulation, T: int, delay: int, seed: Seed) -> dic
     """Return the draw frequency of each row, shape (T,), by the round of the training."""
     rows = np.eye(T, T + 1)
     state = learner.init(T + 1, T)._replace(past=np.zeros((T, T + 1)))
-    rng, mix = new_rng(seed_sequence("trained_on", seed)), np.zeros(T + 1)
+    rng = new_rng(seed_sequence("trained_on", seed))
+    mix = np.zeros(T + 1)
     drawn = {}
     for t in range(1, T + 1):
         if t - delay - 1 >= 1:
@@ -160,7 +161,9 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
         return grid(schedule=_SCHEDULES, T=horizons, d=(0, 1, 3, 10, 40, 299))
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        T, d, name = unit["T"], unit["d"], unit["schedule"]
+        T = unit["T"]
+        d = unit["d"]
+        name = unit["schedule"]
         drawn = _training_counts(self.learner(name, d), T, d, seed)
         before = [0]
         for i, block in _blocks(name, T, d):
@@ -169,7 +172,8 @@ class DelayLemma(Claim, name="delay-lemma", expected="holds as corrected", alpha
             )  # the first draw of a training precedes its first action
             if draws:
                 counts = np.rint(drawn.get(block.start, np.zeros(T)) * _TRAININGS * 2**i)
-                seen, own = int(counts.sum()), counts[before]
+                seen = int(counts.sum())
+                own = counts[before]
                 off = {"strange": int(seen - own.sum()), "even": pvalues.counts_uniform(own)}
                 yield {**unit, "block": i, "draws": draws, "seen": seen, "rows": len(before), **off}
             before += [t - 1 for t in block if t <= T]
@@ -257,7 +261,8 @@ def _play_learners(
     unit: Unit, learners: _Learners, order: OrderLike, delay: Callable[[int], int], seed: Seed
 ) -> list[Row]:
     """Play learners configured for delay d; return their expected regrets."""
-    T, d = unit["T"], unit["d"]
+    T = unit["T"]
+    d = unit["d"]
     pool = _POOLS[unit["pool"]](T)
     named = {name: learner(d) for name, learner in learners.items()}
     runs = compare(
@@ -293,7 +298,8 @@ def _bound_formula(learner: str, T: int, k: int, d: int) -> float:
         # Pairwise differences instead of a maximum over all actions: better for few actions.
         c = float(np.sum(1 / np.sqrt(n * (T - n))[: T - 1 - d])) * T / (2 * math.sqrt(T - 1))
         return float(min(T, d + 1 + shifts[: T - 1 - d].sum(), math.hypot(1 + d, c) + (k - 2) * c))
-    total, size = 1.0, 1
+    total = 1.0
+    size = 1
     while size < T:
         training = 1 + math.sqrt(2 * math.log(k)) * float(np.sum(1 / np.sqrt(np.arange(1.0, size))))
         total += d + min(size, T - size) * float(shifts[size - 1]) + min(size, training)
@@ -363,7 +369,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
             learners = {"Simulation": self.learners["Simulation"]}
             yield from _play_learners(unit, learners, self.order, self.played_delay, seed)
             return
-        T, d = unit["T"], unit["d"]
+        T = unit["T"]
+        d = unit["d"]
         order = self.order if unit["order"] == "random" else "given"
         rate = math.sqrt(8 * math.log(2) / (T * (1 + 2 * d)))  # of Hedge, tuned to the delay
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
@@ -397,7 +404,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         traps = _trap_rows(rows)
         checks, corrected = _bound_checks(easy, _bound_of)
         as_printed, printed = _bound_checks(easy, lambda _, *size: bounds.simulation_printed(*size))
-        T, delays = levels(traps, "T")[0], levels(traps, "d")
+        T = levels(traps, "T")[0]
+        delays = levels(traps, "d")
         # Largest regret that a round of delay adds in random order.
         most = {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}
         for name in self.learners:
@@ -431,7 +439,8 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
 
     def chart(self, rows: Rows) -> Chart:
         traps = _trap_rows(rows)
-        T, late = levels(traps, "T")[0], levels(traps, "d")
+        T = levels(traps, "T")[0]
+        late = levels(traps, "d")
         bands = [
             mean_band(traps, f"{name}, {words}", "d", "added", order=order, learner=name)
             for order, words in (("given", "given order"), ("random", "shuffled"))

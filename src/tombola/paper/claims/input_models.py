@@ -103,7 +103,8 @@ def _deviation_tails(law: Floats, N: int, s: int) -> tuple[Floats, Floats]:
     """Return the deviations of all 0/1 pools of N rows, and their exact tails."""
     # Both have the shape of `law`. A deviation is |mean of s rows - mean of the pool|; a tail is
     # P(a deviation at least as large).
-    ones, seen = np.arange(N + 1)[:, None], np.arange(s + 1)[None, :]
+    ones = np.arange(N + 1)[:, None]
+    seen = np.arange(s + 1)[None, :]
     deviations = np.abs(seen * N - ones * s)  # integers, so that ties are exact
     reached = deviations[:, None, :] >= deviations[:, :, None]
     return deviations / (N * s), np.einsum("kij,kj->ki", reached, law)
@@ -180,8 +181,10 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
         return [{"k": k, "n": share * k} for k in counts for share in _SHARES]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        n, k = unit["n"], unit["k"]
-        law, replaced = self.law(n, k), _reds_with_replacement(n, k)
+        n = unit["n"]
+        k = unit["k"]
+        law = self.law(n, k)
+        replaced = _reds_with_replacement(n, k)
         row = {**unit, "distance": self.norm(law, replaced), "least": _least_distance(law, n, k)}
         if k <= _MAX_INTERVAL_DRAWS:
             ends = _intervals_by_ones(self.interval, 2 * n, 2 * k, _SHOWN)
@@ -290,7 +293,8 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
     order: OrderLike = "random"
 
     def units(self, *, full: bool) -> list[Unit]:
-        horizons, plays = range(1, 9 if full else 7), 4000 if full else 500
+        horizons = range(1, 9 if full else 7)
+        plays = 4000 if full else 500
         return [
             unit
             for name in _LEARNERS
@@ -298,7 +302,8 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         ]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        about, learner = {"learner": unit["learner"], "T": unit["T"]}, _LEARNERS[unit["learner"]]
+        about = {"learner": unit["learner"], "T": unit["T"]}
+        learner = _LEARNERS[unit["learner"]]
         regrets = self.exact(learner, _ROW_KINDS, unit["T"])
         rows: list[Row] = [
             {
@@ -313,7 +318,8 @@ class Hierarchy(Claim, name="hierarchy", expected="holds", alpha=5e-4):
         return rows
 
     def verdict(self, rows: Rows) -> Verdict:
-        exact, played = matching(rows, kind="exact"), matching(rows, kind="play")
+        exact = matching(rows, kind="exact")
+        played = matching(rows, kind="play")
         gaps = [(row["random"] - row["iid"], row["adversarial"] - row["random"]) for row in exact]
         ordered = [min(gap) >= -_REGRET_ROUNDING for gap in gaps]
         strict = sum(min(gap) > _REGRET_ROUNDING for gap in gaps)

@@ -124,7 +124,8 @@ def _bound_formula(T: int) -> float:
     """Return the bound for two actions at delta = 1/T."""
     # It is 4 sqrt(2 T L) + 2 (2 L + 1) + drift + 1, and the switches.
     twin = twins.SerflingEliminationTwin(2, T)
-    depth, counts = twin.depth, [twin.count]
+    depth = twin.depth
+    counts = [twin.count]
     while 2 * math.ceil(1.5 * counts[-1]) < T:
         counts.append(math.ceil(1.5 * counts[-1]))
     regret = math.sqrt(32 * T * depth) + 4 * depth + 2 + math.pi / 4 * math.sqrt(T) + 1
@@ -170,7 +171,8 @@ class Switching(
         if "gap" not in unit:
             yield from self._exact_rows(unit, seed)
             return
-        T, gap = unit["T"], unit["gap"]
+        T = unit["T"]
+        gap = unit["gap"]
         runs = compare(
             _pool_losses_first(T, gap / T**0.5, seed),
             self.learners,
@@ -180,14 +182,17 @@ class Switching(
             seed=seed,
         )
         for name in self.learners:
-            plays, switches = runs.cell(name).plays[:, 0], runs.cell(name).sums[:, -1, SWITCHES]
+            plays = runs.cell(name).plays[:, 0]
+            switches = runs.cell(name).sums[:, -1, SWITCHES]
             for r, regret in enumerate(runs.regrets(name)):
                 about = {"T": T, "gap": gap, "learner": name, "play": r, "regret": float(regret)}
                 yield {**about, "worse": int(plays[r]), "switches": int(switches[r])}
 
     def _exact_rows(self, unit: Unit, seed: Seed) -> Iterator[Row]:
         """Yield rounds that agree with the twin, or plays of action 0, and exact numbers."""
-        T, name, count = unit["T"], unit["learner"], unit["plays"]
+        T = unit["T"]
+        name = unit["learner"]
+        count = unit["plays"]
         about = {"gap": None, "T": T, "learner": name}
         if count == 0:
             ones = np.array([(1 + _WIDE_GAP) / 2, (1 - _WIDE_GAP) / 2]) * T
@@ -210,7 +215,8 @@ class Switching(
         computed, rows = [
             [row for row in rows if (row["gap"] is None) == kind] for kind in (True, False)
         ]
-        at, gaps = levels(rows, "T"), levels(rows, "gap")
+        at = levels(rows, "T")
+        gaps = levels(rows, "gap")
         checks, share = pvalues.means_at_most(
             matching(rows, learner=_TIGHT), ("T", "gap"), lambda T, _: self.bound(T, 2)
         )
@@ -269,7 +275,8 @@ class Switching(
     def source_faults(self) -> dict[str, SourceFault]:
         serfling = "learners.switching.staged_elimination:SerflingElimination.radius"
         faithful = "learners.switching.simulation_elimination:SimulationSuccessiveElimination.init"
-        radius, bound = "evidence.intervals:serfling_radius", "bounds.switching:elimination"
+        radius = "evidence.intervals:serfling_radius"
+        bound = "bounds.switching:elimination"
         return {
             "half of Serfling's radius": SourceFault(
                 radius, "1.0, math.sqrt(", "1.0, 0.5 * math.sqrt("
@@ -282,7 +289,8 @@ class Switching(
 
 def _play_checks(rows: Rows, T: int, gap: float) -> list[float]:
     """Return p-values of the switches, and of the exact regret of the paper's learner."""
-    tight, faithful = matching(rows, learner=_TIGHT), matching(rows, learner="faithful")
+    tight = matching(rows, learner=_TIGHT)
+    faithful = matching(rows, learner="faithful")
     return [
         pvalues.exact(float(select(tight, "switches").max()) <= bounds.elimination_switches(T, 2)),
         pvalues.exact(
@@ -308,7 +316,8 @@ _FRUGAL = "FrugalUCB"
 # Standard deviation of the rescaled walk.
 _SPREAD = 0.25
 # Walks compared with the twin, and their longest horizon: the twin is slow.
-_TWIN_WALKS, _TWIN_WALK_ROUNDS = 6, 512
+_TWIN_WALKS = 6
+_TWIN_WALK_ROUNDS = 512
 _WALK_LEARNERS: dict[str, Learner] = {
     _FRUGAL: FrugalUCB(),
     "BatchedExp3": BatchedExp3(),
@@ -369,10 +378,8 @@ class RandomWalk(Claim, name="random-walk", expected="holds", alpha=5e-4):
                     pool, self.learners, order, repetitions=1, switching_price=1.0, seed=child
                 )
                 for name in self.learners:
-                    regret, switches = (
-                        float(runs.regrets(name)[0]),
-                        int(runs.cell(name).sums[0, -1, SWITCHES]),
-                    )
+                    regret = float(runs.regrets(name)[0])
+                    switches = int(runs.cell(name).sums[0, -1, SWITCHES])
                     about = {"T": unit["T"], "order": kind, "learner": name, "play": r}
                     rows.append({**about, "regret": regret, "switches": switches, "differs": False})
             if r < _TWIN_WALKS and unit["T"] <= _TWIN_WALK_ROUNDS:

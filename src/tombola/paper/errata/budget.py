@@ -5,7 +5,11 @@ import math
 from tombola.paper.errata.base import Evidence, erratum
 
 # Setting of all examples: horizon, actions, resources, budget per round, failure probability.
-_T, _K, _M, _RATE, _DELTA = 2**16, 3, 1, 0.5, 0.05
+_T = 2**16
+_K = 3
+_M = 1
+_RATE = 0.5
+_DELTA = 0.05
 # Logarithm in the paper's epsilon_i, at the sizes of these errata.
 _LOG = math.log(_M * _K * math.log2(_T) / _DELTA)
 
@@ -41,14 +45,17 @@ def _first_round() -> Evidence:
 
     Correct: play ∅; O a set of tuples, T×k×(m+1) numbers.
     """
-    dearest, null, accounted = 1.0, 0.0, 0.0
+    dearest = 1.0
+    null = 0.0
+    accounted = 0.0
     return Evidence(printed=dearest, corrected=null, truth=accounted)
 
 
 @erratum(15, 453, "false", "within", "Spent of a budget of 10, with costs 0.9")
 def _stop() -> Evidence:
     """Printed: stop when the costs exceed the budget. Correct: stop when less than 1 is left."""
-    budget, cost = 10.0, 0.9
+    budget = 10.0
+    cost = 0.9
     loose, strict = (_spend(budget, cost, 100, strict=strict) for strict in (False, True))
     return Evidence(printed=loose, corrected=strict, truth=budget)
 
@@ -74,7 +81,8 @@ def _training_budget() -> Evidence:
 @erratum(18, 526, "typo", "within", "Cost of the scaled optimum, against ρ_i", "arithmetic")
 def _feasible() -> Evidence:
     """Printed: c·x ≤ ρ − ε_i, thus feasible. Correct: β(ρ + ε_i) = ρ − 2ε_i."""
-    rho, e = 0.5, 0.1
+    rho = 0.5
+    e = 0.1
     beta = (rho - 2 * e) / (rho + e)
     return Evidence(printed=rho - e, corrected=beta * (rho + e), truth=rho - 2 * e)
 
@@ -101,8 +109,11 @@ def _weights() -> Evidence:
 )
 def _two_sides() -> Evidence:
     """Printed: (c_i − c̄_i)·x ≤ ε_i. Correct: ≤ 2ε_i."""
-    e, pool = 0.1, 0.5
-    block, past = pool + e, pool - e  # both within e of the pool, as the clean event asks
+    e = 0.1
+    pool = 0.5
+    # both within e of the pool, as the clean event asks
+    block = pool + e
+    past = pool - e
     return Evidence(printed=e, corrected=2 * e, truth=block - past)
 
 

@@ -11,7 +11,8 @@ from tombola.paper.errata.delay import equal_rows_probability
 @erratum(36, 697, "typo", "equals", "Mean of future losses that are all 1, T = 10, t = 8")
 def _future() -> Evidence:
     """Printed: 1/(T−t+1) Σ over s > t. Correct: Σ over s ≥ t."""
-    T, t = 10, 8
+    T = 10
+    t = 8
     after = [1.0 for s in range(1, T + 1) if s > t]
     since = [1.0 for s in range(1, T + 1) if s >= t]
     return Evidence(printed=sum(after) / (T - t + 1), corrected=sum(since) / (T - t + 1), truth=1)
@@ -20,21 +21,25 @@ def _future() -> Evidence:
 @erratum(37, 732, "false", "at most", "Second moment of a mean of 16 losses that are all 1")
 def _second_moment() -> Evidence:
     """Printed: E[mean²] ≤ 1/(t−1). Correct: variance ≤ 1/(4(t−1))."""
-    n, mean = 16, 1.0  # all losses are 1
+    # all losses are 1
+    n = 16
+    mean = 1.0
     return Evidence(printed=1 / n, corrected=1 / (4 * n) + mean**2, truth=mean**2)
 
 
 @erratum(38, 754, "false", "at most", "Probability of a difference of 1, T = 1024, 16 rows")
 def _differences() -> Evidence:
     """Printed: 2 exp(−(t−1)ε²) for every π′. Correct: 2 exp(−(t−1)ε²/2)."""
-    T, n = 1024, 16
+    T = 1024
+    n = 16
     return Evidence(2 * math.exp(-n), 2 * math.exp(-n / 2), equal_rows_probability(T, n))
 
 
 @erratum(39, 764, "false", "at most", "Labellings of 20 points by intervals (d = 2)")
 def _growth() -> Evidence:
     """Printed: 2(t−1) points: ≤ (e(t−1)/d)^d labellings. Correct: ≤ (2e(t−1)/d)^d."""
-    n, vc = 10, 2
+    n = 10
+    vc = 2
     points = 2 * n
     labellings = {
         tuple(a <= x < b for x in range(points))
@@ -63,7 +68,9 @@ def _radius() -> Evidence:
         asks for more than is
     printed; nothing beyond.
     """
-    T, n, delta = 1024, 190, 0.05
+    T = 1024
+    n = 190
+    delta = 0.05
     seen = {row * 7919 % T for row in range(n)}  # whichever rows they are
     # The rule is right on these rows and wrong on the rest.
     wrong = [row not in seen for row in range(T)]
@@ -84,7 +91,10 @@ def _last_round() -> Evidence:
 )
 def _sign() -> Evidence:
     """Printed: + (ℓ_t(h*) − mean of h*). Correct: + (mean of h* − ℓ_t(h*))."""
-    best_now, best_mean, mine_now, mine_mean = 0.0, 0.5, 1.0, 0.5
+    best_now = 0.0
+    best_mean = 0.5
+    mine_now = 1.0
+    mine_mean = 0.5
     printed = (mine_now - mine_mean) + (best_now - best_mean)
     corrected = (mine_now - mine_mean) + (best_mean - best_now)
     return Evidence(printed, corrected, truth=mine_now - best_now)
@@ -102,7 +112,8 @@ def _events() -> Evidence:
 )
 def _bound() -> Evidence:
     """Printed: 8√(dT ln(T/d)). Correct: 1 + π√(2dT ln(eT/d))."""
-    T, vc = 100, 99
+    T = 100
+    vc = 99
     pool = [t % vc for t in range(T)]  # one point comes twice; of all labellings one is right
     seen: set[int] = set()
     mistakes = 0

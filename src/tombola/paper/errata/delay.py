@@ -20,7 +20,8 @@ def equal_rows_probability(T: int, n: int) -> float:
 @erratum(5, 268, "typo", "equals", "Rounds in the blocks after round 1, T = 1024")
 def _blocks() -> Evidence:
     """Printed: i = 0 .. log T. Correct: the last block is ⌈log T⌉ − 1."""
-    T, log = 1024, 10
+    T = 1024
+    log = 10
     rounds = len([t for t in range(1, T + 1) if t > 1])
     return Evidence(
         printed=sum(2**i for i in range(log + 1)),
@@ -35,7 +36,8 @@ def _past() -> Evidence:
 
     Correct: t_i = 2^i + 1 + (i+1) d, t_i+1, .., and round 1.
     """
-    i, d = 4, 3
+    i = 4
+    d = 3
     printed_rounds = set(
         itertools.chain(*(range(2**j + j * d, 2 ** (j + 1) + j * d) for j in range(i)))
     )
@@ -51,7 +53,8 @@ def _past() -> Evidence:
 @erratum(8, 397, "false", "at most", "Probability of a miss, T = 1024, 16 rows, gaps ±1")
 def _radius() -> Evidence:
     """Printed: a miss has probability ≤ 1/(2T²). Correct: gaps are in [−1, 1]: probability ≤ 1/T."""
-    T, n = 1024, 16
+    T = 1024
+    n = 16
     radius = math.sqrt(math.log(2 * T) / (n / 2))
     truth = equal_rows_probability(T, n) if 1 - 2 / n < radius <= 1 else math.nan
     return Evidence(printed=1 / (2 * T**2), corrected=2 * math.exp(-n * radius**2 / 2), truth=truth)
@@ -60,7 +63,9 @@ def _radius() -> Evidence:
 @erratum(9, 392, "gap", "at most", "Bound by Hoeffding and a union at k = T = 1024", "arithmetic")
 def _clean() -> Evidence:
     """Printed: all is clean but with probability 1/T (k ≤ T). Correct: but with probability 4(k−1)/T²."""
-    T, k, n = 1024, 1024, 64
+    T = 1024
+    k = 1024
+    n = 64
     epsilon = 2 * math.sqrt(math.log(T) / n)
     union = 2 * (k - 1) * 2 * math.exp(-n * epsilon**2 / 2)
     return Evidence(printed=1 / T, corrected=4 * (k - 1) / T**2, truth=union)
@@ -85,7 +90,8 @@ def _series() -> Evidence:
 )
 def _constant() -> Evidence:
     """Printed: 5√(T log T), not proved. Correct: 6.83√(T ln k), proved."""
-    T, k = 2**16, 2
+    T = 2**16
+    k = 2
     total = sum(2 * math.sqrt(2 * math.log(k) * 2**i) for i in range(16))
     return Evidence(5 * math.sqrt(T * math.log(T)), 6.83 * math.sqrt(T * math.log(k)), total)
 

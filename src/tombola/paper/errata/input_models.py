@@ -15,7 +15,8 @@ from tombola.paper.errata.base import Evidence, erratum
 
 def _first_repetition(T: int) -> float:
     """Return E[tau], the mean round of the first repeated loss, without rounding."""
-    mean, differ = Fraction(0), Fraction(1)
+    mean = Fraction(0)
+    differ = Fraction(1)
     for t in range(1, T + 1):
         mean += (t + 1) * differ * Fraction(t, T)
         differ *= Fraction(T - t, T)
@@ -57,7 +58,8 @@ def _distance() -> Evidence:
     Correct: ½ √(2/(πe)) k/n + o(k/n), as k → ∞ (twice that in the norm of Diaconis and Freedman,
         twice the supremum).
     """
-    n, k = 10**6, 10**3
+    n = 10**6
+    k = 10**3
     return Evidence(
         DISTANCE_CONSTANT * k / n, DISTANCE_CONSTANT / 2 * k / n, replacement_distance(n, k)
     )
@@ -66,8 +68,10 @@ def _distance() -> Evidence:
 @erratum(47, 892, "typo", "equals", "Pools of 3 rows of 5 kinds")
 def _multisets() -> Evidence:
     """Printed: all subsets of T elements. Correct: all multisets of size T."""
-    kinds, T = 5, 3
-    subsets, multisets = math.comb(kinds, T), math.comb(kinds + T - 1, T)
+    kinds = 5
+    T = 3
+    subsets = math.comb(kinds, T)
+    multisets = math.comb(kinds + T - 1, T)
     found = {tuple(sorted(draws)) for draws in itertools.product(range(kinds), repeat=T)}
     return Evidence(printed=subsets, corrected=multisets, truth=len(found))
 
@@ -75,7 +79,11 @@ def _multisets() -> Evidence:
 @erratum(48, 921, "loose", "tighter", "Probability of 0.2 or more away from 1/2, 20 of 100 rows")
 def _hoeffding() -> Evidence:
     """Printed: 2 exp(−s x²). Correct: 2 exp(−2 s x²)."""
-    N, ones, s, off = 100, 50, 20, 4  # a mean of 20 rows that is 0.2 or more away from 1/2
+    # a mean of 20 rows that is 0.2 or more away from 1/2
+    N = 100
+    ones = 50
+    s = 20
+    off = 4
     ways = sum(
         math.comb(ones, x) * math.comb(N - ones, s - x)
         for x in range(s + 1)

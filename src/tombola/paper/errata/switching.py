@@ -51,7 +51,8 @@ def _block_end() -> Evidence:
 @erratum(27, 629, "loose", "tighter", "Switches at T = 1024, k = 4, nothing dropped")
 def _switches() -> Evidence:
     """Printed: k+1 switches a block, 2k log T in all. Correct: 2^i0 − 1 + k(⌈log T⌉ − i0)."""
-    T, k = 1024, 4
+    T = 1024
+    k = 4
     played = _round_robin(T, k)
     truth = sum(a != b for a, b in pairwise(played))
     return Evidence(printed=2 * k * math.log2(T), corrected=3 + k * (10 - 2), truth=truth)
@@ -68,7 +69,8 @@ def _best() -> Evidence:
 @erratum(29, 635, "typo", "equals", "Last round of block 4 in its last sub-block")
 def _sub_blocks() -> Evidence:
     """Printed: g ∈ [j]. Correct: g ∈ {0, .., j−1}."""
-    i, j = 4, 4
+    i = 4
+    j = 4
     ends = [2**i * (1 + (g + 1) / j) for g in (j, j - 1)]
     return Evidence(printed=ends[0], corrected=ends[1], truth=2 ** (i + 1))
 
@@ -76,7 +78,8 @@ def _sub_blocks() -> Evidence:
 @erratum(30, 637, "gap", "at most", "Weight in the mean of rounds in no sub-block, k = 2, block 3")
 def _uncovered() -> Evidence:
     """Printed: clean sub-blocks mean clean estimates. Correct: plus 2k/2^i for the start."""
-    k, i = 2, 3
+    k = 2
+    i = 3
     played = _round_robin(2 ** (i + 1), k)
     of_the_start = sum(action == 0 for action in played[:k]) / played.count(0)
     return Evidence(printed=0, corrected=2 * k / 2**i, truth=of_the_start)
@@ -87,7 +90,8 @@ def _uncovered() -> Evidence:
 )
 def _tail() -> Evidence:
     """Printed: with replacement; probability T^−5. Correct: without replacement; 2T^−10."""
-    T, rows = 4.0, 16
+    T = 4.0
+    rows = 16
     radius = math.sqrt(10 * math.log(T) / rows)
     return Evidence(printed=T**-5, corrected=2 * T**-10, truth=2 * math.exp(-rows * radius**2))
 
@@ -95,7 +99,8 @@ def _tail() -> Evidence:
 @erratum(32, 663, "typo", "equals", "Plays of an action in blocks 1 to 4, k = 2")
 def _index() -> Evidence:
     """Printed: T(a) = Σ_j T_i(a). Correct: T(a) = Σ_j T_j(a)."""
-    k, i = 2, 4
+    k = 2
+    i = 4
     plays = [2**j // k for j in range(1, i + 1)]
     return Evidence(
         printed=len(plays) * plays[-1],
@@ -107,9 +112,11 @@ def _index() -> Evidence:
 @erratum(33, 671, "loose", "tighter", "Error of a mean under the clean event, T = 2^20")
 def _jensen() -> Evidence:
     """Printed: √(10 ln³T / T(a)) by Jensen. Correct: (1+√2) √(10 ln T / T(a)): blocks double."""
-    k, T = 2, 2**20
+    k = 2
+    T = 2**20
     plays = [2**j / k for j in range(1, 20)]
-    log, total = math.log(T), sum(plays)
+    log = math.log(T)
+    total = sum(plays)
     truth = sum(math.sqrt(10 * n * log) for n in plays) / total
     return Evidence(
         math.sqrt(10 * log**3 / total), (1 + math.sqrt(2)) * math.sqrt(10 * log / total), truth
@@ -119,7 +126,8 @@ def _jensen() -> Evidence:
 @erratum(34, 672, "gap", "at least", "Fewest plays of an action after block 2, k = 3")
 def _plays() -> Evidence:
     """Printed: T(a) ≥ 2^(i+1)/k. Correct: T(a) ≥ 2^i/k; the radius has room for it."""
-    k, i = 3, 2
+    k = 3
+    i = 2
     played = _round_robin(2 ** (i + 1), k)
     fewest = min(played.count(action) for action in range(k))
     return Evidence(printed=2 ** (i + 1) / k, corrected=2**i / k, truth=fewest)

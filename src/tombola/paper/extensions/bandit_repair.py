@@ -88,10 +88,8 @@ class BanditRepair(
                     "differs": rounds_agreed(learner, losses, twin, seed=child) < T,
                 }
             return
-        pool, learners = (
-            instances.birthday(T),
-            {"direct": self.direct(T), "regret": self.learner(T)},
-        )
+        pool = instances.birthday(T)
+        learners = {"direct": self.direct(T), "regret": self.learner(T)}
         for r, child in enumerate(repetition_seeds(seed, unit["plays"])):
             regrets = {
                 name: play(one, pool, order=self.order, seed=child).regret

@@ -61,7 +61,8 @@ class OfflineToOnline(Extension, name="batch-to-online", expected="holds", alpha
         return small + grid(T=(64, 256, 1024, 4096) if full else (64, 256, 1024), noise=0.0, list=0)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        rows, noise = unit["T"], unit["noise"]
+        rows = unit["T"]
+        noise = unit["noise"]
         table = _make_list(rows, noise, unit["list"])
         learner = self.learner(_PENALTY)
         if rows > _SMALL:

@@ -42,7 +42,8 @@ _GROWTH = 1.5
 # Probability that a label is random: from noise-free to pure noise.
 _NOISES = (0.0, 0.5, 1.0)
 # Rows and actions of the tables whose choices are all enumerated.
-_TABLE_ROWS, _TABLE_ACTIONS = 6, 3
+_TABLE_ROWS = 6
+_TABLE_ACTIONS = 3
 
 
 class LearningCurve(Extension, name="learning-curve", expected="holds"):
@@ -72,8 +73,10 @@ class LearningCurve(Extension, name="learning-curve", expected="holds"):
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         # The pool is fixed: the identity is exact on each, so that no seed is needed.
         generator = np.random.default_rng(unit["pool"])
-        losses, features = generator.random((5, 3)), generator.random(5)
-        schedule, orders = _SCHEDULES[unit["schedule"]], self.orders(5)
+        losses = generator.random((5, 3))
+        features = generator.random(5)
+        schedule = _SCHEDULES[unit["schedule"]]
+        orders = self.orders(5)
         for d in range(3):
             total = 0.0
             for order in orders:
@@ -242,7 +245,8 @@ class ThresholdRegret(
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         generator = np.random.default_rng(seed)
-        T, starts = unit["T"], growing_counts(unit["T"], _GROWTH)
+        T = unit["T"]
+        starts = growing_counts(unit["T"], _GROWTH)
         features = generator.permutation(T)
         labels = np.where(
             generator.random(T) < unit["noise"], generator.integers(0, 2, T), features >= T // 2
@@ -285,8 +289,10 @@ class ThresholdRegret(
 
 def _one_price(pool: Pool, amount: float) -> float:
     """Return the least loss at one price, with budget unspent: a fault."""
-    losses, costs = np.asarray(pool.losses), np.asarray(pool.costs).reshape(pool.rows, pool.k)
-    index, found = np.arange(pool.rows), float(losses.max())
+    losses = np.asarray(pool.losses)
+    costs = np.asarray(pool.costs).reshape(pool.rows, pool.k)
+    index = np.arange(pool.rows)
+    found = float(losses.max())
     for price in (0.0, *np.geomspace(1e-4, 1e4, 200)):
         chosen = (losses + price * costs).argmin(axis=1)
         if costs[index, chosen].sum() <= amount:
@@ -320,9 +326,11 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
         return grid(costs=("equal", "random"), tables=20 if full else 4)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        generator, shape = np.random.default_rng(seed), (_TABLE_ROWS, _TABLE_ACTIONS)
+        generator = np.random.default_rng(seed)
+        shape = (_TABLE_ROWS, _TABLE_ACTIONS)
         for part in (0.2, 0.5, 0.8) * unit["tables"]:
-            losses, costs = generator.random(shape), generator.random(shape)
+            losses = generator.random(shape)
+            costs = generator.random(shape)
             if unit["costs"] == "equal":
                 costs = np.tile(np.arange(_TABLE_ACTIONS) / 2, (_TABLE_ROWS, 1))
             costs[:, 0] = 0.0  # the null action
@@ -381,5 +389,6 @@ def _best_of_all(losses: Floats, costs: Floats, amount: float) -> float:
     """Return the least mean loss of all choices of whole rows within the amount."""
     choices = np.array(list(itertools.product(range(losses.shape[1]), repeat=len(losses))))
     index = np.arange(len(losses))
-    spent, lost = costs[index, choices].sum(axis=1), losses[index, choices].mean(axis=1)
+    spent = costs[index, choices].sum(axis=1)
+    lost = losses[index, choices].mean(axis=1)
     return float(lost[spent <= amount].min())

@@ -206,7 +206,8 @@ class LateElimination(
         )
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        k, d = unit["k"], unit["d"]
+        k = unit["k"]
+        d = unit["d"]
         if "T" in unit:
             losses = np.asarray(trap_pool(unit["T"], k, _GAP).losses, dtype=np.float64)
             shuffled = np.random.default_rng(seed).permutation(losses)

@@ -80,10 +80,8 @@ class EmpiricalLPRegret(
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         seeds = repetition_seeds(seed, unit["plays"])
         if "pool" not in unit:
-            twin, about = (
-                partial(empirical_lp_spending, growth=_GROWTH),
-                {"T": unit["T"], "pool": None, "way": "fluid"},
-            )
+            twin = partial(empirical_lp_spending, growth=_GROWTH)
+            about = {"T": unit["T"], "pool": None, "way": "fluid"}
             return [
                 {
                     **about,
@@ -91,7 +89,9 @@ class EmpiricalLPRegret(
                 }
                 for child in seeds
             ]
-        T, make, fluid = unit["T"], constraints.POOLS[unit["pool"]], unit["way"] == "fluid"
+        T = unit["T"]
+        make = constraints.POOLS[unit["pool"]]
+        fluid = unit["way"] == "fluid"
         return [
             {"T": T, "pool": unit["pool"], "way": unit["way"], "play": r}
             | constraints.budget_play(
@@ -106,9 +106,11 @@ class EmpiricalLPRegret(
         ]
         differ = sum(row["agreed"] < row["T"] for row in computed)
         over = sum(bool(row["overspent"]) for row in rows)
-        checks, shares = [pvalues.exact(over == 0), pvalues.exact(differ == 0)], []
+        checks = [pvalues.exact(over == 0), pvalues.exact(differ == 0)]
+        shares = []
         for T, pool, way in distinct(rows, "T", "pool", "way"):
-            where, bound = {"T": T, "pool": pool, "way": way}, self.bound(T, way)
+            where = {"T": T, "pool": pool, "way": way}
+            bound = self.bound(T, way)
             regrets = select(rows, "regret", **where)
             checks.append(
                 pvalues.binomial_tail(int((regrets > bound).sum()), regrets.size, constraints.DELTA)
@@ -145,7 +147,8 @@ class EmpiricalLPRegret(
         }
 
     def source_faults(self) -> dict[str, SourceFault]:
-        plan, rows = "learners.budgeted.empirical_lp:EmpiricalLP.plan", "int(state.horizon)"
+        plan = "learners.budgeted.empirical_lp:EmpiricalLP.plan"
+        rows = "int(state.horizon)"
         return {
             "rounds left not reduced by the rows seen": SourceFault(
                 plan, "state.horizon - seen)", "state.horizon)"

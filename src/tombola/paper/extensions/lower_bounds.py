@@ -62,11 +62,9 @@ def _game_matrix(
     for w in range(T + 1):
         b[w] = -min(w, T - w)
         for i, (n, s) in enumerate(places):
-            times, here, q = (
-                1 + min(delay, T - 1) if n == 0 else float(n < T - delay),
-                paths(T, w, n, s),
-                0.0,
-            )
+            times = 1 + min(delay, T - 1) if n == 0 else float(n < T - delay)
+            here = paths(T, w, n, s)
+            q = 0.0
             if here > 0:
                 # P(action 1 loses the next row)
                 q = (
@@ -210,13 +208,12 @@ class DelayFloor(Extension, name="delay-floor", expected="holds"):
         return grid(learner=LEARNERS, k=(2, 5)) + grid(learner="any", k=2, T=40 if full else 20)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        k, T = unit["k"], unit.get("T", 40)
+        k = unit["k"]
+        T = unit.get("T", 40)
         if unit["learner"] == "any":
             for d in (0, 1, 3, 6):
-                value, prompt = (
-                    _min_factor(*_game_matrix(T, self.counted_delay(d)), np.ones(T + 1)),
-                    _minimax_regret(T),
-                )
+                value = _min_factor(*_game_matrix(T, self.counted_delay(d)), np.ones(T + 1))
+                prompt = _minimax_regret(T)
                 yield {
                     **unit,
                     "d": d,
@@ -359,7 +356,10 @@ class FixedSample(Extension, name="fixed-sample", expected="holds", verdict_only
         return [{"N": N, "wins": u, "losses": w} for N, u, w in (_LISTS if full else _LISTS[:3])]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        N, u, w, true = unit["N"], unit["wins"], unit["losses"], _without_replacement
+        N = unit["N"]
+        u = unit["wins"]
+        w = unit["losses"]
+        true = _without_replacement
         for n in range(1, N + 1):
             counts = [
                 (i, j) for i in range(n + 1) for j in range(n + 1 - i)

@@ -87,9 +87,12 @@ class _RaceClaim(Extension):
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         table = np.array(_POOLS[unit["pool"]])
-        rows, totals = len(table), table.sum(axis=0)
+        rows = len(table)
+        totals = table.sum(axis=0)
         for level in _LEVELS:
-            rule, wrong, wealth = self.rule(3, rows, self.size(rows), level), [], []
+            rule = self.rule(3, rows, self.size(rows), level)
+            wrong = []
+            wealth = []
             with expected_rounds(0.0, 1):
                 for order in self.orders(rows):
                     rule.play(self.read(table), np.array(order, np.uint32))
@@ -136,10 +139,8 @@ class RaceBest(_RaceClaim, name="race-best", expected="holds"):
     rule = Best
 
     def verdict(self, rows: Rows) -> Verdict:
-        worst, wealth = (
-            max(row["error"] / row["level"] for row in rows),
-            max(row["wealth"] for row in rows),
-        )
+        worst = max(row["error"] / row["level"] for row in rows)
+        wealth = max(row["wealth"] for row in rows)
         measured = (
             f"largest error {worst:.2f} of the level, largest expected wealth "
             f"{wealth:.9f}, {len(rows)} cases"
@@ -224,7 +225,9 @@ class CertificateClaim(Extension, name="certificate", expected="holds"):
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         values = np.array(_POOLS[unit["pool"]])[:, 0]
-        mean, rows, orders = float(values.mean()), len(values), self.orders(len(values))
+        mean = float(values.mean())
+        rows = len(values)
+        orders = self.orders(len(values))
         wealth = np.zeros(rows - 2)
         with expected_rounds(0.0, 1):
             for order in orders:
@@ -292,7 +295,8 @@ def _mean_over_rows_ahead(
     informed: InformedRule, order: tuple[int, ...], i: int, table: Floats
 ) -> None:
     """Predict by answers of candidate 1 ahead, with their mean over two rows: a fault."""
-    sums, ahead = informed.sums, list(order[i : i + 2])
+    sums = informed.sums
+    ahead = list(order[i : i + 2])
     sums.predicted[ahead, 1] = table[ahead, 1]
     sums.predicted_left[1] = table[ahead, 1].mean() * (len(order) - i)
 
@@ -343,7 +347,8 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             rule = Best(3, len(table), len(table), level)
             # Short lists need more frequent fits than a race makes: one after every row.
             informed = InformedRule(rule, SideInformation(known, history), lambda n: n + 1)
-            wrong, wealth = [], []
+            wrong = []
+            wealth = []
             for order in self.orders(len(table)):
                 informed.reset()
                 for i, row in enumerate(order):

@@ -48,7 +48,8 @@ def _lists(rows: int) -> Floats:
 
 def _answer_probabilities(means: Floats) -> Floats:
     """Return the probability of each of `_ANSWERS`; means (.., 2) to (.., 4)."""
-    a, b = means[..., :1], means[..., 1:]
+    a = means[..., :1]
+    b = means[..., 1:]
     return np.concatenate([(1 - a) * (1 - b), (1 - a) * b, a * (1 - b), a * b], axis=-1)
 
 
@@ -103,7 +104,8 @@ class RandomAnswers(Extension, name="random-answers", expected="holds"):
         means = _lists(rows)
         chances = _answer_probabilities(means)
         expected = np.zeros((len(means), 2))
-        least, count = math.inf, 0
+        least = math.inf
+        count = 0
         with expected_rounds(0.0, 1):
             for drawn in draws:
                 count += 1

@@ -164,9 +164,11 @@ def _worst_pair(rule: Ranks, differences: Integers, steps: int) -> tuple[float, 
     rule: for two candidates; its rows are the length of a pool.
     differences: the types of rows, as losses of 0 minus losses of 1, in whole steps of the grid.
     """
-    length, types = rule.rows, differences.size
+    length = rule.rows
+    types = differences.size
     rows = np.stack([np.maximum(differences, 0), np.maximum(-differences, 0)], axis=1) / steps
-    stack, found = np.empty((length, rule.memory.size)), np.zeros((3, (length + 1) ** types))
+    stack = np.empty((length, rule.memory.size))
+    found = np.zeros((3, (length + 1) ** types))
     arguments = (rule.memory, stack, rows, np.zeros(length), found)
     with expected_rounds(types**length, 4):
         compile_loop(_count_sequences, arguments, **rule.kernels)(*arguments)
@@ -237,13 +239,18 @@ class RankSets(Extension, name="ranks", expected="holds"):
         ]
 
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
-        case, k, rows, level = unit["case"], unit["k"], unit["N"], unit["level"]
+        case = unit["case"]
+        k = unit["k"]
+        rows = unit["N"]
+        level = unit["level"]
         if case == "sample":
             wrong = [self._wrong_on_sample(law, rows, level) for law in _laws(k)]
-            probability, cases = max(wrong), len(wrong)
+            probability = max(wrong)
+            cases = len(wrong)
         elif case == "running sample":
             trees = [self._tree(case, law, 1, rows, level) for law in _laws(k)]
-            probability, cases = max(tree.wrong_on_law() for tree in trees), len(trees)
+            probability = max(tree.wrong_on_law() for tree in trees)
+            cases = len(trees)
         elif case.startswith("pairs in "):
             # A wrong claim needs a wrong pair: add the probabilities of the pairs, each at its
             # share of the level.
@@ -273,7 +280,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
 
     def _wrong_on_sample(self, law: Integers, n: int, level: float) -> float:
         """Return P(a wrong claim of `rank`) on n independent rows of a law."""
-        ahead, probability = _true_order(law.sum(axis=0)), 0.0
+        ahead = _true_order(law.sum(axis=0))
+        probability = 0.0
         # The tests of 0/1 losses do not depend on the order of the rows.
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
             before = (

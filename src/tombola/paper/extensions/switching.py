@@ -106,7 +106,9 @@ class FrugalUCBRegret(
         return twins + grid(pool=_GAPS, T=horizons, k=(2, 5), plays=plays)
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        name, T, k = unit["pool"], unit["T"], unit["k"]
+        name = unit["pool"]
+        T = unit["T"]
+        k = unit["k"]
         about = {"pool": name, "T": T, "k": k}
         if name == "twin":
             generator = np.random.default_rng(seed)
@@ -181,10 +183,15 @@ def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -
     """Return losses and switching costs of plays without the smallest index."""
     # They are counted by stretches. A stretch has an eighth of the earlier plays of its action,
     # rounded up; indices are computed at its start.
-    T, t, lost, current = actions.size, 0, 0.0, -1
-    seen, totals = np.zeros(k), np.zeros(k)
+    T = actions.size
+    t = 0
+    lost = 0.0
+    current = -1
+    seen = np.zeros(k)
+    totals = np.zeros(k)
     while t < T:
-        action, toll = int(actions[t]), THRIFTY_TOLL * price / (T - t)
+        action = int(actions[t])
+        toll = THRIFTY_TOLL * price / (T - t)
         values = [toll * (a != current) for a in range(k)]
         for a in range(k):
             if seen[a] > 0:
@@ -195,7 +202,8 @@ def _exploration_loss(actions: Integers, losses: Floats, k: int, price: float) -
             lost += suffered + price * (current not in (-1, action))
         seen[action] += min(end, T) - t
         totals[action] += suffered
-        t, current = end, action
+        t = end
+        current = action
     return lost
 
 
@@ -242,7 +250,9 @@ class ThriftyRegret(
         ]
 
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
-        T, k, price = unit["T"], unit["k"], unit["price"]
+        T = unit["T"]
+        k = unit["k"]
+        price = unit["price"]
         if unit["pool"] == "quiet":  # without noise: action 0 loses 0.6, the others 0.9
             pool = Pool(np.column_stack([np.full(T, 0.6), *np.full((k - 1, T), 0.9)]))
         else:
@@ -260,9 +270,11 @@ class ThriftyRegret(
         checks, share = means_at_most(
             rows, ("pool", "T", "k", "price"), lambda _, *size: self.bound(*size)
         )
-        switches, spent = 0.0, 0.0
+        switches = 0.0
+        spent = 0.0
         for row in rows:
-            T, k = row["T"], row["k"]
+            T = row["T"]
+            k = row["k"]
             switches = max(
                 switches, row["switches"] / growing_block_switches(T, k, 1, THRIFTY_GROWTH_DIVISOR)
             )

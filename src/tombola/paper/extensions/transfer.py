@@ -42,7 +42,8 @@ def _deviation_probability(rows: int, ones: int, least: int, level: float) -> fl
 
     rows, ones: entries of a 0/1 column, and ones among them.
     """
-    below, reached = {0: 1.0}, []
+    below = {0: 1.0}
+    reached = []
     for n in range(1, rows + 1):
         step: dict[int, float] = {}
         for s, probability in below.items():
@@ -164,7 +165,8 @@ class Drift(Extension, name="drift", expected="holds", verdict_only=("allowed",)
         learner = self.learners[unit["learner"]]
         losses = np.array(_POOLS[unit["pool"]])
         means = losses.mean(axis=0)
-        regret, gaps = 0.0, 0.0
+        regret = 0.0
+        gaps = 0.0
         orders = distinct_lists(losses, self.orders)
         for order in orders:
             trace = play(learner, Pool(order), order="given", seed=seed)

@@ -65,7 +65,9 @@ def update_wealth(state: Any, bettor: int, lead: float, d: float, shift: float) 
     d: the difference of this row, loss of the candidate minus loss of its opponent, in [-1, 1].
     shift: largest mean difference under the null hypothesis.
     """
-    n, population, wealth = state.rows_seen[0], state.population, state.wealth[bettor]
+    n = state.rows_seen[0]
+    population = state.population
+    wealth = state.wealth[bettor]
     # A difference D of the means makes E[d - m] = D N / (N - n): bets grow as the list runs out.
     gain = _gain(state)
     m = shift if population == math.inf else (population * shift - lead) / (population - n)
@@ -107,7 +109,8 @@ def expected_growth(state: Any, b: int, o: int) -> float:
     chosen by it; validity does not depend on it, because only past rows are used.
     """
     m, low, variance, excess = _outlook(state, b, o, state.total_loss[b] - state.total_loss[o], 0.0)
-    n, gain = state.rows_seen[0], _gain(state)
+    n = state.rows_seen[0]
+    gain = _gain(state)
     return largest_growth(
         gain * shrunk_edge(excess, gain * n + PRIOR_ROWS, variance), variance, m - low
     )
@@ -139,7 +142,9 @@ def _outlook(
     m: largest mean of y under the null. low: smallest possible y. excess: sum of y above the null
         on the rows so far.
     """
-    n, population, fitted = state.rows_seen[0], state.population, state.fitted_rows[0]
+    n = state.rows_seen[0]
+    population = state.population
+    fitted = state.fitted_rows[0]
     left = population - n
     g_mean = state.predicted_mean[b] - state.predicted_mean[o]
     g_seen = state.predicted_seen[b] - state.predicted_seen[o]
@@ -172,7 +177,8 @@ def _update_adjusted(
     """
     if offset is None:
         return
-    n, wealth = state.rows_seen[0], state.wealth[bettor]
+    n = state.rows_seen[0]
+    wealth = state.wealth[bettor]
     m, low, variance, excess = _outlook(state, b, o, lead, shift)
     if m < 1.0:
         y = d + offset[b] - offset[o]

@@ -24,7 +24,8 @@ def bet_and_drop(state: Any, losses: Floats) -> None:
         if state.active[b] > 0.0:
             o = _opponent(state, state.prior_noise, b, leader, runner)
             state.opponent[b] = o
-            lead, d = state.total_loss[b] - state.total_loss[o], losses[b] - losses[o]
+            lead = state.total_loss[b] - state.total_loss[o]
+            d = losses[b] - losses[o]
             state.current_wealth[b] = bet(state, b, b, o, lead, d, 0.0)
             below += state.current_wealth[b] < state.threshold
     count_row(state, losses)
@@ -52,7 +53,8 @@ def _opponent(state: Any, prior_noise: Any, b: int, leader: int, runner: int) ->
             if prior_noise[o] == 0.0 and state.active[o] > 0.0 and o != b:
                 growth = expected_growth(state, b, o)
                 if growth > largest:
-                    opponent, largest = o, growth
+                    opponent = o
+                    largest = growth
     return opponent
 
 

@@ -80,9 +80,11 @@ class Gate(Elimination):
         base = int(state.baseline)
         for c in range(state.total_loss.size):
             if c != base and is_refuted(state, base, c, 0.0, -state.margin, 0.0):
-                state.decision[c], state.current_wealth[c] = 1.0, math.inf
+                state.decision[c] = 1.0
+                state.current_wealth[c] = math.inf
             elif c != base and is_refuted(state, c, base, 0.0, state.margin, 0.0):
-                state.decision[c], state.current_wealth[c] = -1.0, math.inf
+                state.decision[c] = -1.0
+                state.current_wealth[c] = math.inf
         _drop_decided(state, base)
 
     def advantage(self, candidate: int) -> tuple[float, int]:

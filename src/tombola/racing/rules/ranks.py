@@ -117,7 +117,8 @@ class Ranks(Elimination):
         """Return the undecided neighbours by mean loss, which need the most rows."""
         # Totals of dropped candidates are over fewer rows, so only active ones are compared.
         order = sorted(self.active, key=lambda a: float(self.state.total_loss[a]))
-        before, first = self.before, self.rank_sets()[:, 0]
+        before = self.before
+        first = self.rank_sets()[:, 0]
         return [
             OpenQuestion(
                 self.gap(a, b), self.variance(b * self.candidates + a), self.state.threshold
@@ -129,7 +130,8 @@ class Ranks(Elimination):
     @property
     def leader(self) -> int:
         """Number of the candidate with the smallest first possible rank, then mean loss."""
-        state, first = self.state, self.rank_sets()[:, 0]
+        state = self.state
+        first = self.rank_sets()[:, 0]
         rows = np.where(state.active > 0, state.rows_seen[0], state.drop_row)
         return min(
             range(self.candidates),
@@ -225,7 +227,8 @@ def _order_by_totals(state: Any) -> None:
 
 def _add_order(state: Any, first: int, second: int) -> None:
     """Record "first before second" and its transitive closure (Italiano 1986)."""
-    before, k = state.before, state.total_loss.size
+    before = state.before
+    k = state.total_loss.size
     for u in range(k):
         if (u == first or before[u, first] > 0.0) and before[u, second] == 0.0:
             for v in range(k):
@@ -235,9 +238,11 @@ def _add_order(state: Any, first: int, second: int) -> None:
 
 def _stop_settled(state: Any) -> None:
     """Drop candidates with a proved rank; end the race when the top is proved."""
-    k, places = state.total_loss.size, 0
+    k = state.total_loss.size
+    places = 0
     for a in range(k):
-        ahead, behind = 0, 0
+        ahead = 0
+        behind = 0
         for b in range(k):
             ahead += state.before[b, a] > 0.0
             behind += state.before[a, b] > 0.0
@@ -406,10 +411,12 @@ class Place(Elimination):
 
     @staticmethod
     def step(state: Any, losses: Floats) -> None:
-        k, a = losses.size, int(state.candidate)
+        k = losses.size
+        a = int(state.candidate)
         for b in range(k):
             if b != a and state.active[b] > 0.0:
-                lead, d = state.total_loss[a] - state.total_loss[b], losses[a] - losses[b]
+                lead = state.total_loss[a] - state.total_loss[b]
+                d = losses[a] - losses[b]
                 state.e_values[0, b] = bet_on_pair(state, b, lead, d)
                 state.e_values[1, b] = bet_on_pair(state, k + b, -lead, -d)
         count_row(state, losses)
@@ -460,7 +467,9 @@ def _narrow_place(state: Any, a: int) -> None:
 
 def _mean_of_smallest(state: Any, side: int, skip: int, count: int) -> float:
     """Return the mean of the `count` smallest e-values of a side, except for `skip`."""
-    values, used, total = state.e_values[side], state.is_used, 0.0
+    values = state.e_values[side]
+    used = state.is_used
+    total = 0.0
     for b in range(values.size):
         used[b] = 0.0
     for _ in range(count):

@@ -118,7 +118,8 @@ class Top(Elimination):
 
     @staticmethod
     def settle(state: Any) -> None:
-        k, first = state.total_loss.size, state.members.shape[0]
+        k = state.total_loss.size
+        first = state.members.shape[0]
         if state.wealth.shape[0] > first:
             for a in range(k):
                 for b in range(k):
@@ -175,7 +176,10 @@ def _reject_and_drop(state: Any, leader: int) -> None:
 
 def _list_sets(state: Any) -> None:
     """List all sets of `top` active candidates in `state.members`, if there is space."""
-    k, sets, members, m = state.active.size, 1.0, state.members, int(state.top)
+    k = state.active.size
+    sets = 1.0
+    members = state.members
+    m = int(state.top)
     for i in range(m):
         sets *= (n_active(state) - i) / (i + 1.0)
     if round(sets) > members.shape[0]:
@@ -189,7 +193,9 @@ def _list_sets(state: Any) -> None:
     for s in range(1, int(state.n_sets[0])):
         # The next set in lexicographic order: the last member that can move to the right does,
         # those behind it follow.
-        following, behind, moved = -1, 0, k - 1
+        following = -1
+        behind = 0
+        moved = k - 1
         while not (
             members[s - 1, moved] > 0.0 and following >= 0 and members[s - 1, following] == 0.0
         ):
@@ -207,14 +213,16 @@ def _list_sets(state: Any) -> None:
 
 def _bet_against_set(state: Any, losses: Floats, s: int) -> None:
     """Bet on one row, before it is counted, that set s is not one of m best."""
-    worst, best = -1, -1
+    worst = -1
+    best = -1
     for c in range(losses.size):
         if state.active[c] > 0.0:
             if state.members[s, c] > 0.0:
                 worst = c if worst < 0 or state.total_loss[c] > state.total_loss[worst] else worst
             else:
                 best = c if best < 0 or state.total_loss[c] < state.total_loss[best] else best
-    lead, d = state.total_loss[worst] - state.total_loss[best], losses[worst] - losses[best]
+    lead = state.total_loss[worst] - state.total_loss[best]
+    d = losses[worst] - losses[best]
     bet(state, s, worst, best, lead, d, 0.0)
 
 
@@ -224,7 +232,8 @@ def _reject_set(state: Any, s: int) -> None:
     The row is counted already. `state.current_wealth` of every member becomes at most the wealth of
     the set.
     """
-    worst, best = -1, -1
+    worst = -1
+    best = -1
     for c in range(state.active.size):
         if state.members[s, c] > 0.0:
             # The largest smallest possible total of a member, and the smallest largest possible one
@@ -269,11 +278,13 @@ def _delete_set(state: Any, s: int) -> None:
 
 def _update_pairs(state: Any, losses: Floats) -> None:
     """Bet on one row for all active pairs; bettor (a, b) bets that a is better."""
-    k, first = losses.size, state.members.shape[0]
+    k = losses.size
+    first = state.members.shape[0]
     for a in range(k):
         for b in range(k):
             if a != b and state.active[a] > 0.0 and state.active[b] > 0.0:
-                lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
+                lead = state.total_loss[b] - state.total_loss[a]
+                d = losses[b] - losses[a]
                 bet(state, first + a * k + b, b, a, lead, d, 0.0)
                 if is_refuted(state, b, a, lead + d, 0.0, state.rows_seen[0] + 1.0):
                     state.wealth[first + a * k + b, 0] = math.inf
@@ -281,7 +292,9 @@ def _update_pairs(state: Any, losses: Floats) -> None:
 
 def _mean_of_smallest(state: Any, b: int) -> float:
     """Return E_b of Theorem 3: the mean of the k - m smallest pair wealths against b."""
-    k, first, pair_wealth = state.total_loss.size, state.members.shape[0], state.pair_wealth
+    k = state.total_loss.size
+    first = state.members.shape[0]
+    pair_wealth = state.pair_wealth
     for a in range(k):
         pair_wealth[a] = total_wealth(state.wealth[first + a * k + b]) if a != b else -1.0
     # Discard the m - 1 largest; -1 marks b itself and the discarded ones.

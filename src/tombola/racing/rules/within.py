@@ -149,7 +149,8 @@ def _update_accounts(state: Any, losses: Floats) -> None:
         )
         for b in range(k):
             if close and b != a and state.active[a] > 0.0 and state.active[b] > 0.0:
-                lead, d = state.total_loss[b] - state.total_loss[a], losses[b] - losses[a]
+                lead = state.total_loss[b] - state.total_loss[a]
+                d = losses[b] - losses[a]
                 wealth = bet(state, _account(k, a, b), b, a, lead, d, -state.tolerance)
                 certain = is_refuted(
                     state, b, a, lead + d, -state.tolerance, state.rows_seen[0] + 1.0
@@ -174,7 +175,8 @@ def _close_accounts(state: Any) -> None:
 
 def _redistribute(state: Any, a: int, b: int) -> None:
     """Move min(wealth, deposit) of b's account for a in equal parts to its others."""
-    k, others = state.total_loss.size, 0.0
+    k = state.total_loss.size
+    others = 0.0
     for c in range(k):
         others += state.active[c] if c != b else 0.0
     if others > 0.0:

@@ -107,7 +107,9 @@ def read_npz(path: Path, options: ReadOptions) -> ParsedTable:
 
 def _with_feature_arrays(parsed: ParsedTable, arrays: dict[str, NDArray[Any]]) -> ParsedTable:
     """Add arrays of shape (rows,) or (rows, features) as features; note missing ones."""
-    rows, parts, names = len(parsed.values), [], []
+    rows = len(parsed.values)
+    parts = []
+    names = []
     for name, array in arrays.items():
         table = (
             _numeric(parsed.source, f"features {name!r}", array, 1, 2)
@@ -285,7 +287,8 @@ def _numeric(source: str, name: str, values: Any, *dimensions: int) -> NDArray[A
         array: NDArray[Any] = values if isinstance(values, np.ndarray) else np.asarray(values)
         got = f"{array.dtype} of shape {array.shape}"
     except ValueError:
-        array, got = np.zeros(0), "rows of different lengths"
+        array = np.zeros(0)
+        got = "rows of different lengths"
     if array.ndim not in (dimensions or (2,)) or array.size == 0 or array.dtype.kind not in "biuf":
         shape = "one for each row" if 1 in dimensions else "rows x actions"
         raise TableError(

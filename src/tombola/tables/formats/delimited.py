@@ -58,10 +58,13 @@ class CellTable(NamedTuple):
 def read_text(path: Path, options: ReadOptions) -> Columns:
     """Read a CSV or TSV file; text is kept only of possible ids, actions and groups."""
     table = _with_header(text_table(path), options)
-    rows, width = iter(table.rows), len(table.names)
+    rows = iter(table.rows)
+    width = len(table.names)
     keeps_text = [_keeps_text(options, place, name) for place, name in enumerate(table.names)]
     parts: list[list[Column]] = [[] for _ in table.names]
-    numbers, text_size, blank = array("q"), 0, 0
+    numbers = array("q")
+    text_size = 0
+    blank = 0
     while chunk := list(_next_chunk(rows, width)):
         filled = [
             (number, row)
@@ -117,7 +120,9 @@ def text_table(path: Path) -> CellTable:
         )
     # Excel accepts a first line such as sep=; which names the delimiter.
     if first.lower().startswith("sep=") and len(first.strip()) == 5:
-        delimiter, above, first = first.strip()[4], above + 1, next(lines, "")
+        delimiter = first.strip()[4]
+        above = above + 1
+        first = next(lines, "")
     reader = csv.reader(chain([first], lines), delimiter=delimiter)
     try:
         header = tuple(name.strip() for name in next(reader, []))
@@ -203,7 +208,8 @@ def _open_bytes(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
 
 def _with_header(table: CellTable, options: ReadOptions) -> CellTable:
     """Return the table with checked names; without a header the columns are numbered."""
-    header, places = list(table.names), [str(place) for place in range(len(table.names) + 1)]
+    header = list(table.names)
+    places = [str(place) for place in range(len(table.names) + 1)]
     if options.header is False:
         notes = (*table.notes, "no header: columns are numbered from 0")
         return table._replace(
@@ -273,10 +279,12 @@ def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
 
     NumPy's savetxt writes the header itself as a comment, which is used if nothing follows.
     """
-    comment, count = "", 0
+    comment = ""
+    count = 0
     for above, line in enumerate(lines):
         if line.lstrip().startswith("#") and not line.lstrip("# \t").startswith((",", ";")):
-            comment, count = line.lstrip("# \t"), count + 1
+            comment = line.lstrip("# \t")
+            count = count + 1
         elif line.strip():
             note = f"left out {plural(count, 'line')} of comments, which begin with #"
             return above, line, [note] if count else []

@@ -50,10 +50,8 @@ def read_parquet(path: Path, options: ReadOptions) -> Columns:
     def read() -> Any:
         parquet = import_module("pyarrow.parquet")
         file = parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True)
-        table, groups = (
-            file.read(),
-            [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)],
-        )
+        table = file.read()
+        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
         if not table.num_rows == file.metadata.num_rows == sum(group.num_rows for group in groups):
             raise ValueError("another number of rows than it declares")
         return table

@@ -28,7 +28,8 @@ _CELL_SIZE = 64
 # Lines of a sheet; more raise TableError. Excel itself has no more.
 _MAX_SHEET_LINES = 1 << 20
 # A part of a workbook that unpacks to more than this factor is no sheet; small parts may.
-_MAX_UNPACK_FACTOR, _SMALL_PART_SIZE = 200, 1 << 16
+_MAX_UNPACK_FACTOR = 200
+_SMALL_PART_SIZE = 1 << 16
 
 
 def read_json(path: Path, options: ReadOptions) -> Columns:
@@ -242,7 +243,8 @@ def _cell_value(cell: Any) -> Any:
 
 
 def _non_empty_rows(path: Path, rows: Iterable[Sequence[Any]]) -> list[tuple[int, list[Any]]]:
-    found, cells = [], 0
+    found = []
+    cells = 0
     for line, row in enumerate(rows, 1):
         if line > _MAX_SHEET_LINES:
             raise TableError(
