@@ -143,11 +143,13 @@ class Comparison:
         self.switching_price = price = _validate.real(
             "compare", "switching_price", switching_price, least=0
         )
-        self.budget_runs = [resolve_budget(one, budget, stop, best=True) for one in self.pools]
+        self.budget_runs = [
+            resolve_budget(member, budget, stop, best=True) for member in self.pools
+        ]
         self.marks = marks and tuple(
             _validate.integer("compare", "marks", mark, least=1) for mark in marks
         )
-        regrets = {one.rows: target_regret(one, budget) for one in self.pools}
+        regrets = {member.rows: target_regret(member, budget) for member in self.pools}
         self.target_regrets = {
             rows: regret for rows, regret in regrets.items() if regret is not None
         }
@@ -209,7 +211,7 @@ class Comparison:
         if self.amounts or not isinstance(self.delay, int) or "random" not in map(str, self.models):
             return {}
         bounds = {}
-        for pool in (one for one in self.pools if isinstance(one, Pool)):
+        for pool in (member for member in self.pools if isinstance(member, Pool)):
             for name, recipe in self.recipes.items():
                 learner = _learner(recipe, pool.rows)
                 if not isinstance(learner, Learner):
@@ -303,23 +305,25 @@ def _collect(
     """Gather the repetitions of one pool and order into a cell per learner."""
     cells: dict[Entry, Cell] = {}
     for repetition, single in enumerate(results):
-        for entry, one in zip(entries, single, strict=True):
+        for entry, single_cell in zip(entries, single, strict=True):
             if entry not in cells:
-                sums = np.zeros((count, *one.sums.shape[1:]))
-                plays = np.zeros((count, one.plays.shape[1]))
-                cells[entry] = Cell(one.rounds, sums, plays, np.zeros(one.shares.shape))
+                sums = np.zeros((count, *single_cell.sums.shape[1:]))
+                plays = np.zeros((count, single_cell.plays.shape[1]))
+                cells[entry] = Cell(
+                    single_cell.rounds, sums, plays, np.zeros(single_cell.shares.shape)
+                )
             cell = cells[entry]
-            cell.sums[repetition] = one.sums[0]
-            cell.plays[repetition] = one.plays[0]
-            cell.shares[:] += one.shares / count
+            cell.sums[repetition] = single_cell.sums[0]
+            cell.plays[repetition] = single_cell.plays[0]
+            cell.shares[:] += single_cell.shares / count
     return cells
 
 
 def _pools(pool: Any, kind: Kind | None) -> list[_AnyPool]:
     several = isinstance(pool, list | tuple) and all(
-        isinstance(one, Pool | LabelledPool | np.ndarray) or is_frame(one) for one in pool
+        isinstance(item, Pool | LabelledPool | np.ndarray) or is_frame(item) for item in pool
     )
-    pools: list[_AnyPool] = [as_pool(one, kind=kind) for one in (pool if several else [pool])]
+    pools: list[_AnyPool] = [as_pool(item, kind=kind) for item in (pool if several else [pool])]
     if len({p.rows for p in pools}) != len(pools) or not pools:
         raise ParameterError(
             "compare: expected one pool, or pools with different numbers of rows, got "
@@ -334,9 +338,9 @@ def _models(orders: Orders) -> list[OrderModel]:
     single = isinstance(orders, str | np.ndarray | OrderModel) or (
         bool(many) and isinstance(many[0], int)
     )
-    given: list[Any] = [orders] if single else list(many)
-    models = [as_order_model(order) for order in given]
-    if len({str(model) for model in models}) != len(given) or not models:
+    order_list: list[Any] = [orders] if single else list(many)
+    models = [as_order_model(order) for order in order_list]
+    if len({str(model) for model in models}) != len(order_list) or not models:
         raise ParameterError(
             f"compare: orders must be different ones of {', '.join(map(repr, ORDER_MODELS))}, "
             f"got {orders!r}; "
@@ -348,7 +352,7 @@ def _models(orders: Orders) -> list[OrderModel]:
 def _named(learners: Learners) -> dict[str, _LearnerLike]:
     """Return learners by name: their class, or their text where two are of one class."""
     if isinstance(learners, Mapping):
-        named = dict(learners)
+        by_name = dict(learners)
     else:
         learners = (
             learners
@@ -356,23 +360,23 @@ def _named(learners: Learners) -> dict[str, _LearnerLike]:
             else [learners]
         )
         classes = [type(learner).__name__ for learner in learners]
-        named = {
+        by_name = {
             name if classes.count(name) == 1 else repr(learner): learner
             for name, learner in zip(classes, learners, strict=True)
         }
-        if len(named) != len(classes):
+        if len(by_name) != len(classes):
             raise ParameterError(
                 f"compare: expected different learners, got {learners!r}; name them with a dict."
             )
-    for value in named.values():
+    for value in by_name.values():
         if isinstance(value, str | type):
             feedback_type(value)  # raises, with the text to write instead
-    if not named or not all(
-        hasattr(value, "feedback") or callable(value) for value in named.values()
+    if not by_name or not all(
+        hasattr(value, "feedback") or callable(value) for value in by_name.values()
     ):
         raise ParameterError(
             "compare: expected at least one learner, or a function of the horizon that returns "
             f"one, got {learners!r}; "
             "write for example [FollowTheLeader()]."
         )
-    return named
+    return by_name

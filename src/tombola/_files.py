@@ -80,7 +80,9 @@ def _resolve_target(path: PathLike, *inputs: PathLike) -> Path:
     with _file_errors(path):
         target = Path(os.path.realpath(path))
         status = _stat(target)
-        overwritten = next((given for given in inputs if status and _contains(given, target)), None)
+        overwritten = next(
+            (source for source in inputs if status and _contains(source, target)), None
+        )
         writable = os.access(target.parent, os.W_OK) and (not status or os.access(target, os.W_OK))
     if overwritten is not None:
         raise FileError(

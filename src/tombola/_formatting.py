@@ -160,8 +160,10 @@ def closest_name(name: str, names: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches
 
-    by_lower = {one.lower(): one for one in names}
-    return next((by_lower[one] for one in get_close_matches(name.lower(), by_lower, n=1)), None)
+    by_lower = {candidate.lower(): candidate for candidate in names}
+    return next(
+        (by_lower[candidate] for candidate in get_close_matches(name.lower(), by_lower, n=1)), None
+    )
 
 
 def unknown_name_text(kind: str, name: str, names: Sequence[str]) -> str:
@@ -396,7 +398,7 @@ def option_text(
     items = (
         value
         if isinstance(value, str)
-        else ",".join(f'"{one}"' if "," in str(one) else str(one) for one in value)
+        else ",".join(f'"{item}"' if "," in str(item) else str(item) for item in value)
     )
     return f"{word} {_shell_quoted(items)}"
 
@@ -514,8 +516,8 @@ def nan_to_none(values: Mapping[str, Any]) -> dict[str, Any]:
     {'mean': None, 'rows': 3}
     """
     return {
-        name: None if isinstance(one, float) and math.isnan(one) else one
-        for name, one in values.items()
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in values.items()
     }
 
 

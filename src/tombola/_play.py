@@ -251,8 +251,8 @@ def resolve_budget(
                 "play: mixed is for play within a budget, got none; write budget=Budget(90.0)."
             )
         return None
-    given: Any = budget
-    if not isinstance(given, Budget) or not isinstance(pool, Pool):
+    candidate: Any = budget
+    if not isinstance(candidate, Budget) or not isinstance(pool, Pool):
         raise ParameterError(
             f"play: budget must be a Budget, for a Pool, got {budget!r}; write budget=Budget(90.0)."
         )

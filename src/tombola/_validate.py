@@ -70,11 +70,11 @@ def real(
             )
             if math.isfinite(limit)
         ]
-        wanted = " and ".join(limits) or "finite"
+        requirement = " and ".join(limits) or "finite"
         if example is None:
             example = _EXAMPLES.get(name, _inside(above, least, most, below))
         raise ParameterError(
-            f"{owner}: {option_text(name)} must be a number, {wanted}, got {value!r}; write for "
+            f"{owner}: {option_text(name)} must be a number, {requirement}, got {value!r}; write for "
             "example "
             f"{assignment_text(name, f'{example:g}')}."
         )

@@ -157,13 +157,13 @@ def check_session(learner: Any) -> None:
 def check_workers(learner: Any) -> None:
     """Raise LearnerError unless `compare` gives equal runs with 1 and 2 workers."""
     pool = _pool(learner, 4)
-    one, two = (
+    first, two = (
         compare(
             pool, [learner], repetitions=4, workers=w, seed=2, **_budget_options(learner, pool)
         ).columns()
         for w in (1, 2)
     )
-    if one != two:
+    if first != two:
         _fail(learner, "the same runs with 1 and 2 workers", "different ones", _IN_STATE)
 
 
@@ -176,10 +176,10 @@ def check_unrevealed_feedback(learner: Any) -> None:
     change = 30
     pools = _pool(learner, 6), _with_flipped_tail(_pool(learner, 6), change)
     for delay in (0, 5):
-        one, two = (
+        first, two = (
             _play(learner, pool, order="given", delay=delay, seed=4).actions for pool in pools
         )
-        if not np.array_equal(one[: change + delay + 1], two[: change + delay + 1]):
+        if not np.array_equal(first[: change + delay + 1], two[: change + delay + 1]):
             came = "others after a change of later rows"
             fix = "use only what observe is given"
             _fail(learner, "actions that depend on revealed feedback only", came, fix)
@@ -232,9 +232,9 @@ def check_late_feedback(learner: Any) -> None:
     runner.memory[:] = before
     for _ in range(40):
         live.act(20)
-    kept = runner.memory == before  # `mix` may cache values in the state
+    unchanged = runner.memory == before  # `mix` may cache values in the state
     live.learn(21, *ticket, (0.5,))
-    if not np.array_equal(runner.memory[kept], immediate[kept]):
+    if not np.array_equal(runner.memory[unchanged], immediate[unchanged]):
         came = "an update that depends on later plays"
         fix = "use the probability that observe is given"
         _fail(learner, "feedback to count by its ticket's probability", came, fix)
@@ -291,12 +291,12 @@ def check_save_and_load(learner: Any) -> None:
         except SessionError:
             _fail(learner, "the same plays after loading", "others", _IN_STATE)
     for t in range(25, _ROUNDS):
-        one = session.act(_features_of(learner, pool, t))
+        loaded = session.act(_features_of(learner, pool, t))
         two = again.act(_features_of(learner, pool, t))
-        if one[:2] != two[:2] or not _same_float(one.probability, two.probability):
-            _fail(learner, f"{one} after loading", f"{two}", _IN_STATE)
+        if loaded[:2] != two[:2] or not _same_float(loaded.probability, two.probability):
+            _fail(learner, f"{loaded} after loading", f"{two}", _IN_STATE)
         for live in (session, again):
-            _observe(live, pool, t, one)
+            _observe(live, pool, t, loaded)
 
 
 def check_beats_uniform(learner: Any) -> None:

@@ -282,16 +282,18 @@ class Runs:
 
         which = [self.orders[0] if order is None else order] if orders is None else list(orders)
         cases = [
-            (name, one)
+            (name, order_name)
             for name in (self.learners if learners is None else learners)
-            for one in which
+            for order_name in which
         ]
         over_horizons = len(self.horizons) > 2
         bands = [
-            self._band(name, one, f"{name}, {one}" if len(which) > 1 else name)
-            for name, one in cases
+            self._band(name, order_name, f"{name}, {order_name}" if len(which) > 1 else name)
+            for name, order_name in cases
         ]
-        bound_lines = [self._bound_line(name, one) for name, one in cases] if bound else []
+        bound_lines = (
+            [self._bound_line(name, order_name) for name, order_name in cases] if bound else []
+        )
         drawn = {
             name for (name, _), line in zip(cases, bound_lines, strict=False) if line is not None
         }

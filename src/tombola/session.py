@@ -105,10 +105,10 @@ class Session(ProcessBound):
     ) -> None:
         # A learner of labels has its own feedback model, which names its two actions.
         prescribed = getattr(getattr(learner, "feedback", None), "default_actions", None)
-        given = range(prescribed) if actions is None and prescribed is not None else actions
-        _validate.not_text("Session", "actions", given)
-        count = len(given) if isinstance(given, Sequence) else given
-        listed = _validate.integer("Session", "actions", count, least=1)
+        action_names = range(prescribed) if actions is None and prescribed is not None else actions
+        _validate.not_text("Session", "actions", action_names)
+        count = len(action_names) if isinstance(action_names, Sequence) else action_names
+        n_listed = _validate.integer("Session", "actions", count, least=1)
         self.learner = learner
         self.budget = budget
         self.stop = stop
@@ -116,20 +116,23 @@ class Session(ProcessBound):
         limits = (
             None
             if budget is None
-            else budget.resolve(listed, budget.per_resource.size, horizon=self.horizon)
+            else budget.resolve(n_listed, budget.per_resource.size, horizon=self.horizon)
         )
         self.feedback_model = make_feedback_model(
             learner,
             self.horizon,
-            actions=listed,
+            actions=n_listed,
             budget_run=None if limits is None else BudgetRun(limits, stop),
             features=features,
         )
-        names = [str(name) for name in (given if isinstance(given, Sequence) else range(listed))]
+        names = [
+            str(name)
+            for name in (action_names if isinstance(action_names, Sequence) else range(n_listed))
+        ]
         self.names = self.feedback_model.names or tuple(
             [*names, "null"] if limits is not None and limits.added else names
         )
-        self.actions = listed
+        self.actions = n_listed
         self.seed: Seed = secrets.randbits(32) if seed is None else seed
         self._lock = threading.Lock()
         # Bound methods: `with` takes twice as long, and `act` takes about a microsecond.
@@ -165,15 +168,15 @@ class Session(ProcessBound):
         try:
             table = self.ticket_table
             if features is None and not self._has_features:
-                found = self._choose(table.cells)
-                if found[0] <= 0:
-                    found = self._choose_after_plan()
+                choice = self._choose(table.cells)
+                if choice[0] <= 0:
+                    choice = self._choose_after_plan()
             else:
                 encoded = self._encode_features(features)
-                found = self._choose(table.cells, encoded)
-                if found[0] <= 0:
-                    found = self._choose_after_plan(encoded)
-            table.last = ticket = new_ticket(Ticket, found)
+                choice = self._choose(table.cells, encoded)
+                if choice[0] <= 0:
+                    choice = self._choose_after_plan(encoded)
+            table.last = ticket = new_ticket(Ticket, choice)
             return ticket
         except IndexError as error:
             # Routers and learners of labels have no state vector; their errors are their own.
@@ -187,13 +190,13 @@ class Session(ProcessBound):
         """Issue the ticket of a recorded decision; see `LiveKernels.repeat`."""
         assert self._live.repeat is not None
         row = self._encode_features(features)
-        while (found := self._live.repeat(self.ticket_table.cells, row, decision, force=force))[
+        while (choice := self._live.repeat(self.ticket_table.cells, row, decision, force=force))[
             0
         ] <= 0:
             if len(self.ticket_table) >= self.horizon:
                 self._reject_more()
             self.ticket_table.reserve()
-        self.ticket_table.last = ticket = new_ticket(Ticket, found)
+        self.ticket_table.last = ticket = new_ticket(Ticket, choice)
         return ticket
 
     def decision_of(self, round: int) -> list[float] | None:
@@ -212,14 +215,14 @@ class Session(ProcessBound):
 
     def _choose_after_plan(self, *features: Any) -> tuple[int, int, float]:
         """Enlarge the ticket table, or let the learner plan, until it chooses."""
-        while (found := self._choose(self.ticket_table.cells, *features))[0] <= 0:
+        while (choice := self._choose(self.ticket_table.cells, *features))[0] <= 0:
             if len(self.ticket_table) >= self.horizon:
                 self._reject_more()
-            if found[0] == NEEDS_PLAN:
+            if choice[0] == NEEDS_PLAN:
                 self._live.runner.plan(len(self.ticket_table))
             else:
                 self.ticket_table.reserve()
-        return found
+        return choice
 
     def observe(
         self,
@@ -254,8 +257,14 @@ class Session(ProcessBound):
             ):
                 return True
             round_ = self.ticket_table.round_of(ticket)
-            given = {"loss": loss, "reward": reward, "cost": cost, "label": label, "weight": weight}
-            outcome = self.feedback_model.encode(round_, int(ticket.action), given)
+            feedback = {
+                "loss": loss,
+                "reward": reward,
+                "cost": cost,
+                "label": label,
+                "weight": weight,
+            }
+            outcome = self.feedback_model.encode(round_, int(ticket.action), feedback)
             is_new = self.ticket_table.is_new(round_, outcome)
             if is_new:
                 self._live.learn(self.ticket_table.cells, round_, round_, outcome)
@@ -290,9 +299,9 @@ class Session(ProcessBound):
         pair (either of these, tuple of its costs, action by action). Labels: the pair (label,
         weight).
         """
-        found = (self.ticket_table.outcome(round_) for round_ in range(1, self.round + 1))
+        encoded = (self.ticket_table.outcome(round_) for round_ in range(1, self.round + 1))
         return tuple(
-            None if outcome is None else self.feedback_model.decode(outcome) for outcome in found
+            None if outcome is None else self.feedback_model.decode(outcome) for outcome in encoded
         )
 
     @property

@@ -396,7 +396,7 @@ class Statement:
             return "; ".join(texts)
         if self.questions or not texts:
             # Names in the order of the file, each once.
-            names = dict.fromkeys(name for asked in self.questions for name in asked.subject)
+            names = dict.fromkeys(name for question in self.questions for name in question.subject)
             word = "open" if self.verdict == "running" else "undecided"
             texts.append(f"{word}: {_join(list(names), ' or ')}" if names else word)
         return "; ".join(texts)
@@ -412,7 +412,10 @@ class Statement:
                 "best": f"The best: {names}",
                 "within": f"Within {first.amount:g} of the best: {names}",
                 "order": f"In order: {names}",
-            }.get(first.relation, join_names([_short(one) for one in self.conclusions], limit=3))
+            }.get(
+                first.relation,
+                join_names([_short(conclusion) for conclusion in self.conclusions], limit=3),
+            )
             if self.overall == self.verdict or self.overall in ("exact", "proved"):
                 return title
             words = {"refuted": "refuted in part", "running": "parts in progress"}
@@ -425,15 +428,18 @@ class Statement:
         observed = "" if self.standing is None else self.standing.text(self.quantity)
         clauses = []
         if self.conclusions:
-            ranks = any(one.relation in _RANKINGS and not one.strict for one in self.conclusions)
+            ranks = any(
+                conclusion.relation in _RANKINGS and not conclusion.strict
+                for conclusion in self.conclusions
+            )
             convention = f" ({FILE_ORDER})" if ranks else ""
             tail = filter(None, [self.confidence, self.condition, observed])
             clauses.append(f"{self._conclusions_text} {self.scope}{convention}, {', '.join(tail)}")
         if self.questions:
             topics = [_topic(question, self.quantity) for question in self.questions]
-            asked = join_names(topics, limit=_MAX_NAMES, length=_MAX_TOPIC, last=" or ")
+            topic_text = join_names(topics, limit=_MAX_NAMES, length=_MAX_TOPIC, last=" or ")
             yet = " yet" if self.verdict == "running" else ""
-            text = f"nothing is proved{yet} about {asked}"
+            text = f"nothing is proved{yet} about {topic_text}"
             if not self.conclusions:
                 text += f" {self.scope}"
                 text += f", {observed}" if observed else ""
@@ -447,12 +453,12 @@ class Statement:
     def _conclusions_text(self) -> str:
         if len(self.conclusions) > 1 and self.conclusions[0].relation == "rank":
             sets = [
-                f"{rank_text(one.interval or (1, one.field))} {_join(one.subject)}"
-                for one in self.conclusions
+                f"{rank_text(conclusion.interval or (1, conclusion.field))} {_join(conclusion.subject)}"
+                for conclusion in self.conclusions
             ]
             field_text = plural(self.conclusions[0].field, "candidate")
             return f"the ranks of {field_text} that are still possible are {_join(sets)}"
-        return ", ".join(one.text(self.quantity) for one in self.conclusions)
+        return ", ".join(conclusion.text(self.quantity) for conclusion in self.conclusions)
 
     @property
     def _prefix(self) -> str:
@@ -487,8 +493,8 @@ class Statement:
         'open: nothing is proved yet; 0 rows'
         """
         data = asdict(self)
-        data["conclusions"] = [_conclusion_json(one) for one in self.conclusions]
-        data["questions"] = [_conclusion_json(one) for one in self.questions]
+        data["conclusions"] = [_conclusion_json(conclusion) for conclusion in self.conclusions]
+        data["questions"] = [_conclusion_json(conclusion) for conclusion in self.questions]
         data["parts"] = [part.to_json() for part in self.parts]
         if self.standing is not None:
             data["standing"]["leaders"] = list(self.standing.leaders)

@@ -221,7 +221,7 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
     count = report.request.repetitions
     learner = report.advice.learner
     n_learners = len(report.runs.learners)
-    shown = (
+    subject = (
         f"the {_MAX_CURVES} best of {plural(n_learners, 'learner')}"
         if n_learners > _MAX_CURVES
         else plural(n_learners, "learner")
@@ -237,7 +237,7 @@ def _charts(report: CompareReport) -> list[CaptionedChart]:
     pictures = [
         CaptionedChart(
             f"Regret over time, {order} order",
-            f"Regret so far is {regret_definition(report)}, for {shown}; the band is the 95 % "
+            f"Regret so far is {regret_definition(report)}, for {subject}; the band is the 95 % "
             "interval of the mean "
             f"over {plural(count, 'repetition')}.{bound}",
             _regret_chart(report, order),

@@ -147,24 +147,26 @@ def default_learners(conditions: Conditions) -> dict[str, Learner]:
     ['Uniform', 'Interleaved Hedge', 'Simulation of leaders']
     """
     price = conditions.switching_price
-    named: dict[str, Learner] = {
+    by_name: dict[str, Learner] = {
         type(learner).__name__: learner for learner in DEFAULTS[conditions.feedback]
     }
     if conditions.kind == "late rows":
         # Until the first row arrives all actions tie: the lowest would be played d + 1 times, an
         # arbitrary choice.
-        named["FollowTheLeader"] = learners.FollowTheLeader(ties="random")
-        named["Interleaved Hedge"] = learners.Interleaved(learners.Hedge(), delay=conditions.delay)
-        named["Simulation of leaders"] = learners.Simulation(learners.FollowTheLeader())
+        by_name["FollowTheLeader"] = learners.FollowTheLeader(ties="random")
+        by_name["Interleaved Hedge"] = learners.Interleaved(
+            learners.Hedge(), delay=conditions.delay
+        )
+        by_name["Simulation of leaders"] = learners.Simulation(learners.FollowTheLeader())
     if conditions.feedback == "bandit":
-        named["FrugalUCB"] = learners.FrugalUCB(price=price)
-        named["Thrifty"] = learners.Thrifty(price=price)
-        named["EpsilonGreedy"] = learners.EpsilonGreedy()
+        by_name["FrugalUCB"] = learners.FrugalUCB(price=price)
+        by_name["Thrifty"] = learners.Thrifty(price=price)
+        by_name["EpsilonGreedy"] = learners.EpsilonGreedy()
     if conditions.kind == "switching":
-        named["SerflingElimination"] = learners.SerflingElimination(price=price)
-        named["BatchedExp3"] = learners.BatchedExp3(price=price)
-        named["TsallisSwitching"] = learners.TsallisSwitching(price=price)
-    return named
+        by_name["SerflingElimination"] = learners.SerflingElimination(price=price)
+        by_name["BatchedExp3"] = learners.BatchedExp3(price=price)
+        by_name["TsallisSwitching"] = learners.TsallisSwitching(price=price)
+    return by_name
 
 
 def default_budgeted_learners(feedback: str = "full") -> dict[str, BudgetedBase]:
@@ -182,7 +184,7 @@ def default_budgeted_learners(feedback: str = "full") -> dict[str, BudgetedBase]
         learners.DualDescent(),
         learners.PrimalDual(),
     )
-    named: tuple[BudgetedBase, ...] = (
+    defaults: tuple[BudgetedBase, ...] = (
         rows if feedback == "full" else (learners.ThriftyLP(), learners.OptimisticLP())
     )
-    return {type(learner).__name__: learner for learner in named}
+    return {type(learner).__name__: learner for learner in defaults}

@@ -206,8 +206,8 @@ class CompareReport:
         rows = group_rows(self.pool.losses, self.table.strata, self.pool.actions, "losses")
         value = self.units.number
         return [
-            one._replace(best_mean=value(one.best_mean), second_mean=value(one.second_mean))
-            for one in rows
+            group._replace(best_mean=value(group.best_mean), second_mean=value(group.second_mean))
+            for group in rows
         ]
 
     @cached_property
@@ -285,8 +285,8 @@ class CompareReport:
         for order, ranking in self.rankings.items():
             cells = [self.ranking_cells(row) for row in ranking]
             rows = [
-                [one[key] for key in ("rank", "learner", "mean_loss", "regret", "above_first")]
-                for one in cells
+                [cell[key] for key in ("rank", "learner", "mean_loss", "regret", "above_first")]
+                for cell in cells
             ]
             columns = ("rank", "learner", f"mean {self.quantity}", "regret", "above the first")
             tables.append(HtmlTable(columns, rows, f"{order} order"))
@@ -347,7 +347,7 @@ class CompareReport:
                 "bound": self.bound,
             },
             "best_mix": self._mix_data(),
-            "groups": [one._asdict() for one in self.groups],
+            "groups": [group._asdict() for group in self.groups],
             "routing": None if self.routing is None else self.routing.to_dict(),
             "notes": list(self.notes),
         }

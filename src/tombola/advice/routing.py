@@ -277,16 +277,16 @@ class Routing:
         }
 
     def _explanation_data(self) -> dict[str, Any] | None:
-        one = self.explanation
-        if one is None:
+        explanation = self.explanation
+        if explanation is None:
             return None
-        curve = [] if not one.starts.size else one.curve.mean(axis=0).tolist()
+        curve = [] if not explanation.starts.size else explanation.curve.mean(axis=0).tolist()
         return {
-            "learning_curve": {"rows": one.starts.tolist(), "mean_loss": curve},
-            "gain_of_twice_the_rows": one.twice,
-            "rows_won": one.won.tolist(),
-            "tree": list(one.tree),
-            "importance": {feature.name: feature.gain for feature in one.importance},
+            "learning_curve": {"rows": explanation.starts.tolist(), "mean_loss": curve},
+            "gain_of_twice_the_rows": explanation.twice,
+            "rows_won": explanation.won.tolist(),
+            "tree": list(explanation.tree),
+            "importance": {feature.name: feature.gain for feature in explanation.importance},
         }
 
 
@@ -406,12 +406,12 @@ def _quality(pool: Pool, request: "CompareRequest", seed: Seed) -> list[tuple[fl
     null = request.budget(pool)
     assert null is not None
     whole = float(np.asarray(pool.costs, np.float64).reshape(pool.rows, pool.k)[:, pool.best].sum())
-    found = []
+    points = []
     for part in _QUALITY_SHARES if whole > 0 else ():
         budget = Budget(part * whole, null=null.null)
         trace = play(RoutedLP(), pool, request.orders[0], budget=budget, seed=seed)
-        found.append((float(trace.costs.sum()), trace.loss / pool.rows))
-    return found
+        points.append((float(trace.costs.sum()), trace.loss / pool.rows))
+    return points
 
 
 def _budgeted_run(pool: Pool, request: "CompareRequest", seed: Seed) -> dict[str, Any]:

@@ -270,13 +270,13 @@ def _feature_options(pool: Pool) -> list[str]:
     # A level of a category is a column name=level, a part of a text a column name:number.
     texts = {name.partition(":")[0]: None for name in pool.feature_names if ":" in name}
     columns = {name.partition("=")[0]: None for name in pool.feature_names if ":" not in name}
-    named = list(columns)
-    if len(named) > _MAX_NAMED_FEATURES:
-        first, last = min(named), max(named)  # all names begin as these two begin alike
+    names = list(columns)
+    if len(names) > _MAX_NAMED_FEATURES:
+        first, last = min(names), max(names)  # all names begin as these two begin alike
         alike = [a == b for a, b in zip(first, last, strict=False)]
         prefix = first[: alike.index(False)] if False in alike else first
-        named = [f"{prefix}*"] if prefix else named
-    options = ["--features", ",".join(named)] if named else []
+        names = [f"{prefix}*"] if prefix else names
+    options = ["--features", ",".join(names)] if names else []
     return [*options, "--text", ",".join(texts)] if texts else options
 
 

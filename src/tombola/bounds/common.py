@@ -54,12 +54,12 @@ def harmonic(count: int) -> float:
 
 def counts_below(horizon: float, first: int, following: Callable[[int], int]) -> list[int]:
     """Return the counts first, following(first), .. below the horizon."""
-    found = []
+    counts = []
     n = first
     while n < horizon:
-        found.append(n)
+        counts.append(n)
         n = following(n)
-    return found
+    return counts
 
 
 def growing_counts(horizon: int, growth: float) -> list[int]:

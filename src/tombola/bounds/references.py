@@ -53,10 +53,10 @@ def bibtex_entries(text: str) -> tuple[str, ...]:
     >>> bibtex_entries("Cesa-Bianchi and Lugosi 2006, Theorem 2.2")[0].partition("{")[0]
     '@book'
     """
-    found = sorted(
+    matches = sorted(
         (text.index(label), entry) for label, entry in _entries().items() if label in text
     )
-    return tuple(entry for _, entry in found)
+    return tuple(entry for _, entry in matches)
 
 
 @lru_cache(maxsize=1)

@@ -185,18 +185,18 @@ class Budget:
         """Return the price list, shape (actions, resources), NaN where unknown."""
         if self.prices is None:
             return np.full((actions, resources), math.nan)
-        given = self._price_list
-        given = given[:, None] if given.ndim == 1 and resources == 1 else given
-        if given.shape != (actions, resources):
+        prices = self._price_list
+        prices = prices[:, None] if prices.ndim == 1 and resources == 1 else prices
+        if prices.shape != (actions, resources):
             raise ParameterError(
                 f"Budget: prices must be a table of {actions} actions x {resources} resources, "
                 "got shape "
-                f"{given.shape}; write None where a cost is known only after the call."
+                f"{prices.shape}; write None where a cost is known only after the call."
             )
         if costs is None:
-            return given
-        for action, resource in np.argwhere(~np.isnan(given)).tolist():
-            price = float(given[action, resource])
+            return prices
+        for action, resource in np.argwhere(~np.isnan(prices)).tolist():
+            price = float(prices[action, resource])
             column = costs[:, action, resource].astype(np.float64)
             if (others := column[column != price]).size:
                 raise ParameterError(
@@ -204,7 +204,7 @@ class Budget:
                     f"{action}, resource "
                     f"{resource}, which once costs {float(others[0])!r}; write None there."
                 )
-        return given
+        return prices
 
     def _worst(self, actions: int, resources: int, costs: Rows | None, prices: Floats) -> Floats:
         seen = (

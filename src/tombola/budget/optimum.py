@@ -256,16 +256,16 @@ def dual_prices(rewards: Floats, costs: Floats, rates: Floats) -> Floats:
         rates > 0, rates, 1.0
     )  # relative to the rate: tolerances of the solver are absolute
     scaled = np.where(rates > 0, costs / size, (costs > 0) * _MAX_COST_RATIO)
-    found = linprog(
+    solution = linprog(
         np.append(rates / size, 1.0),
         A_ub=-np.column_stack([np.minimum(scaled, _MAX_COST_RATIO), np.ones(k)]),
         b_ub=-rewards,
         bounds=[(0, None)] * m + [(None, None)],
         method="highs-ds",
     )
-    if found.x is None:
+    if solution.x is None:
         raise UnreachableError(_OUT_OF_REACH)
-    prices: Floats = found.x[:m] / size
+    prices: Floats = solution.x[:m] / size
     prices[(rates == 0) & (prices > 0)] = np.inf
     return prices
 
@@ -345,9 +345,9 @@ def _best_mix_many_resources(
         )
     known = basis is not None and basis.size > 0 and basis[0] >= 0
     if basis is not None and known:
-        found = _pivot(rewards, shares, rates / size, basis)
-        if found is not None:
-            return found
+        mix = _pivot(rewards, shares, rates / size, basis)
+        if mix is not None:
+            return mix
     return _program(*costs.shape).solve(rewards, shares, rates / size, basis if known else None)
 
 

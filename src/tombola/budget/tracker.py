@@ -96,7 +96,7 @@ def new_tracker(budget_run: BudgetRun, horizon: int) -> tuple[BudgetTracker, flo
     scale = np.minimum(scale, np.finfo(np.float64).max)  # amounts near the smallest float overflow
     worst = np.array(
         [
-            [_to_ticks(cost, one) for cost, one in zip(row, unit_ticks, strict=True)]
+            [_to_ticks(cost, ticks) for cost, ticks in zip(row, unit_ticks, strict=True)]
             for row in limits.worst
         ]
     )

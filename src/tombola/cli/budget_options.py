@@ -38,17 +38,17 @@ def parse_budget(
     """
     if not amounts:
         others = [null] if null else [], [] if target is None else [target]
-        for option, given in zip(
+        for option, text in zip(
             ("--worst", "--prices", "--null", "--target"), (worst, prices, *others), strict=True
         ):
-            if given:
+            if text:
                 raise ParameterError(
                     f"{option}: expected a budget with it, got none; write for example --budget 25."
                 )
         return None
-    listed = _table("--prices", names, prices, len(amounts))
+    price_table = _table("--prices", names, prices, len(amounts))
     most = _table("--worst", names, worst, len(amounts))
-    known = np.where(np.isnan(most), listed, most)
+    known = np.where(np.isnan(most), price_table, most)
     if null and null in names:
         known[list(names).index(null)] = 0.0
     if np.isnan(known).any():
@@ -58,10 +58,12 @@ def parse_budget(
             f"--worst {name}=0.03, or "
             f"--prices {name}=0.03 if it always costs that."
         )
-    fixed = [[None if math.isnan(price) else price for price in row] for row in listed.tolist()]
+    fixed = [
+        [None if math.isnan(price) else price for price in row] for row in price_table.tolist()
+    ]
     place: int | Literal["add"] = _index("--null", names, null) if null else "add"
     return Budget(
-        list(amounts), known.tolist(), place, None if np.isnan(listed).all() else fixed, target
+        list(amounts), known.tolist(), place, None if np.isnan(price_table).all() else fixed, target
     )
 
 
@@ -75,16 +77,16 @@ def _table(option: str, names: Sequence[str], texts: Sequence[str], resources: i
         )
     table = np.full((len(names), resources), math.nan)
     for resource, text in enumerate(texts):
-        said: set[str] = set()
+        seen_names: set[str] = set()
         for part in text.split(","):
             name, equals, number = (piece.strip() for piece in part.rpartition("="))
-            if name in said or (said and not equals):
+            if name in seen_names or (seen_names and not equals):
                 raise ParameterError(
                     f"{option}: expected one number, or one for each action by its name, got "
                     f"{text!r}; write for "
                     f"example {option} {names[0]}=0.03."
                 )
-            said.add(name)
+            seen_names.add(name)
             which = range(len(names)) if not equals else [_index(option, names, name)]
             table[list(which), resource] = _number(option, number)
     return table

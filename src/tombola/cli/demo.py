@@ -109,9 +109,9 @@ def _example(name: str, seed: int) -> tuple["Table", str]:
     from tombola.tables.to_pool import Table
 
     make = getattr(demo, name)
-    made = demo.digits() if name == "digits" else make(_ROWS, seed=seed)
+    example = demo.digits() if name == "digits" else make(_ROWS, seed=seed)
     description = str(make.__doc__).splitlines()[0].removeprefix("Return ").rstrip(".")
-    return made if isinstance(made, Table) else Table(made, None, []), description
+    return example if isinstance(example, Table) else Table(example, None, []), description
 
 
 def _lines(table: "Table") -> list[list[Any]]:

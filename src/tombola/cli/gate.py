@@ -182,7 +182,7 @@ def gate(
 def _parse_within(texts: list[str]) -> float | dict[str, float] | None:
     """Return one allowed loss, or one for each metric."""
     by_metric: dict[str, float] = {}
-    for text in (part for given in texts for part in given.split(",")):
+    for text in (part for argument in texts for part in argument.split(",")):
         name, sign, number = text.rpartition("=")
         try:
             by_metric[name if sign else ""] = float(number)

@@ -63,7 +63,9 @@ class HelpCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; questions offer only options that it has."""
         params = self.get_params(ctx)
-        with offered_flags(flag for one in params for flag in (*one.opts, *one.secondary_opts)):
+        with offered_flags(
+            flag for parameter in params for flag in (*parameter.opts, *parameter.secondary_opts)
+        ):
             return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -211,5 +213,5 @@ def _help_of(param: Any) -> str:
         return text
     if isinstance(param, TyperArgument) or "Default" in text:
         return text
-    shown = f"{default:g}" if isinstance(default, float) else str(default)
-    return f"{text} [{shown}]"
+    default_text = f"{default:g}" if isinstance(default, float) else str(default)
+    return f"{text} [{default_text}]"

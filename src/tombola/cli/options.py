@@ -293,14 +293,15 @@ def with_race_options(command: Callable[..., None]) -> Callable[..., None]:
     del own["settings"]
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        values = {name: given.pop(name) for name in options}
-        command(**given, settings=_make_settings(**values))
+    def run(**arguments: Any) -> None:
+        values = {name: arguments.pop(name) for name in options}
+        command(**arguments, settings=_make_settings(**values))
 
     # Parameters without a default must come first.
     parameters = sorted(
-        [*own.values(), *options.values()], key=lambda one: one.default is not one.empty
+        [*own.values(), *options.values()],
+        key=lambda parameter: parameter.default is not parameter.empty,
     )
     run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run

@@ -205,7 +205,7 @@ def plan_(
             "answers are random: every simulated call draws one of the runs of its cell, and the "
             "answer is about expected answers on these rows"
         )
-    asked: Any = {"question": question, "candidate": rank_of or None}
+    question_options: Any = {"question": question, "candidate": rank_of or None}
     plans = plan(
         pool,
         runs=read.runs,
@@ -214,7 +214,7 @@ def plan_(
         levels=_levels(level),
         top=top,
         baseline=baseline or None,
-        **asked,
+        **question_options,
         shuffles=shuffles,
         workers=workers,
         known=on_file,
@@ -235,7 +235,7 @@ def plan_(
             "shuffles": shuffles,
             "seed": seed,
         }
-        typer.echo(json.dumps({**facts, "races": [one.to_json() for one in plans]}))
+        typer.echo(json.dumps({**facts, "races": [entry.to_json() for entry in plans]}))
         return
     heading = f"{', '.join(filter(None, [name, read.without]))}: {read.direction}"
     _show_plans("\n".join([heading, *read.remarks]), plans)
@@ -271,10 +271,10 @@ def start(
     names = parse_names(candidates, keep_blank=True)
     row_list = read_row_list(rows, column or None)
     known_table = None if known is None else _KnownTable(known, names, column)
-    asked = settings(names, None if known_table is None else known_table.kind)
-    side, strata = _side_of_list(row_list, asked, known_table, history, column, by)
+    race_settings = settings(names, None if known_table is None else known_table.kind)
+    side, strata = _side_of_list(row_list, race_settings, known_table, history, column, by)
     with RaceFile.start(
-        file, asked, row_list.ids, side=side, strata=strata, row_list=row_list
+        file, race_settings, row_list.ids, side=side, strata=strata, row_list=row_list
     ) as race_file:
         about = race_file.describe()
         chosen = race_file.settings
@@ -968,13 +968,13 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
         )
         keys = ("name", "rows", "answer", "leader", "mean")
         show_cells(
-            headings, ([one[key] for key in keys] for one in report.group_cells()), right=(1, 4)
+            headings, ([item[key] for key in keys] for item in report.group_cells()), right=(1, 4)
         )
     for word, now, before in limit_history(report):
         if before:
             show(
                 f"The limit of {word} is {now:,.6g}; it was raised from "
-                f"{', '.join(f'{one:,.6g}' for one in before)}."
+                f"{', '.join(f'{item:,.6g}' for item in before)}."
             )
     has_commands = bool((report.evaluator_config or {}).get("commands"))
     _show_limit(race, f"tombola race {'run' if has_commands else 'extend'} {file}")
@@ -986,14 +986,22 @@ def _show_standings(facts: dict[str, Any], settings: "RaceSettings") -> None:
 
     mean = f"mean {settings.units.quantity}"
     rows: list[tuple[str, ...]] = []
-    for one in facts["candidates"]:
-        cells = one["name"], f"{one['mean']:.4g}" if one["rows"] else "–", f"{one['rows']:,}"
+    for standing in facts["candidates"]:
+        cells = (
+            standing["name"],
+            f"{standing['mean']:.4g}" if standing["rows"] else "–",
+            f"{standing['rows']:,}",
+        )
         if settings.question == "ranks":
-            rows.append((rank_text(one["ranks"]) if one["ranks"] else "–", *cells))
+            rows.append((rank_text(standing["ranks"]) if standing["ranks"] else "–", *cells))
             continue
-        wealth = one["wealth"] if isinstance(one["wealth"], str | None) else f"{one['wealth']:,.4g}"
-        dropped = "–" if one["active"] else f"{one['drop_row']:,}"
-        rows.append((*cells, dropped, one["against"] or "–", wealth or "–"))
+        wealth = (
+            standing["wealth"]
+            if isinstance(standing["wealth"], str | None)
+            else f"{standing['wealth']:,.4g}"
+        )
+        dropped = "–" if standing["active"] else f"{standing['drop_row']:,}"
+        rows.append((*cells, dropped, standing["against"] or "–", wealth or "–"))
     if settings.question == "ranks":
         show_cells(("ranks", "candidate", mean, "rows"), rows, right=(0, 2, 3))
     else:
@@ -1008,20 +1016,20 @@ def _show_run_times(times: "list[RunTimes]") -> None:
         return
     rows = [
         (
-            one.name,
-            f"{one.calls:,}",
-            f"{one.seconds:,.4g}",
-            f"{one.timeouts:,}",
-            f"{one.failures:,}",
-            f"{one.par10:.4g}" if one.calls else "–",
+            time.name,
+            f"{time.calls:,}",
+            f"{time.seconds:,.4g}",
+            f"{time.timeouts:,}",
+            f"{time.failures:,}",
+            f"{time.par10:.4g}" if time.calls else "–",
         )
-        for one in times
+        for time in times
     ]
     show_cells(
         ("candidate", "calls", "seconds", "timeouts", "failed", "PAR10"), rows, right=range(1, 6)
     )
     show("PAR10: mean seconds; a timeout or failure counts ten time limits.")
-    if len({one.calls for one in times}) > 1:
+    if len({time.calls for time in times}) > 1:
         show(
             "Candidates with fewer calls were dropped earlier: compare PAR10 where the calls are "
             "equal."
@@ -1065,24 +1073,26 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
     rows: list[tuple[str, ...]] = [
         ("whole table", f"{first.total_calls:,}", "", _percent(1.0), decided, wrong)
     ]
-    for one in plans:
-        low, high = one.calls_range
-        shares = map(_percent, (one.share, one.decided, one.wrong))
+    for entry in plans:
+        low, high = entry.calls_range
+        shares = map(_percent, (entry.share, entry.decided, entry.wrong))
         rows.append(
             (
-                f"level {one.settings.level:g}",
-                f"{one.calls:,.0f}",
+                f"level {entry.settings.level:g}",
+                f"{entry.calls:,.0f}",
                 format_range(round(low), round(high)),
                 *shares,
             )
         )
     show_cells(("", "calls", "90 % range", "of all", "decided", "wrong"), rows, right=range(1, 6))
-    for one in plans:
-        show(f"answer at level {one.settings.level:g}: {_answers(one)}")
-        if one.strata is not None:
-            _show_group_plans(one, one.strata.title)
+    for entry in plans:
+        show(f"answer at level {entry.settings.level:g}: {_answers(entry)}")
+        if entry.strata is not None:
+            _show_group_plans(entry, entry.strata.title)
     if first.settings.max_cost is not None:
-        costs = " and ".join(f"{one.cost:,.4g} at level {one.settings.level:g}" for one in plans)
+        costs = " and ".join(
+            f"{entry.cost:,.4g} at level {entry.settings.level:g}" for entry in plans
+        )
         show(f"Cost: {costs} on average, never above {first.settings.max_cost:,.6g}.")
         if first.decided < 1:
             show(
@@ -1099,10 +1109,12 @@ def _show_plans(name: str, plans: "list[Plan]") -> None:
 def _show_group_plans(plan: "Plan", title: str) -> None:
     """Print the most frequent answer of each group as a table."""
     rows = []
-    for name, one in plan.by_group.items():
-        names, times = one.answers[0]
-        shares = map(_percent, (times / len(one.outcomes), one.decided, one.wrong))
-        rows.append((name, f"{one.rows:,}", ", ".join(names), *shares))
+    for name, group_plan in plan.by_group.items():
+        names, times = group_plan.answers[0]
+        shares = map(
+            _percent, (times / len(group_plan.outcomes), group_plan.decided, group_plan.wrong)
+        )
+        rows.append((name, f"{group_plan.rows:,}", ", ".join(names), *shares))
     show_cells(
         (title, "rows", "answer", "of shuffles", "decided", "wrong"), rows, right=(1, 3, 4, 5)
     )

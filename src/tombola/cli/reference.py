@@ -47,15 +47,15 @@ def cite(
     """
     from tombola.paper.citations import cite as find_citation
 
-    found = find_citation(name)
+    citation = find_citation(name)
     if as_json:
-        typer.echo(json.dumps(found._asdict()))
+        typer.echo(json.dumps(citation._asdict()))
         return
-    for at, theorem in enumerate(found.theorems):
+    for at, theorem in enumerate(citation.theorems):
         show(f"{theorem}." if at else f"{name}: {theorem}.", soft=True)
     if name:
         show("")
-    typer.echo("\n".join(found.entries))
+    typer.echo("\n".join(citation.entries))
     if not name:
         show("\nThe theorem behind a bound, a command or a claim:")
         for example in ("Simulation", "race", "delay-theorem"):

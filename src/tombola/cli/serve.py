@@ -89,8 +89,8 @@ def serve(
         _start_session(files[0], table, actions, learner, column, sheet)
     service = open_service(files, store, _outcomes(outcomes))
     listener = bind(host, port)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listener.getsockname()[1]}"
+    host_text = f"[{host}]" if ":" in host else host
+    address = f"http://{host_text}:{listener.getsockname()[1]}"
 
     def announce() -> None:
         show(f"serving {', '.join(map(str, files))} on {address}", soft=True)
@@ -143,15 +143,17 @@ def _start_session(
             f"serve: expected the list and the actions of the new session {path}, got one of "
             f"them; add {missing}."
         )
-    listed = read_row_list(table, column or None, sheet or None)
+    row_list = read_row_list(table, column or None, sheet or None)
     SessionFile.start(
         path,
-        listed.ids,
+        row_list.ids,
         parse_names(actions, keep_blank=True),
         parse_learner(learner or "Thrifty"),
-        columns={name: [row[at] for row in listed.cells] for at, name in enumerate(listed.columns)},
-        id_column=listed.id_column,
-        delimiter=listed.delimiter,
+        columns={
+            name: [row[at] for row in row_list.cells] for at, name in enumerate(row_list.columns)
+        },
+        id_column=row_list.id_column,
+        delimiter=row_list.delimiter,
     ).close()
-    show(f"{path}: started with {plural(len(listed.ids), 'row')} in random order", soft=True)
-    show_lines(note_line(note) for note in listed.notes)
+    show(f"{path}: started with {plural(len(row_list.ids), 'row')} in random order", soft=True)
+    show_lines(note_line(note) for note in row_list.notes)

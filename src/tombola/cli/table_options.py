@@ -156,19 +156,19 @@ def _to_read_options(options: dict[str, Any]) -> TableOptions:
             f"--decimal: expected a comma or a point, got {options['decimal']!r}; write "
             "--decimal ','."
         )
-    found: TableOptions = {
+    keywords: TableOptions = {
         "kind": kind,
         "range": parse_range(options["range"]) if options["range"] else None,
     }
-    found |= {
+    keywords |= {
         name: parse_names(options[name])
         for name in ("actions", "ignore", "ignore_rows", "costs", "features", "text")
     }
-    found |= {keyword: options[name] for name, keyword in _TEXTS.items()}
+    keywords |= {keyword: options[name] for name, keyword in _TEXTS.items()}
     if options["actions_from"] is not None:
-        found["actions"] = _read_names(options["actions_from"], found["actions"])
-    given = {name: value for name, value in found.items() if value}
-    return given if options["header"] is None else {**given, "header": options["header"]}
+        keywords["actions"] = _read_names(options["actions_from"], keywords["actions"])
+    stated = {name: value for name, value in keywords.items() if value}
+    return stated if options["header"] is None else {**stated, "header": options["header"]}
 
 
 def _read_names(path: Path, names: Sequence[str]) -> list[str]:

@@ -244,10 +244,10 @@ def _innermost_error(text: str) -> str:
     lines = text.strip().splitlines()
     own = [line for line in lines if not line.startswith("Failed in nopython mode pipeline")]
     end = next((at for at, line in enumerate(own) if line.startswith("During:")), len(own))
-    found = "\n".join(own[:end]).strip() or text.strip()
-    if "Unknown attribute" in found and "Module(" in found:
-        found += "\nImport the function by name, such as: from tombola.rng import uniform"
-    return found
+    message = "\n".join(own[:end]).strip() or text.strip()
+    if "Unknown attribute" in message and "Module(" in message:
+        message += "\nImport the function by name, such as: from tombola.rng import uniform"
+    return message
 
 
 def _ready(dispatcher: Any, arguments: tuple[Any, ...]) -> Any:

@@ -420,19 +420,19 @@ def _rotate(matrix: Any, axes: Any, j: int, m: int) -> None:
     cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)
     sine = tangent * cosine
     for i in range(matrix.shape[0]):
-        one = matrix[i, j]
+        first = matrix[i, j]
         two = matrix[i, m]
-        matrix[i, j] = cosine * one - sine * two
-        matrix[i, m] = sine * one + cosine * two
+        matrix[i, j] = cosine * first - sine * two
+        matrix[i, m] = sine * first + cosine * two
     for i in range(matrix.shape[0]):
-        one = matrix[j, i]
+        first = matrix[j, i]
         two = matrix[m, i]
-        matrix[j, i] = cosine * one - sine * two
-        matrix[m, i] = sine * one + cosine * two
-        one = axes[i, j]
+        matrix[j, i] = cosine * first - sine * two
+        matrix[m, i] = sine * first + cosine * two
+        first = axes[i, j]
         two = axes[i, m]
-        axes[i, j] = cosine * one - sine * two
-        axes[i, m] = sine * one + cosine * two
+        axes[i, j] = cosine * first - sine * two
+        axes[i, m] = sine * first + cosine * two
 
 
 def _noise_of(history: Floats) -> float:

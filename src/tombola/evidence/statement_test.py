@@ -273,8 +273,8 @@ class Audit:
     def results(self) -> list[AuditResult]:
         """Return the result of every statement for the rows so far, in their order."""
         return [
-            _result(one.text, tests)
-            for one, tests in zip(self.statements, self._tests, strict=True)
+            _result(statement.text, tests)
+            for statement, tests in zip(self.statements, self._tests, strict=True)
         ]
 
 
@@ -288,7 +288,7 @@ def _e_process(
 def _result(text: str, tests: Sequence[_InequalityTest | _StratifiedInequalityTest]) -> AuditResult:
     first = tests[0]
     sample = first.inequality.to_units(first.mean), first.deviation * first.inequality.unit
-    refutations = [found for test in tests if (found := test.decision(holds=False))[0]]
+    refutations = [decision for test in tests if (decision := test.decision(holds=False))[0]]
     if refutations:
         rows, p_value = min(refutations)
         return AuditResult(text, "refuted", rows, min(1.0, p_value * len(tests)), *sample)
@@ -394,7 +394,10 @@ class RunningMean:
     @property
     def thresholds(self) -> tuple[float, ...]:
         """The threshold of each inequality, in the statement's units."""
-        return tuple(round(one.to_units(one.threshold), 12) for one in self.statement.inequalities)
+        return tuple(
+            round(inequality.to_units(inequality.threshold), 12)
+            for inequality in self.statement.inequalities
+        )
 
     def extend(self, rows: Batch, strata: Any = None) -> None:
         """Add rows, and append the new mean and interval to `points`.

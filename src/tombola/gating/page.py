@@ -28,8 +28,10 @@ def gate_page(
     if made is not None:
         facts.append(("date", made.strftime("%Y-%m-%d %H:%M")))
     facts.append(("tombola", __version__))
-    shown = (*result.comparisons, *result.groups)
-    reach = max(max(abs(c.low), abs(c.high), c.within or 0.0) / c.units.gap(1.0) for c in shown)
+    comparisons = (*result.comparisons, *result.groups)
+    reach = max(
+        max(abs(c.low), abs(c.high), c.within or 0.0) / c.units.gap(1.0) for c in comparisons
+    )
     reach = min(1.0, 1.15 * max(reach, 1e-9))
     return render(
         "gate.html",
@@ -39,11 +41,11 @@ def gate_page(
             tag=result.tag, heading=result.claim_line()
         ),
         facts=facts,
-        bands=[_band(result, comparison, reach) for comparison in shown],
+        bands=[_band(result, comparison, reach) for comparison in comparisons],
         old=result.old,
         old_means=[
-            (metric, next(c.number(c.old_mean) for c in shown if c.metric == metric))
-            for metric in dict.fromkeys(c.metric for c in shown)
+            (metric, next(c.number(c.old_mean) for c in comparisons if c.metric == metric))
+            for metric in dict.fromkeys(c.metric for c in comparisons)
         ],
         notes=[*result.missing_notes(), *result.notes, result.false_alarm],
         tables=[_rows(result, comparison) for comparison in result.comparisons],

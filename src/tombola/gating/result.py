@@ -463,15 +463,16 @@ class GateResult:
 
         from tombola.report.figures import draw_intervals
 
-        shown = (*self.comparisons, *self.groups)
+        comparisons = (*self.comparisons, *self.groups)
         labels = [
-            " ".join(filter(None, [_short_name(c, by_metric=self.several), c.group])) for c in shown
+            " ".join(filter(None, [_short_name(c, by_metric=self.several), c.group]))
+            for c in comparisons
         ]
         return draw_intervals(
             labels,
-            np.array([c.gain for c in shown]),
-            np.array([c.low for c in shown]),
-            np.array([c.high for c in shown]),
+            np.array([c.gain for c in comparisons]),
+            np.array([c.low for c in comparisons]),
+            np.array([c.high for c in comparisons]),
             x_label=f"gain against {self.old}, {SCOPES[self.reading]}",
             axes=ax,
             size=size,

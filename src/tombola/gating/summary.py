@@ -54,8 +54,8 @@ def _table(result: GateResult) -> list[str]:
         "|---|--:|--:|--:|--:|--:|---|",
     ]
     order = {"refuted": 0, "undecided": 1, "proved": 2}
-    shown = sorted((*result.comparisons, *result.groups), key=lambda c: order[c.verdict])
-    for comparison in shown:
+    comparisons = sorted((*result.comparisons, *result.groups), key=lambda c: order[c.verdict])
+    for comparison in comparisons:
         strong = "**" if comparison.verdict == "refuted" else ""
         allowed = "better"
         if comparison.within is not None:

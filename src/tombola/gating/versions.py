@@ -256,10 +256,10 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
     if not roles.runs:
         runs = next((column for column in free if is_run_name(column.name)), None)
     versions = _role(table, free, roles.versions, "action", _VERSIONS)
-    taken = {column.name for column in (ids, runs, versions) if column is not None}
-    values = _value_columns(table, [c for c in free if c.name not in taken], roles, wide=wide)
+    role_names = {column.name for column in (ids, runs, versions) if column is not None}
+    values = _value_columns(table, [c for c in free if c.name not in role_names], roles, wide=wide)
     texts = _texts(ids, table.rows)
-    found: dict[str, Version] = {}
+    by_name: dict[str, Version] = {}
     seen: set[tuple[str, str, str]] = set()
     for place, row in enumerate(texts):
         owner = versions.labels[place].strip() if versions is not None else name
@@ -273,7 +273,7 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
         seen.add((owner, row, run))
         for column in values:
             split = wide and versions is None
-            version = found.setdefault(
+            version = by_name.setdefault(
                 column.name if split else owner,
                 Version(column.name if split else owner, by_place=ids is None),
             )
@@ -282,7 +282,7 @@ def _from_columns(table: Columns, roles: Roles, name: str, *, wide: bool = False
             version.kinds[metric] = direction_of([column.name])[0]
             for label, own in labels.items():
                 version.labels.setdefault(label, {})[row] = own.labels[place].strip() or "(none)"
-    return list(found.values())
+    return list(by_name.values())
 
 
 def _role(

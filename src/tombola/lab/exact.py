@@ -539,9 +539,9 @@ class _LossTree(_Tree):
 
     def _enumerate_draws(self, before: _Snapshot, action: int, probability: float) -> list[_Choice]:
         """Draw until the probabilities of the drawn actions sum to 1."""
-        found: dict[int, _Choice] = {}
+        choices: dict[int, _Choice] = {}
         for _ in range(_MAX_DRAWS):
-            known = found.setdefault(action, _Choice(action, probability, self._snapshot()))
+            known = choices.setdefault(action, _Choice(action, probability, self._snapshot()))
             if (
                 known.probability != probability
                 or not 0.0 < probability <= 1.0
@@ -549,10 +549,10 @@ class _LossTree(_Tree):
             ):
                 break
             if (
-                math.fsum(choice.probability for choice in found.values())
+                math.fsum(choice.probability for choice in choices.values())
                 >= 1.0 - _PROBABILITY_TOLERANCE
             ):
-                return list(found.values())
+                return list(choices.values())
             self._restore(before)
             action, probability = self._live.act(self._plan_count)
         raise self.not_enumerable(
@@ -588,8 +588,8 @@ class _LossTree(_Tree):
         return tuple(array.copy() for array in self._arrays)
 
     def _restore(self, snapshot: _Snapshot) -> None:
-        for array, kept in zip(self._arrays, snapshot, strict=True):
-            array[...] = kept
+        for array, saved in zip(self._arrays, snapshot, strict=True):
+            array[...] = saved
 
 
 class _LabelTree(_Tree):

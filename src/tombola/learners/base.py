@@ -210,12 +210,12 @@ def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> flo
     give a wrong bound; LearnerError if `learner.bound` has other parameters. None with a `delay`
     above 0 if it has no parameter `delay`.
     """
-    given = {"actions": actions, "horizon": horizon, "delay": delay}
+    values = {"actions": actions, "horizon": horizon, "delay": delay}
     parameters = inspect.signature(learner.bound).parameters.values()
-    names = {p.name for p in parameters if p.name in given or p.default is p.empty}
-    if unknown := sorted(names - given.keys()):
+    names = {p.name for p in parameters if p.name in values or p.default is p.empty}
+    if unknown := sorted(names - values.keys()):
         raise LearnerError(
-            f"{type(learner).__name__}.bound: expected parameters among {', '.join(given)}, got "
+            f"{type(learner).__name__}.bound: expected parameters among {', '.join(values)}, got "
             f"{', '.join(unknown)}; "
             "arguments are passed by name, write for example def bound(self, actions, horizon, "
             "delay=0)."
@@ -223,8 +223,8 @@ def bound_of(learner: Any, *, actions: int, horizon: int, delay: int = 0) -> flo
     # A bound without the parameter `delay` holds without delay only.
     if delay and "delay" not in names:
         return None
-    found: float | None = learner.bound(**{name: given[name] for name in names})
-    return found
+    bound: float | None = learner.bound(**{name: values[name] for name in names})
+    return bound
 
 
 @lru_cache(maxsize=1024)

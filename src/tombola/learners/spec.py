@@ -146,7 +146,7 @@ def installed_learners() -> dict[str, type]:
     cannot be loaded, that is not a class, or that has the name of a learner of tombola, is ignored
     with a warning. The result is cached.
     """
-    found: dict[str, type] = {}
+    by_name: dict[str, type] = {}
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         try:
             kind = entry.load()
@@ -160,8 +160,8 @@ def installed_learners() -> dict[str, type]:
                 f"{entry.value}: {entry.name!r} is no new learner class; rename it.", stacklevel=2
             )
             continue
-        found[entry.name] = kind
-    return found
+        by_name[entry.name] = kind
+    return by_name
 
 
 def has_bound(kind: Any) -> bool:

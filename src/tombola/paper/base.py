@@ -260,7 +260,8 @@ def grid(**settings: Any) -> list[Unit]:
         isinstance(value, str) or not isinstance(value, Iterable) for value in settings.values()
     ]
     values = [
-        [value] if one else value for one, value in zip(single, settings.values(), strict=True)
+        [value] if is_single else value
+        for is_single, value in zip(single, settings.values(), strict=True)
     ]
     return [dict(zip(settings, chosen, strict=True)) for chosen in itertools.product(*values)]
 

@@ -108,7 +108,7 @@ class Citation(NamedTuple):
 
     def __str__(self) -> str:
         lines = (
-            [f"{self.name}: {self.theorems[0]}.", *(f"{one}." for one in self.theorems[1:])]
+            [f"{self.name}: {self.theorems[0]}.", *(f"{theorem}." for theorem in self.theorems[1:])]
             if self.name
             else []
         )
@@ -145,11 +145,15 @@ def cite(name: str = "") -> Citation:
     # Found at run time: as a static import it closes a cycle of all modules, in which mypy misreads
     # a dataclass.
     claims = import_module("tombola.paper.registry").CLAIMS
-    claim = next((one for one in claims if one.name == key or _is_statement(key, one.source)), None)
+    claim = next(
+        (entry for entry in claims if entry.name == key or _is_statement(key, entry.source)), None
+    )
     if claim is not None:
         return _claim_citation(claim)
     kinds = {
-        one.lower(): one for one in learners.__all__ if isinstance(getattr(learners, one), type)
+        entry.lower(): entry
+        for entry in learners.__all__
+        if isinstance(getattr(learners, entry), type)
     }
     kind = kinds.get(key.partition("(")[0].strip())
     if kind is None:
@@ -211,9 +215,10 @@ def _errata_of(claim: Any) -> list[int]:
     # Lines of the LaTeX source at which the statements begin; the claim `errata` is about all of
     # them.
     starts = {
-        one.name: [int(line) for line in re.findall(r"\bL(\d+)", one.source)] for one in claims
+        entry.name: [int(line) for line in re.findall(r"\bL(\d+)", entry.source)]
+        for entry in claims
     }
     starts.pop("errata")
     every = [line for lines in starts.values() for line in lines]
-    last = ((one.number, max(line for line in every if line <= one.line)) for one in errata)
+    last = ((entry.number, max(line for line in every if line <= entry.line)) for entry in errata)
     return sorted(number for number, start in last if start in starts.get(claim.name, ()))

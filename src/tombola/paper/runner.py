@@ -75,7 +75,7 @@ def run_claims(
         strict=True,
     )
     rows: list[Rows] = []
-    for number, own in groupby(results, key=lambda one: one[0][1]):
+    for number, own in groupby(results, key=lambda result: result[0][1]):
         rows.append([row for _, part in own for row in part])
         _report(options, *claims[number])
     return rows

@@ -34,16 +34,16 @@ class SourceFault(NamedTuple):
 def _function_of(name: str) -> FunctionType:
     """Return the function of a name "module:qualified name", decorators removed."""
     module, path = name.split(":")
-    found: Any = import_module(f"tombola.{module}")
+    function: Any = import_module(f"tombola.{module}")
     for part in path.split("."):
-        found = inspect.getattr_static(found, part)
-    found = inspect.unwrap(getattr(found, "__func__", found))
-    if not isinstance(found, FunctionType):
+        function = inspect.getattr_static(function, part)
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not isinstance(function, FunctionType):
         raise ParameterError(
             f"SourceFault: function must name a function, got {name!r}; write "
             "'bounds.delay:simulation'."
         )
-    return found
+    return function
 
 
 def _faulty_function(fault: SourceFault) -> FunctionType:

@@ -93,14 +93,14 @@ def _with_notebook_line(results: Iterable[_Result], total: int, label: str) -> G
         _BAR_DELAY_SECONDS, line.update, (f"{label}: compiling (once on this machine)",)
     )
     timer.daemon = True
-    start = shown = time.monotonic()
+    start = last_shown = time.monotonic()
     timer.start()
     try:
         for done, result in enumerate(results, 1):
             timer.cancel()
             now = time.monotonic()
-            if now - start > _BAR_DELAY_SECONDS and now - shown > _NOTEBOOK_INTERVAL:
-                shown = now
+            if now - start > _BAR_DELAY_SECONDS and now - last_shown > _NOTEBOOK_INTERVAL:
+                last_shown = now
                 line.update(f"{label}: {done:,} of {total:,}")
             yield result
     finally:

@@ -46,19 +46,19 @@ def _ranks_of_logs(logs: Any, metric: str) -> list[str]:
     from tombola.plugins.logs import answers_of_log, pool_of
     from tombola.ranking import rank
 
-    found = []
+    texts = []
     for task in dict.fromkeys(str(log.eval.task) for log in logs):
         finished = [log for log in logs if str(log.eval.task) == task and log.status == "success"]
         if len({str(log.eval.model) for log in finished}) < 2:
             continue
         try:
             answers = [
-                one
+                answer
                 for log in finished
-                for one in answers_of_log(log, None if metric == "1" else metric)
+                for answer in answers_of_log(log, None if metric == "1" else metric)
             ]
-            found.append(f"Ranks in {task}\n{rank(pool_of(answers, task))}")
+            texts.append(f"Ranks in {task}\n{rank(pool_of(answers, task))}")
         except TombolaError as error:
             # The run itself succeeded: its end must not fail because its logs cannot be ranked.
-            found.append(f"Ranks in {task}: none. {error}")
-    return found
+            texts.append(f"Ranks in {task}: none. {error}")
+    return texts

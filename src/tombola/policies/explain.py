@@ -98,15 +98,15 @@ def feature_importance(
         return float(losses_of(tested, actions_of(model.predict(table))).mean())
 
     before = loss(features[test])
-    found = []
+    importances = []
     for name, columns in _groups(pool.feature_names).items():
         total = 0.0
         for _ in range(_SHUFFLES):
             shuffled = features[test].copy()
             shuffled[:, columns] = shuffled[rng.permutation(split)][:, columns]
             total += loss(shuffled) - before
-        found.append(Importance(name, total / _SHUFFLES))
-    return tuple(sorted(found, key=lambda one: -one.gain))
+        importances.append(Importance(name, total / _SHUFFLES))
+    return tuple(sorted(importances, key=lambda importance: -importance.gain))
 
 
 def tree_in_words(pool: Pool) -> tuple[str, ...]:
@@ -129,14 +129,14 @@ def tree_in_words(pool: Pool) -> tuple[str, ...]:
     tree = DecisionTreeRegressor(max_depth=2, min_samples_leaf=least, random_state=0)
     tree.fit(features, losses - losses.mean(axis=1, keepdims=True))
     leaves = tree.apply(features)
-    found = []
+    rules = []
     for node, conditions in _paths(tree.tree_, pool.feature_names):
         mine = losses[leaves == node]
         action = pool.actions[int(mine.mean(axis=0).argmin())]
-        found.append(
+        rules.append(
             f"{' and '.join(conditions) or 'all rows'}: {action} ({plural(len(mine), 'row')})"
         )
-    return tuple(found)
+    return tuple(rules)
 
 
 def _paths(
@@ -161,7 +161,7 @@ def _paths(
 
 def _groups(names: Sequence[str]) -> dict[str, list[int]]:
     """Return the columns of each feature, category (name=level) or text (name:number)."""
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for at, name in enumerate(names):
-        found.setdefault(name.partition("=")[0].partition(":")[0], []).append(at)
-    return found
+        groups.setdefault(name.partition("=")[0].partition(":")[0], []).append(at)
+    return groups

@@ -239,9 +239,9 @@ def _thin_svd(design: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the SVD by the smaller Gram matrix, four times as fast as LAPACK's."""
     wide = design.shape[1] > design.shape[0]
     squares, vectors = np.linalg.eigh(design @ design.T if wide else design.T @ design)
-    kept = squares > _RELATIVE_RANK * max(float(squares[-1]), 1e-300)
-    values = np.sqrt(squares[kept])
-    vectors = vectors[:, kept]
+    large = squares > _RELATIVE_RANK * max(float(squares[-1]), 1e-300)
+    values = np.sqrt(squares[large])
+    vectors = vectors[:, large]
     if wide:
         return vectors, values, (design.T @ vectors / values).T
     return design @ vectors / values, values, vectors.T
@@ -261,7 +261,7 @@ def with_mean(fitted: list[Fitted]) -> list[Fitted]:
         return fitted
     return [
         *fitted,
-        _FittedMean(tuple(fitted), np.mean([one.out_of_bag for one in fitted], axis=0)),
+        _FittedMean(tuple(fitted), np.mean([model.out_of_bag for model in fitted], axis=0)),
     ]
 
 
@@ -275,10 +275,10 @@ def choose(fitted: list[Fitted], losses: Floats) -> tuple[Fitted | None, float]:
     """
     best = None
     least = float(losses.mean(axis=0).min())
-    for one in fitted:
-        loss = float(losses_of(losses, actions_of(one.out_of_bag)).mean())
+    for model in fitted:
+        loss = float(losses_of(losses, actions_of(model.out_of_bag)).mean())
         if loss < least:
-            best = one
+            best = model
             least = loss
     return best, least
 
@@ -339,15 +339,15 @@ def as_models(owner: str, models: Any) -> tuple[Model, ...]:
 
     owner: class of the user, for the message.
     """
-    given = tuple(models)
-    if not given or not all(hasattr(one, "fit") for one in given):
+    model_list = tuple(models)
+    if not model_list or not all(hasattr(model, "fit") for model in model_list):
         raise ParameterError(
-            f"{owner}: expected models with fit and predict, got {given!r}; write (Trees(),)."
+            f"{owner}: expected models with fit and predict, got {model_list!r}; write (Trees(),)."
         )
     # `fit` of a regressor of scikit-learn has no seed, and the regressor itself predicts.
     return tuple(
-        SklearnModel(one)
-        if hasattr(one, "predict") and "seed" not in signature(one.fit).parameters
-        else one
-        for one in given
+        SklearnModel(model)
+        if hasattr(model, "predict") and "seed" not in signature(model.fit).parameters
+        else model
+        for model in model_list
     )

@@ -70,12 +70,12 @@ class Plan:
     @property
     def calls(self) -> float:
         """The mean number of calls per simulated race."""
-        return float(np.mean([one.calls for one in self.outcomes]))
+        return float(np.mean([outcome.calls for outcome in self.outcomes]))
 
     @property
     def calls_range(self) -> tuple[float, float]:
         """The 5 % and 95 % quantiles of the number of calls, over the simulated races."""
-        low, high = np.quantile([one.calls for one in self.outcomes], _RANGE_QUANTILES)
+        low, high = np.quantile([outcome.calls for outcome in self.outcomes], _RANGE_QUANTILES)
         return float(low), float(high)
 
     @property
@@ -86,13 +86,17 @@ class Plan:
     @property
     def wrong(self) -> float:
         """The share of simulated races with a wrong answer; expected: at most the level."""
-        return float(np.mean([any(one.wrong for one in found.answers) for found in self.outcomes]))
+        return float(
+            np.mean([any(answer.wrong for answer in outcome.answers) for outcome in self.outcomes])
+        )
 
     @property
     def decided(self) -> float:
         """The share, in [0, 1], of simulated races that answered the question."""
         return float(
-            np.mean([all(one.decided for one in found.answers) for found in self.outcomes])
+            np.mean(
+                [all(answer.decided for answer in outcome.answers) for outcome in self.outcomes]
+            )
         )
 
     @property
@@ -101,12 +105,12 @@ class Plan:
 
         With a question about one rank, the names are one text, such as "a: rank 2".
         """
-        return Counter(one.answers[0].names for one in self.outcomes).most_common()
+        return Counter(outcome.answers[0].names for outcome in self.outcomes).most_common()
 
     @property
     def cost(self) -> float:
         """The mean cost per simulated race, in the unit of `max_cost`; 0 without that."""
-        return float(np.mean([one.cost for one in self.outcomes]))
+        return float(np.mean([outcome.cost for outcome in self.outcomes]))
 
     @property
     def by_group(self) -> "dict[str, Plan]":
@@ -118,13 +122,13 @@ class Plan:
         groups = (
             () if self.strata is None else zip(self.strata.names, self.strata.sizes, strict=True)
         )
-        found = {}
+        plans = {}
         for at, (name, size) in enumerate(groups, start=1):
             outcomes = tuple(
-                one._replace(answers=one.answers[at : at + 1]) for one in self.outcomes
+                outcome._replace(answers=outcome.answers[at : at + 1]) for outcome in self.outcomes
             )
-            found[name] = replace(self, rows=size, strata=None, outcomes=outcomes)
-        return found
+            plans[name] = replace(self, rows=size, strata=None, outcomes=outcomes)
+        return plans
 
     def to_json(self) -> dict[str, Any]:
         """Return the results over all simulated races as a dict of JSON data.
@@ -144,10 +148,10 @@ class Plan:
         if self.settings.max_cost is not None:
             more |= {"max_cost": self.settings.max_cost, "cost": self.cost}
         if self.strata is not None:
-            groups = ((name, one.to_json()) for name, one in self.by_group.items())
+            groups = ((name, group.to_json()) for name, group in self.by_group.items())
             more["groups"] = {
-                name: {key: one[key] for key in ("decided", "wrong", "answers")}
-                for name, one in groups
+                name: {key: group[key] for key in ("decided", "wrong", "answers")}
+                for name, group in groups
             }
         return {
             "level": self.settings.level,
@@ -243,7 +247,7 @@ def plan(
     orders = repetition_seeds(seed, count)
     plans = []
     for settings in (replace(asked, level=level) for level in levels):
-        pieces = [(settings, job, one) for one in orders]
+        pieces = [(settings, job, order) for order in orders]
         outcomes = parallel_map(
             _simulate if runs is None else _simulate_fresh,
             pieces,
@@ -294,7 +298,7 @@ def _side_of(pool: Pool, known: Any, history: Any) -> SideInformation | None:
     if known is None and history is None:
         return None
     cells: Any = np.zeros(pool.losses.shape, bool) if known is None else known
-    if all(isinstance(one, str) for one in cells):
+    if all(isinstance(cell, str) for cell in cells):
         missing = [name for name in cells if name not in pool.actions]
         if missing:
             raise ParameterError(

@@ -392,7 +392,7 @@ class Race(ProcessBound, Answers):
     def dropped(self) -> list[Dropped]:
         """The dropped candidates, in the order in which they were dropped."""
         state = self.rule.state
-        gone = sorted(
+        drops = sorted(
             (int(state.drop_row[a]), a)
             for a in range(len(self.candidates))
             if state.active[a] == 0.0
@@ -402,7 +402,7 @@ class Race(ProcessBound, Answers):
         against = [opponents[int(a)] for a in state.dropped_against]
         return [
             Dropped(self.candidates[a], row, against[a], float(state.wealth_at_drop[a]))
-            for row, a in gone
+            for row, a in drops
         ]
 
     @property
@@ -780,7 +780,7 @@ def is_same_answer(before: Event, event: Event) -> bool:
 def conflicting_answer(before: Event, event: Event, units: Units) -> ConflictError:
     """Return, not raise, the error for a second, different answer to one ticket."""
     has_costs = bool(before.cost or event.cost)
-    first, second = (_answer_text(one, units, has_costs=has_costs) for one in (before, event))
+    first, second = (_answer_text(answer, units, has_costs=has_costs) for answer in (before, event))
     return ConflictError(
         f"Race.record: ticket {event.ticket} has been answered with {first}, got {second} now; "
         "the first answer stands."

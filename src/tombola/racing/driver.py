@@ -111,18 +111,18 @@ def race(
     pairs = (
         candidates.items()
         if isinstance(candidates, Mapping)
-        else ((one, one) for one in candidates)
+        else ((candidate, candidate) for candidate in candidates)
     )
-    by_name = {str(name): one for name, one in pairs}
+    by_name = {str(name): candidate for name, candidate in pairs}
     names = distinct_names("candidates", list(candidates))
     ids, row_at = _rows_by_position(rows)
     check_frame_kind("race", known, options)
     options["kind"] = _direction(evaluate, options.get("kind"))
     options.setdefault("answers", "auto")
-    given = RaceSettings(names, **options)
-    side = SideInformation.of(names, ids, known, history, given.units)
+    chosen = RaceSettings(names, **options)
+    side = SideInformation.of(names, ids, known, history, chosen.units)
     groups = None if strata is None else Strata.of(strata, len(ids))
-    settings, sink = open_log(log, given, ids, side, groups)
+    settings, sink = open_log(log, chosen, ids, side, groups)
     restored = Race.restore(settings, ids, sink.replay(), side, groups)
     driver = _Driver(restored, sink, _Progress(show=progress), settings.units)
 

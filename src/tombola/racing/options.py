@@ -166,8 +166,8 @@ class RaceSettings:
         return 0.0 if self.max_cost is None else self.max_call_cost
 
     def _check_unit(self) -> None:
-        given: Any = self.range
-        if not (isinstance(given, tuple | list) and len(given) == 2):
+        limits: Any = self.range
+        if not (isinstance(limits, tuple | list) and len(limits) == 2):
             _reject("range", "two numbers", self.range, "range=(0, 10)")
         low = _validate.real("Race", "range[0]", self.range[0])
         high = _validate.real("Race", "range[1]", self.range[1], above=low)
@@ -265,15 +265,15 @@ class RaceSettings:
         self, max_calls: int | None = None, max_cost: float | None = None
     ) -> "RaceSettings":
         """Return a copy of the settings with higher limits; parameters and errors as of `Race.raise_limits`."""
-        given: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
-        limits = {name: new for name, new in given.items() if new is not None}
+        new_limits: dict[str, Any] = {"max_calls": max_calls, "max_cost": max_cost}
+        limits = {name: new for name, new in new_limits.items() if new is not None}
         for name, new in limits.items():
             before = getattr(self, name)
             if before is None or new < before:
-                shown = "no limit" if before is None else f"{before:g}"
+                limit_text = "no limit" if before is None else f"{before:g}"
                 _reject(
                     name,
-                    f"at least the present limit, which is {shown}",
+                    f"at least the present limit, which is {limit_text}",
                     new,
                     "a larger number, or leave it out",
                 )
@@ -356,9 +356,14 @@ def accepts_race_options(function: _Function) -> _Function:
     if "evaluate" in signature(function).parameters:
         # Its name states the direction by default, and a pilot how its answers behave.
         defaults = {"kind": None, "answers": "auto"}
-        options = [one.replace(default=defaults.get(one.name, one.default)) for one in options]
+        options = [
+            parameter.replace(default=defaults.get(parameter.name, parameter.default))
+            for parameter in options
+        ]
     own = [
-        one for one in signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD
+        parameter
+        for parameter in signature(function).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
     ]
     function.__signature__ = signature(function).replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     return function
@@ -395,5 +400,5 @@ def hash_of_rows(rows: Sequence[str]) -> str:
 
 
 def _reject(what: str, expected: str, value: Any, remedy: str) -> NoReturn:
-    shown = value if isinstance(value, str) else repr(value)
-    raise ParameterError(f"Race: {what} must be {expected}, got {shown}; write {remedy}.")
+    value_text = value if isinstance(value, str) else repr(value)
+    raise ParameterError(f"Race: {what} must be {expected}, got {value_text}; write {remedy}.")

@@ -116,7 +116,7 @@ class RaceReport:
             "answer": list(race.answer),
             "done": race.done,
             "quantity": race.settings.units.quantity,
-            "candidates": [_to_json(one, race.settings.units) for one in self.standings],
+            "candidates": [_to_json(standing, race.settings.units) for standing in self.standings],
             "rows": len(race.rows),
             "rows_counted": race.rows_counted,
             "calls": race.calls_made,
@@ -142,9 +142,9 @@ class RaceReport:
         cells = []
         for name, result in self.race.by_group.items():
             means = {
-                one: mean
-                for one, (mean, n) in _means(self.race, name).items()
-                if n and one in result.active
+                candidate: mean
+                for candidate, (mean, n) in _means(self.race, name).items()
+                if n and candidate in result.active
             }
             leader = min(means, key=means.__getitem__, default=None)
             cells.append(
@@ -186,7 +186,7 @@ class RaceReport:
 def race_html(race: Race) -> str:
     """Return an HTML fragment about a race for notebooks: verdict and standings."""
     report = RaceReport.from_race(race)
-    lines = (_table_row(one, race) for one in report.standings)
+    lines = (_table_row(standing, race) for standing in report.standings)
     rows = [
         tuple(str(line[key]) for key in ("name", "mean_loss", "rows", "state")) for line in lines
     ]
@@ -228,16 +228,17 @@ def _standings(race: Race) -> tuple[Standing, ...]:
         for name, row, against, wealth in race.dropped
     ]
     # A candidate without answers has mean NaN, which does not sort: it comes last.
-    active.sort(key=lambda one: (not one.rows, one.mean_loss))
+    active.sort(key=lambda standing: (not standing.rows, standing.mean_loss))
     if not sets:
         return (*active, *reversed(dropped))
     # Candidates without a rank set, with settings.candidate, come last.
     unranked = (len(race.candidates) + 1,) * 2
     ranked = sorted(
-        [*active, *dropped], key=lambda one: (*(one.ranks or unranked), not one.rows, one.mean_loss)
+        [*active, *dropped],
+        key=lambda standing: (*(standing.ranks or unranked), not standing.rows, standing.mean_loss),
     )
     # A settled rank rests on many pairs, so there is no single wealth to show.
-    return tuple(one._replace(wealth=math.nan) for one in ranked)
+    return tuple(standing._replace(wealth=math.nan) for standing in ranked)
 
 
 def _means(race: Race, group: str | None = None) -> dict[str, tuple[float, int]]:
@@ -293,7 +294,8 @@ def _groups_json(race: Race) -> dict[str, Any]:
             "rows": result.rule.rows,
             "rows_counted": result.rows_counted,
             "means": {
-                one: _known_mean(mean, units) for one, (mean, _) in _means(race, name).items()
+                candidate: _known_mean(mean, units)
+                for candidate, (mean, _) in _means(race, name).items()
             },
         }
         for name, result in race.by_group.items()
@@ -330,14 +332,18 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
 
 def limit_history(report: RaceReport) -> list[tuple[str, float, list[float]]]:
     """Return ("calls" or "cost", present limit, earlier limits) of each limit set."""
-    found: list[tuple[str, float, list[float]]] = []
+    history: list[tuple[str, float, list[float]]] = []
     for at, name in enumerate(("max_calls", "max_cost")):
         if (now := getattr(report.race.settings, name)) is not None:
-            before = dict.fromkeys(one[at] for one in report.earlier_limits)
-            found.append(
-                (name.removeprefix("max_"), now, [one for one in before if one not in (None, now)])
+            before = dict.fromkeys(limit[at] for limit in report.earlier_limits)
+            history.append(
+                (
+                    name.removeprefix("max_"),
+                    now,
+                    [limit for limit in before if limit not in (None, now)],
+                )
             )
-    return found
+    return history
 
 
 def _table_row(one: Standing, race: "Race") -> dict[str, str | bool]:
@@ -384,19 +390,19 @@ def run_times(race: Race, events: Iterable[Event], cap: float) -> list[RunTimes]
     race must be seconds / `cap`, and the costs seconds. The candidates of a race answer different
     rows, so compare PAR10 only of those that ran to the end.
     """
-    found = []
+    times = []
     answers = [
         (race.call(event.ticket).candidate, event) for event in events if event.kind == "answer"
     ]
     for name in race.candidates:
         own = [event for candidate, event in answers if candidate == name]
-        failures = sum(one.failed for one in own)
-        solved = [one.cost for one in own if not one.failed and one.loss != 1.0]
+        failures = sum(call.failed for call in own)
+        solved = [call.cost for call in own if not call.failed and call.loss != 1.0]
         unsolved = len(own) - len(solved)
         par10 = (sum(solved) + _PENALTY_FACTOR * cap * unsolved) / len(own) if own else math.nan
-        found.append(
+        times.append(
             RunTimes(
-                name, len(own), sum(one.cost for one in own), unsolved - failures, failures, par10
+                name, len(own), sum(call.cost for call in own), unsolved - failures, failures, par10
             )
         )
-    return found
+    return times

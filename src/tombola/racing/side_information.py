@@ -154,8 +154,8 @@ def _frame_columns(candidates: Sequence[str], rows: Sequence[str], frame: Any) -
         # A part of a longer frame: its numbers are labels, not positions.
         labels = list(frame.index)
     index = [str(name) for name in labels or ()]
-    listed = set(rows)
-    foreign = next((name for name in index if name not in listed), None)
+    row_names = set(rows)
+    foreign = next((name for name in index if name not in row_names), None)
     if foreign is not None and index != [str(place) for place in range(len(index))]:
         _reject("known", "a frame whose index has rows of the list", f"the label {foreign!r}")
     if len(set(index)) < len(index):

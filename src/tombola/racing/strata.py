@@ -134,7 +134,7 @@ class Part:
         runner.play(table, order)
 
     def _active(self) -> list[bool]:
-        return [bool(one) and not self.rule.done for one in self.rule.state.active > 0]
+        return [bool(is_active) and not self.rule.done for is_active in self.rule.state.active > 0]
 
 
 def share_of_level(level: float, groups: int) -> float:

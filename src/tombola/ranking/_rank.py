@@ -139,7 +139,7 @@ def rank(
     if unit is None:
         unit = table.unit if isinstance(table, Table | Candidates) else word
     if missing not in ("keep", "drop", "worst"):
-        choices = ", ".join(option_text("missing", one) for one in ("keep", "drop", "worst"))
+        choices = ", ".join(option_text("missing", item) for item in ("keep", "drop", "worst"))
         raise ParameterError(
             f"rank: expected one of {choices}, got {missing!r}; write "
             f"{option_text('missing', 'keep')}."
@@ -181,13 +181,13 @@ def rank(
         _check_expected(complete, in_order=in_order)
         results.append(_expected(losses[None] if runs is None else runs, level, run_effects))
     if reading != "expected":
-        wanted = "beyond" if in_expectation else reading
+        chosen = "beyond" if in_expectation else reading
         is_possible = _enough_rows(len(units), len(labels), plan, asked=False) and (
             grouping is None or grouping.goes_beyond
         )
         if not in_expectation or is_possible:
-            results += _readings(units, wanted, plan, grouping)
-    readings = tuple(replace(one, n_worst=n_worst, n_dropped=n_dropped) for one in results)
+            results += _readings(units, chosen, plan, grouping)
+    readings = tuple(replace(item, n_worst=n_worst, n_dropped=n_dropped) for item in results)
     # Losses in [0, 1] are called that, as by `compare`, whatever they count.
     unit = "" if kind == "losses" and limits == (0.0, 1.0) else unit
     n_incomplete = int((~complete).sum())
@@ -229,15 +229,15 @@ def _rank_metrics(
             "rank: expected tables of one metric or more, got none; give {'accuracy': table}."
         )
     by_metric: dict[str, Any] = {}
-    for what, given in (("kind", kind), ("range", limits)):
-        by_metric[what] = given if isinstance(given, Mapping) else dict.fromkeys(tables, given)
+    for what, option in (("kind", kind), ("range", limits)):
+        by_metric[what] = option if isinstance(option, Mapping) else dict.fromkeys(tables, option)
         if unknown := [name for name in by_metric[what] if name not in tables]:
             raise ParameterError(
                 f"rank: expected {what} of the metrics {', '.join(map(str, tables))}, got "
                 f"{unknown[0]!r}; "
                 "write one of them."
             )
-    if all(isinstance(one, str | Path) for one in tables.values()):
+    if all(isinstance(item, str | Path) for item in tables.values()):
         without = [name for name in tables if by_metric["kind"].get(name) is None]
         if without:
             raise ParameterError(
@@ -247,24 +247,24 @@ def _rank_metrics(
         by = options["clusters"] if isinstance(options["clusters"], str) else None
         tables = read_metrics(tables, ReadOptions(by=by), missing=options["missing"])
         options = {**options, "clusters": None if by else options["clusters"]}
-    found = {
+    rankings = {
         str(name): rank(
-            one,
+            item,
             level=level / len(tables),
-            **{what: given.get(name) for what, given in by_metric.items()},
+            **{what: option.get(name) for what, option in by_metric.items()},
             **options,
         )
-        for name, one in tables.items()
+        for name, item in tables.items()
     }
-    first = next(iter(found.values()))
-    for name, one in found.items():
-        if one.names != first.names:
+    first = next(iter(rankings.values()))
+    for name, item in rankings.items():
+        if item.names != first.names:
             raise ParameterError(
                 "rank: expected the same candidates in every metric, got "
-                f"{', '.join(one.names[:3])}, ... in {name!r} "
+                f"{', '.join(item.names[:3])}, ... in {name!r} "
                 f"and {', '.join(first.names[:3])}, ... before; give the columns in one order."
             )
-    return MetricsRanking(found, level)
+    return MetricsRanking(rankings, level)
 
 
 def _read_file(
@@ -538,12 +538,14 @@ def _readings(
     readings: list[Reading] = []
     if wanted in (None, "recorded"):
         if full:
-            one = _exact(units, plan.level)
+            result = _exact(units, plan.level)
         else:
-            one = _running(answered[order], population, plan, population)
+            result = _running(answered[order], population, plan, population)
             part = RANDOM_PART if clusters is None else RANDOM_CLUSTERS
-            one = one if in_order else replace(one, condition=part)
-        readings.append(one if clusters is None else _in_row_units(one, clusters, beyond=False))
+            result = result if in_order else replace(result, condition=part)
+        readings.append(
+            result if clusters is None else _in_row_units(result, clusters, beyond=False)
+        )
     if wanted == "beyond" or (wanted is None and full):
         if clusters is not None and not clusters.goes_beyond:
             if wanted is None:

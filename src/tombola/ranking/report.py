@@ -240,7 +240,10 @@ class Ranking(Result):
     def without(self, candidates: Sequence[str]) -> "Ranking":
         """Return the ranking with a remark that these candidates are not ranked."""
         return replace(
-            self, readings=tuple(replace(one, left_out=tuple(candidates)) for one in self.readings)
+            self,
+            readings=tuple(
+                replace(reading, left_out=tuple(candidates)) for reading in self.readings
+            ),
         )
 
     @property
@@ -320,10 +323,10 @@ class Ranking(Result):
 
     def reading(self, name: str | None = None) -> Reading:
         """Return the reading of this name; ParameterError if there is none."""
-        for one in self.readings:
-            if name in (None, one.name):
-                return one
-        known = " or ".join(repr(one.name) for one in self.readings)
+        for result in self.readings:
+            if name in (None, result.name):
+                return result
+        known = " or ".join(repr(result.name) for result in self.readings)
         raise ParameterError(
             f"Ranking: expected the reading {known}, got {name!r}; write one of them."
         )
@@ -345,31 +348,31 @@ class Ranking(Result):
         """
         before = self.reading(reading).before
         order = self.order()
-        found: list[list[str]] = [[]]
+        groups: list[list[str]] = [[]]
         for position, a in enumerate(order):
             if position and before[np.ix_(order[:position], order[position:])].all():
-                found.append([])
-            found[-1].append(self.names[a])
-        return found
+                groups.append([])
+            groups[-1].append(self.names[a])
+        return groups
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
         """Return a sentence with the proved order of two candidates under a reading.
 
         Without a proof, it states the rows that would prove their order.
         """
-        one = self.reading(reading)
+        result = self.reading(reading)
         a = self._index(first)
         b = self._index(second)
-        scope = f"{one.title[0].lower()}{one.title[1:]}"
+        scope = f"{result.title[0].lower()}{result.title[1:]}"
         for first_one, second_one in ((a, b), (b, a)):
-            if one.before[first_one, second_one]:
-                relation = "better" if one.better[first_one, second_one] else "not worse"
+            if result.before[first_one, second_one]:
+                relation = "better" if result.better[first_one, second_one] else "not worse"
                 names = self.names[first_one], self.names[second_one]
                 return f"{names[0]} is {relation} than {names[1]} ({scope})."
-        if self.means[a] == self.means[b] and one.exact:
+        if self.means[a] == self.means[b] and result.exact:
             return f"{first} and {second} are tied ({scope})."
         if self.runs is not None:
-            return self._advice(a, b, one)
+            return self._advice(a, b, result)
         needed = self.rows_to_separate(first, second, reading)
         if math.isinf(needed):
             return (
@@ -377,7 +380,7 @@ class Ranking(Result):
                 "to separate them."
             )
         return (
-            f"{first} and {second} are not separated by {plural(one.rows, 'row')}; about "
+            f"{first} and {second} are not separated by {plural(result.rows, 'row')}; about "
             f"{needed:,.0f} would do it."
         )
 
@@ -388,14 +391,14 @@ class Ranking(Result):
         variance of the paired differences, n = 2 v ln(goal) / D^2, with `Reading.goal`, for
         independent rows, n / (1 + n / N) on a list of N rows, inf if D is 0.
         """
-        one = self.reading(reading)
+        result = self.reading(reading)
         a = self._index(first)
         b = self._index(second)
         gap = abs(float(self.means[a] - self.means[b]))
         if gap == 0.0:
             return math.inf
-        n = 2.0 * float(one.variance[a, b]) * math.log(one.goal) / gap**2
-        return n / (1.0 + n / self.population) if one.name == "recorded" else n
+        n = 2.0 * float(result.variance[a, b]) * math.log(result.goal) / gap**2
+        return n / (1.0 + n / self.population) if result.name == "recorded" else n
 
     def value(self, loss: float) -> float:
         """Return a mean loss in [0, 1] as a mean in the unit of the table."""
@@ -407,8 +410,8 @@ class Ranking(Result):
         With probability 1 - level it contains the mean of this candidate. It is not simultaneous
         for several ones.
         """
-        one = self.reading(reading)
-        return self.units.interval(float(one.low[candidate]), float(one.high[candidate]))
+        result = self.reading(reading)
+        return self.units.interval(float(result.low[candidate]), float(result.high[candidate]))
 
     def plot(
         self,
@@ -425,15 +428,15 @@ class Ranking(Result):
         """
         from tombola.report.figures import draw_intervals
 
-        one = self.reading(reading)
+        result = self.reading(reading)
         order = self.order()
-        ranks = one.ranks[order].astype(np.float64)
+        ranks = result.ranks[order].astype(np.float64)
         return draw_intervals(
             [self.names[a] for a in order],
             np.arange(1.0, len(order) + 1.0),
             ranks[:, 0],
             ranks[:, 1],
-            x_label=f"rank {one.title[0].lower()}{one.title[1:]}",
+            x_label=f"rank {result.title[0].lower()}{result.title[1:]}",
             axes=ax,
             size=size,
         )
@@ -463,7 +466,7 @@ class Ranking(Result):
             "answers_counted_as_worst": self.readings[0].n_worst if self.readings else 0,
             "clusters": self.clusters or None,
             "candidates_left_out": list(self.readings[0].left_out) if self.readings else [],
-            "readings": [self._reading_json(one) for one in self.readings],
+            "readings": [self._reading_json(reading) for reading in self.readings],
             "runs": None if self.noise is None else self.noise.to_json(),
             "advice": self.advice(),
         }
@@ -501,23 +504,23 @@ class Ranking(Result):
 
         `max_candidates` limits the candidates listed; a last line counts the others. None: all.
         """
-        shown = self._cells(reading)[:max_candidates]
-        width = min(32, max(len("candidate"), *(len(name) for _, name, _, _ in shown)))
+        cells = self._cells(reading)[:max_candidates]
+        width = min(32, max(len("candidate"), *(len(name) for _, name, _, _ in cells)))
         header = f"mean {self.units.quantity}"
         digits = max(10, len(header))
         recorded = [rank_text(self.recorded_ranks[a]) for a in self.order()]
         # With runs the rank by the recorded answers is one draw: a column, not a reading.
         last = f"  {'recorded':>8}" if self.runs is not None else ""
-        found = [
+        lines = [
             f"{'ranks':>9}  {'candidate':<{width}}  {header:>{digits}}  {'interval':>19}{last}"
         ]
-        for (ranks, name, mean, interval), place in zip(shown, recorded, strict=False):
+        for (ranks, name, mean, interval), place in zip(cells, recorded, strict=False):
             last = f"  {place:>8}" if self.runs is not None else ""
             name = truncate(name, width)
-            found.append(f"{ranks:>9}  {name:<{width}}  {mean:>{digits}}  {interval:>19}{last}")
-        if len(shown) < len(self.names):
-            found.append(f"{'...':>9}  and {len(self.names) - len(shown)} more")
-        return found
+            lines.append(f"{ranks:>9}  {name:<{width}}  {mean:>{digits}}  {interval:>19}{last}")
+        if len(cells) < len(self.names):
+            lines.append(f"{'...':>9}  and {len(self.names) - len(cells)} more")
+        return lines
 
     def _cells(self, one: Reading) -> list[tuple[str, str, str, str]]:
         """Return ranks, name, mean and interval of every candidate as texts, best first."""
@@ -563,7 +566,7 @@ class Ranking(Result):
     def __repr__(self) -> str:
         return (
             f"Ranking({len(self.names)} candidates, {self.population} rows, "
-            f"{[one.name for one in self.readings]})"
+            f"{[reading.name for reading in self.readings]})"
         )
 
     def _repr_html_(self) -> str:
@@ -572,7 +575,10 @@ class Ranking(Result):
     def to_html_block(self, title: str) -> str:
         """Return an HTML fragment for notebooks: a table per reading."""
         columns = ("ranks", "candidate", f"mean {self.units.quantity}", "interval")
-        tables = [HtmlTable(columns, self._cells(one), one.sentence()) for one in self.readings]
+        tables = [
+            HtmlTable(columns, self._cells(reading), reading.sentence())
+            for reading in self.readings
+        ]
         return html_block(title, (), tables, [self.missing_text])
 
     def _index(self, candidate: str) -> int:
@@ -634,16 +640,21 @@ class MetricsRanking(Result):
     def without(self, candidates: Sequence[str]) -> "MetricsRanking":
         """Return the rankings with a remark that these candidates are not ranked."""
         return replace(
-            self, metrics={name: one.without(candidates) for name, one in self.metrics.items()}
+            self,
+            metrics={name: ranking.without(candidates) for name, ranking in self.metrics.items()},
         )
 
     @property
     def readings(self) -> tuple[str, ...]:
         """The readings that every metric has, such as "recorded" and "beyond"."""
-        common = [{one.name for one in ranking.readings} for ranking in self.metrics.values()]
+        common = [
+            {reading.name for reading in ranking.readings} for ranking in self.metrics.values()
+        ]
         first = next(iter(self.metrics.values()))
         return tuple(
-            one.name for one in first.readings if all(one.name in names for names in common)
+            reading.name
+            for reading in first.readings
+            if all(reading.name in names for names in common)
         )
 
     def front(self, reading: str | None = None) -> list[str]:
@@ -655,11 +666,11 @@ class MetricsRanking(Result):
         and strictly better in one (`Reading.better`). Only exact ranks prove ties. All statements
         hold simultaneously with probability at least 1 - level.
         """
-        found = [one.reading(reading) for one in self.metrics.values()]
+        results = [metric.reading(reading) for metric in self.metrics.values()]
         as_good = np.logical_and.reduce(
-            [~one.before.T if one.exact else one.before for one in found]
+            [~metric.before.T if metric.exact else metric.before for metric in results]
         )
-        better = np.logical_or.reduce([one.better for one in found])
+        better = np.logical_or.reduce([metric.better for metric in results])
         excluded = (as_good & better).any(axis=0)
         first = next(iter(self.metrics.values()))
         return [first.names[a] for a in first.order() if not excluded[a]]
@@ -668,21 +679,22 @@ class MetricsRanking(Result):
         """Return a sentence per reading: the candidates that may be on the Pareto front."""
         first = next(iter(self.metrics.values()))
         count = len(first.names)
-        found = []
+        sentences = []
         for reading in self.readings:
             front = self.front(reading)
             where = first.reading(reading).title
             names = join_names(front, limit=None)
-            found.append(
+            sentences.append(
                 f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto "
                 f"front: {names}."
             )
-        return found
+        return sentences
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
         """Return the sentences of `Ranking.compare`, a line per metric."""
         return "\n".join(
-            f"{name}: {one.compare(first, second, reading)}" for name, one in self.metrics.items()
+            f"{name}: {ranking.compare(first, second, reading)}"
+            for name, ranking in self.metrics.items()
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -694,7 +706,7 @@ class MetricsRanking(Result):
         return {
             "level": self.level,
             "pareto_front": {reading: self.front(reading) for reading in self.readings},
-            "metrics": {name: one.to_json() for name, one in self.metrics.items()},
+            "metrics": {name: ranking.to_json() for name, ranking in self.metrics.items()},
         }
 
     @property
@@ -724,4 +736,6 @@ class MetricsRanking(Result):
 
     def _repr_html_(self) -> str:
         front = html_block(f"{plural(len(self.metrics), 'metric')}", notes=self.front_sentences())
-        return front + "".join(one.to_html_block(name) for name, one in self.metrics.items())
+        return front + "".join(
+            ranking.to_html_block(name) for name, ranking in self.metrics.items()
+        )

@@ -83,12 +83,12 @@ def draw_for_page(name: str, chart: Chart, figure: "Figure | None" = None) -> Dr
     # below need.
     text = figure_bytes(figure, "svg").decode()
     text = text[text.index("<svg") :]
-    named = {colour: f"c{index}" for index, colour in enumerate(COLOURS)}
-    named |= {
+    variables = {colour: f"c{index}" for index, colour in enumerate(COLOURS)}
+    variables |= {
         colour: f"t{index}" for index, colour in enumerate(TEXT_COLOURS) if colour not in COLOURS
     }
-    named |= {REFERENCE_COLOUR: "reference", GRID_COLOUR: "faint", INK_COLOUR: "ink"}
-    for colour, word in {**named, "#000000": "ink", "#ffffff": "paper"}.items():
+    variables |= {REFERENCE_COLOUR: "reference", GRID_COLOUR: "faint", INK_COLOUR: "ink"}
+    for colour, word in {**variables, "#000000": "ink", "#ffffff": "paper"}.items():
         text = re.sub(colour, f"var(--{word})", text, flags=re.IGNORECASE)
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)

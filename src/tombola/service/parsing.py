@@ -128,20 +128,20 @@ async def read_json(request: Request, schema: dict[str, Any]) -> dict[str, Any]:
         )
         raise ProblemError(415, "media-type", detail)
     try:
-        found: dict[str, Any] = json.loads(body)
+        data: dict[str, Any] = json.loads(body)
     except (RecursionError, ValueError):
         raise ProblemError(
             400, "malformed", "request: expected JSON, got something else; repair the body."
         ) from None
-    check_json("request", found, schema)
-    return found
+    check_json("request", data, schema)
+    return data
 
 
 async def read_form(request: Request) -> dict[str, str]:
     """Return the fields of a submitted form, each with its last value; else 400 or 413."""
     body = await _read_body(request)
     try:
-        found = parse_qs(
+        fields = parse_qs(
             body.decode(),
             keep_blank_values=True,
             strict_parsing=bool(body),
@@ -150,7 +150,7 @@ async def read_form(request: Request) -> dict[str, str]:
     except ValueError:
         detail = "form: expected the fields of a form, got something else; reload."
         raise ProblemError(400, "malformed", detail) from None
-    return {name: values[-1] for name, values in found.items()}
+    return {name: values[-1] for name, values in fields.items()}
 
 
 def check_json(owner: str, value: Any, schema: dict[str, Any]) -> None:
@@ -164,9 +164,9 @@ def check_json(owner: str, value: Any, schema: dict[str, Any]) -> None:
     >>> check_json("count", 3, {"type": "integer", "minimum": 1})
     """
     if "anyOf" in schema:
-        for one in schema["anyOf"]:
+        for alternative in schema["anyOf"]:
             with suppress(ProblemError):
-                return check_json(owner, value, one)
+                return check_json(owner, value, alternative)
     elif "enum" in schema:
         if value in schema["enum"]:
             return None
@@ -206,7 +206,7 @@ def _schema_text(schema: dict[str, Any]) -> str:
     'integer (minimum 1) or one of a, b'
     """
     if "anyOf" in schema:
-        return " or ".join(_schema_text(one) for one in schema["anyOf"])
+        return " or ".join(_schema_text(alternative) for alternative in schema["anyOf"])
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     if "properties" in schema:

@@ -150,9 +150,9 @@ def read_history(
             "write a header such as id,a,b."
         )
     place = places[0]
-    kept = without_summary_line(table, place)
-    lines = _distinct_ids(kept, place)
-    cells_of = dict(kept.rows)
+    body = without_summary_line(table, place)
+    lines = _distinct_ids(body, place)
+    cells_of = dict(body.rows)
     ids = list(lines) if rows is None else list(rows)
     numbers = []
     for name in ids:
@@ -166,7 +166,7 @@ def read_history(
                 f"{path}: expected a number in every cell, got {wrong!r} in line {lines[name]}; "
                 "write one."
             )
-    return ids, np.array(numbers, float), kept.notes[len(table.notes) :]
+    return ids, np.array(numbers, float), body.notes[len(table.notes) :]
 
 
 def _read_lines(path: Path, id_column: str | None) -> RowList:
@@ -188,30 +188,30 @@ def id_place(table: CellTable, id_column: str | None) -> int:
     """Return the index, from 0, of the id column; TableError unless exactly one fits."""
     lower = [name.lower() for name in table.names]
     if id_column is not None:
-        found = [place for place, name in enumerate(table.names) if name == id_column]
-        found = found or [place for place, name in enumerate(lower) if name == id_column.lower()]
+        places = [place for place, name in enumerate(table.names) if name == id_column]
+        places = places or [place for place, name in enumerate(lower) if name == id_column.lower()]
     else:
         # The surest names first: a list with columns customer_id and name has its ids in the first
         # of them.
-        found = [place for place, name in enumerate(lower) if name in IDS]
-        found = found or [place for place, name in enumerate(lower) if has_id_word(name)]
-        found = found or [place for place, name in enumerate(lower) if name and is_id_name(name)]
-        if len(found) > 1:  # the only one that identifies every row
+        places = [place for place, name in enumerate(lower) if name in IDS]
+        places = places or [place for place, name in enumerate(lower) if has_id_word(name)]
+        places = places or [place for place, name in enumerate(lower) if name and is_id_name(name)]
+        if len(places) > 1:  # the only one that identifies every row
             rows = [row for _, row in table.rows]
-            found = [
-                at for at in found if len({row[at] for row in rows} - {""}) == len(rows)
-            ] or found
-    if len(found) != 1:
+            places = [
+                at for at in places if len({row[at] for row in rows} - {""}) == len(rows)
+            ] or places
+    if len(places) != 1:
         expected = (
             f"a column called {id_column}" if id_column is not None else "one column with the ids"
         )
-        example = next((table.names[place] for place in found), table.names[0])
+        example = next((table.names[place] for place in places), table.names[0])
         raise TableError(
             f"{table.source}: expected {expected}, got the columns "
             f"{join_names(table.names, limit=20)}; name the "
             f"column, such as --id {example!r}."
         )
-    return found[0]
+    return places[0]
 
 
 def _distinct_ids(table: CellTable, place: int) -> dict[str, int]:

@@ -277,9 +277,11 @@ def parse_number(cell: Any) -> float:
     try:
         number = float(cell)
     except (TypeError, ValueError):
-        found = parse_cell(cell)
+        cell_value = parse_cell(cell)
         number = (
-            math.nan if found.number is None or found.notation != _DECIMAL_COMMA else found.number
+            math.nan
+            if cell_value.number is None or cell_value.notation != _DECIMAL_COMMA
+            else cell_value.number
         )
     return number if math.isfinite(number) else math.nan
 
@@ -453,8 +455,8 @@ def _repair_text(column: Column) -> str:
 
 def parse_share(text: str) -> tuple[float, float] | None:
     """Return points and their maximum of a text such as "8/10" or "8 out of 10"; None for other texts."""
-    found = _SHARE.fullmatch(text.strip())
-    return (float(found[1]), float(found[2])) if found and float(found[2]) > 0 else None
+    match = _SHARE.fullmatch(text.strip())
+    return (float(match[1]), float(match[2])) if match and float(match[2]) > 0 else None
 
 
 def _to_float(cell: Any) -> float | None:

@@ -25,7 +25,7 @@ def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
     wildcard stands for, or the place in the list, takes the place of the action.
     """
     resources: dict[str, dict[str, str]] = {}
-    listed = []
+    columns = []
     for word in options.resources:
         patterns = (word,) if "*" in word else (f"{word}:*", f"{word}_*", f"*_{word}")
         pattern = next((p for p in patterns if matching(table.by_name, p)), None)
@@ -34,15 +34,17 @@ def requested_costs(table: Columns, options: ReadOptions) -> CostColumns:
                 wildcard_match(pattern, name): name for name in matching(table.by_name, pattern)
             }
         else:
-            listed.append(table.find(word, "costs").name)
-    if listed and resources:
+            columns.append(table.find(word, "costs").name)
+    if columns and resources:
         got = join_names(options.resources)
         raise TableError(
             f"{table.source}: expected patterns of costs, or a column for each action, got both "
             f"({got}); use one."
         )
     return (
-        {_LISTED: {str(place): name for place, name in enumerate(listed)}} if listed else resources
+        {_LISTED: {str(place): name for place, name in enumerate(columns)}}
+        if columns
+        else resources
     )
 
 
@@ -127,9 +129,9 @@ def detected_costs(table: Columns, names: Sequence[str], ignored: Mapping[str, s
             by_stem.setdefault(action_stem(name), []).append(name)
     pairs = {}
     for name in names:
-        if found := by_stem.get(action_stem(name) or name.lower()):
+        if columns := by_stem.get(action_stem(name) or name.lower()):
             # The last one that contains the name: A and a have the same stem.
-            pairs[name] = ([column for column in found if name in column] or found)[-1]
+            pairs[name] = ([column for column in columns if name in column] or columns)[-1]
     return {} if len({*pairs.values()}) < len(names) else {"cost": pairs}
 
 

@@ -44,7 +44,7 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
         return {}, {}
     ignored = {}
     questions = {}
-    for column in (one for one in numeric if is_summary_name(one.name)):
+    for column in (other for other in numeric if is_summary_name(other.name)):
         # Zeros and ones equal the largest of others in a few rows by chance.
         flags = np.isin(column.numbers[~np.isnan(column.numbers)], (0, 1)).all()
         least = _MIN_ROWS if flags else _MIN_NAMED_ROWS
@@ -55,9 +55,9 @@ def summary_columns(columns: Sequence[Column]) -> tuple[dict[str, str], dict[str
         else:
             questions[column.name] = _question(column, "its name is that of a summary")
     for column in others if 2 < len(others) <= _MAX_COLUMNS else ():
-        rest = [one for one in others if one is not column]
+        rest = [other for other in others if other is not column]
         if _function_of(
-            column.head(_FIRST_ROWS), [one.head(_FIRST_ROWS) for one in rest], _MIN_ROWS, 1.0
+            column.head(_FIRST_ROWS), [other.head(_FIRST_ROWS) for other in rest], _MIN_ROWS, 1.0
         ):
             reason = _function_of(column, rest, _MIN_ROWS, 1.0)
             if reason and np.nanmin(column.numbers) < np.nanmax(column.numbers):
@@ -86,15 +86,15 @@ def without_summary_rows(
         return table, mask, []
     notes = []
     labels = None if label is None else _labels(label)
-    named = (
+    labelled = (
         [] if labels is None else [row for row, text in enumerate(labels) if is_summary_label(text)]
     )
     doubtful: list[int] = []
     numeric = [
         c for c in table.columns if c is not label and c.first_invalid is None and c.n_numbers > 1
     ]
-    for row in named:
-        function = _function_of_rows(numeric, row, [other for other in named if other != row])
+    for row in labelled:
+        function = _function_of_rows(numeric, row, [other for other in labelled if other != row])
         if function and row in (0, table.rows - 1) and labels is not None:
             mask[row] = False
             where = "above" if row else "below"
@@ -105,14 +105,14 @@ def without_summary_rows(
         else:
             doubtful.append(row)
     last = table.rows - 1
-    if not named and labels is not None and labels[last] == "" and table.rows > _MIN_SUMMED_ROWS:
+    if not labelled and labels is not None and labels[last] == "" and table.rows > _MIN_SUMMED_ROWS:
         function = _function_of_rows(numeric, last, [])
         if function:
             mask[last] = False
             notes.append(
                 f"left out {table.place(last)}, without an id: the {function} of the rows above"
             )
-    if not named and mask.all() and _is_total(numeric, last):
+    if not labelled and mask.all() and _is_total(numeric, last):
         if options.actions is not None or labels is None:
             notes.append(
                 f"{table.place(last)}, the last, counts as a row although it is the sum of the "
@@ -147,9 +147,9 @@ def _label_column(table: Columns, id_column: str | None) -> Column | None:
     """Return the column with the labels of the rows; None without one."""
     if id_column in table.by_name:
         return table.by_name[id_column]
-    named = [column for column in table.columns if is_id_name(column.name)]
+    id_columns = [column for column in table.columns if is_id_name(column.name)]
     first = table.columns[0] if table.columns[0].n_numbers == 0 else None
-    return next(iter(named), first)
+    return next(iter(id_columns), first)
 
 
 def _labels(column: Column) -> list[str]:
@@ -225,7 +225,7 @@ def _function_of(
     compared; a `share` of them must agree.
     """
     numbers = column.numbers
-    others = np.column_stack([one.numbers for one in columns])
+    others = np.column_stack([other.numbers for other in columns])
     filled = ~np.isnan(others)
     known = ~np.isnan(numbers) & filled.any(axis=1)
     numbers = numbers[known]
@@ -254,9 +254,9 @@ def _function_of(
     counted = [
         (float(same.mean()), name) for name, same in agree if stated is None or name in stated
     ]
-    found, name = max(counted, default=(0.0, ""))
-    rows = "every row" if found == 1 else f"{found:.0%} of the rows"
-    return f"the {name} of the others in {rows}" if found >= share else ""
+    best_share, name = max(counted, default=(0.0, ""))
+    rows = "every row" if best_share == 1 else f"{best_share:.0%} of the rows"
+    return f"the {name} of the others in {rows}" if best_share >= share else ""
 
 
 def _is_near(numbers: Floats, values: Any, others: Floats) -> NDArray[np.bool_]:

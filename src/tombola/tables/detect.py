@@ -110,8 +110,8 @@ def detect(table: Columns, options: ReadOptions) -> Roles | Question:
     free = [c for c in table.columns if c.name not in ignored and c.name not in selected]
     requested = requested_costs(table, options)
     delay = None if options.delay is None else table.find(options.delay, "delay")
-    taken = {*columns_of(table, requested), *([delay.name] if delay else [])}
-    free = [column for column in free if column.name not in taken]
+    role_names = {*columns_of(table, requested), *([delay.name] if delay else [])}
+    free = [column for column in free if column.name not in role_names]
     stated = [] if options.ids is None else [table.find(options.ids, "ids")]
     likely = stated or _likely_ids(table, free, ignored)
     if len(likely) > 1 and options.actions is None:
@@ -213,10 +213,10 @@ def detect_long(table: Columns, options: ReadOptions) -> LongRoles | Question | 
         ids: Column | None = table.find(options.ids, "ids")
     else:
         ids = _named(table, IDS) or _row_column(table, action, options)
-    taken = {action.name, options.delay, options.run, *options.resources}
-    taken |= {ids.name} if ids is not None else set()
+    role_names = {action.name, options.delay, options.run, *options.resources}
+    role_names |= {ids.name} if ids is not None else set()
     ignored: dict[str, str] = {}
-    value = _value_column(table, options, ids, taken, ignored)
+    value = _value_column(table, options, ids, role_names, ignored)
     return value if isinstance(value, Question) else LongRoles(ids, action, value, ignored)
 
 
@@ -412,9 +412,9 @@ def _likely_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str])
     """
     if len(table.columns) < 2:
         return []
-    named = next((c for c in free if c.name.lower() in IDS), None)
-    if named is not None:
-        return [named]
+    id_column = next((c for c in free if c.name.lower() in IDS), None)
+    if id_column is not None:
+        return [id_column]
     texts = []
     numbers = []
     for column in free:
@@ -705,21 +705,21 @@ def suspects(
 def ask_about_transposed(table: Columns, ids: Column, candidates: Sequence[str]) -> Question | None:
     """Return the question whether the candidates are in the rows; None if nothing suggests it."""
     labels = ids.labels
-    named = is_candidate_column_name(ids.name)
+    says_candidates = is_candidate_column_name(ids.name)
     models = are_model_names(labels)
     items = are_item_names(candidates)
-    if not (named or models or items):
+    if not (says_candidates or models or items):
         return None
     signs = [
-        *([f"a column {ids.name!r}"] if named else []),
+        *([f"a column {ids.name!r}"] if says_candidates else []),
         *(
             [f"ids such as {labels[0]!r} in column {_shown(ids.name)}"]
-            if models and not named
+            if models and not says_candidates
             else []
         ),
         *([f"columns {join_names(list(candidates), limit=_MAX_SHOWN)}"] if items else []),
     ]
-    if not named and not models:
+    if not says_candidates and not models:
         signs.append(f"ids in column {_shown(ids.name)}")
     return Question(
         table.source,

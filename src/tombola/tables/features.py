@@ -170,16 +170,16 @@ def _encode_category(table: Columns, column: Column) -> EncodedFeatures:
     # Sorted by frequency, then by name, so that the encoding does not depend on the order of the
     # rows.
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
-    kept = [level for level in ranked if counts[level] >= min(_MIN_LEVEL_ROWS, len(cells) // 2)][
+    levels = [level for level in ranked if counts[level] >= min(_MIN_LEVEL_ROWS, len(cells) // 2)][
         :_MAX_LEVELS
     ]
-    values = np.array([[float(cell == level) for level in kept] for cell in cells]).reshape(
-        len(cells), len(kept)
+    values = np.array([[float(cell == level) for level in levels] for cell in cells]).reshape(
+        len(cells), len(levels)
     )
-    note = f"feature {column.name!r}: {len(counts)} categories, one column each for {len(kept)}"
+    note = f"feature {column.name!r}: {len(counts)} categories, one column each for {len(levels)}"
     if "(missing)" in counts:
         note += f"; {counts['(missing)']:,} of {len(cells):,} values missing, a category of its own"
-    return EncodedFeatures(values, tuple(f"{column.name}={level}" for level in kept), [note])
+    return EncodedFeatures(values, tuple(f"{column.name}={level}" for level in levels), [note])
 
 
 def _encode_text(table: Columns, column: Column) -> EncodedFeatures:
@@ -218,13 +218,13 @@ def one_per_row(table: Columns, column: Column, lines: Integers) -> Column:
     first = np.unique(lines, return_index=True)[1]
     cells: Sequence[Any] = column.texts if column.texts is not None else column.numbers.tolist()
     for line, row in enumerate(lines.tolist()):
-        one = cells[line]
+        cell = cells[line]
         other = cells[first[row]]
-        if one != other and not (one != one and other != other):  # NaN is unequal to itself
+        if cell != other and not (cell != cell and other != other):  # NaN is unequal to itself
             raise TableError(
                 f"{table.source}: expected one {column.name} for each row, the column "
                 f"{column.name!r} to be the same "
-                f"in all lines of a row, got {one!r} after {other!r} in {table.place(line)}; "
+                f"in all lines of a row, got {cell!r} after {other!r} in {table.place(line)}; "
                 "leave it out if it "
                 "depends on the action."
             )

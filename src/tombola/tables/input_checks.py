@@ -21,13 +21,13 @@ def check_file(path: Path, expected: str = "a file") -> None:
         if stat.S_ISREG(mode):
             path.open("rb").close()
             return
-        found = file_type_text(mode)
+        problem = file_type_text(mode)
     except (FileNotFoundError, NotADirectoryError):
-        found = "none"
+        problem = "none"
     except (OSError, ValueError) as error:
-        found = f"'{getattr(error, 'strerror', None) or error}'"
+        problem = f"'{getattr(error, 'strerror', None) or error}'"
     raise TableError(
-        f"{path}: expected {expected}, found {found}; check the path, or save the table as a file."
+        f"{path}: expected {expected}, found {problem}; check the path, or save the table as a file."
     )
 
 

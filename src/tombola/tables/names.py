@@ -307,7 +307,11 @@ def contrary_names(names: Sequence[str], kind: Kind | None) -> list[str]:
     (['gpt_loss'], [])
     """
     stated = [_direction(name) for name in names]
-    contrary = [name for name, one in zip(names, stated, strict=True) if one not in (None, kind)]
+    contrary = [
+        name
+        for name, stated_kind in zip(names, stated, strict=True)
+        if stated_kind not in (None, kind)
+    ]
     return contrary if kind is not None and (len(contrary) == len(names) or kind in stated) else []
 
 

@@ -57,8 +57,10 @@ class ReadOptions(NamedTuple):
         """Columns named by the option `costs`; none for a second table or dict of prices."""
         if isinstance(self.costs, str):
             return (self.costs,)
-        named = isinstance(self.costs, Sequence) and all(isinstance(one, str) for one in self.costs)
-        return tuple(self.costs) if named else ()
+        has_names = isinstance(self.costs, Sequence) and all(
+            isinstance(cost, str) for cost in self.costs
+        )
+        return tuple(self.costs) if has_names else ()
 
 
 class ParsedTable(NamedTuple):
@@ -114,9 +116,9 @@ class ParsedTable(NamedTuple):
         if not contrary:
             return ""
         better = "higher" if self.kind == "losses" else "lower"
-        listed = join_names(contrary, limit=3)
+        examples = join_names(contrary, limit=3)
         return (
-            f"the names say {better} is better ({listed}), but "
+            f"the names say {better} is better ({examples}), but "
             f"{option_text('kind', self.kind)} was given."
         )
 

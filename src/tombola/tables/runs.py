@@ -33,10 +33,10 @@ def find_runs(
         return None
     second = int(np.flatnonzero(counts[cells] > 1)[1])
     if options.run is not None:
-        named = [table.find(options.run, "run")]
+        candidates = [table.find(options.run, "run")]
     else:
-        named = [c for c in table.columns if is_run_name(c.name) and c.name not in taken]
-    telling = [column for column in named if _tells_apart(column, cells)]
+        candidates = [c for c in table.columns if is_run_name(c.name) and c.name not in taken]
+    telling = [column for column in candidates if _tells_apart(column, cells)]
     if len(telling) == 1 and options.runs:
         return telling[0]
     if len(telling) == 1:
@@ -47,8 +47,10 @@ def find_runs(
         )
     got = f"a second one in {table.place(second)} or before"
     fix = f"drop it, or name the column that numbers the runs with {option_text('run', 'NAME')}"
-    if named:
-        got += f", and {join_names([column.name for column in named])} does not tell them apart"
+    if candidates:
+        got += (
+            f", and {join_names([column.name for column in candidates])} does not tell them apart"
+        )
     if len(telling) > 1:
         got = f"runs numbered by {join_names([column.name for column in telling])}"
         fix = f"name one of them with {option_text('run', telling[0].name)}"

@@ -69,7 +69,7 @@ def group_rows(
     [('x', 2, 'a'), ('y', 1, 'b')]
     """
     labels = np.array(strata, dtype=object)
-    found = []
+    groups = []
     for name in dict.fromkeys(strata):
         part = np.asarray(values[labels == name], float)
         filled = ~np.isnan(part)
@@ -84,8 +84,8 @@ def group_rows(
             else [order[0], order[-1 if kind is None else min(1, order.size - 1)]]
         )
         cells = [(str(actions[known[at]]), float(means[at])) for at in places] or [("", np.nan)] * 2
-        found.append(GroupRow(str(name), len(part), int(filled.sum()), *cells[0], *cells[1]))
-    return sorted(found, key=lambda one: -one.rows)
+        groups.append(GroupRow(str(name), len(part), int(filled.sum()), *cells[0], *cells[1]))
+    return sorted(groups, key=lambda group: -group.rows)
 
 
 class TableSummary(NamedTuple):
@@ -195,7 +195,9 @@ class TableSummary(NamedTuple):
         words = command.split()
         steps = []
         for kind, condition in self._directions():
-            needed = [one for one in self.needed_options(kind) if one.split()[0] not in words]
+            needed = [
+                option for option in self.needed_options(kind) if option.split()[0] not in words
+            ]
             steps.append((condition or "compare the learners", " ".join([command, *needed])))
         limit = option_text("range", (0.0, TIME_LIMIT))
         if limit in steps[0][1]:

@@ -234,8 +234,10 @@ def _parse_columns(table: Columns, options: ReadOptions) -> ParsedTable:
     )
     plain, texts = feature_columns(table, options, excluded)
     by = None if options.by is None else table.find(options.by, "by")
-    taken = {*plain, *texts, *([by.name] if by else [])}
-    table = replace(table, columns=[column for column in table.columns if column.name not in taken])
+    role_names = {*plain, *texts, *([by.name] if by else [])}
+    table = replace(
+        table, columns=[column for column in table.columns if column.name not in role_names]
+    )
     rest = replace(
         table, columns=[column for column in table.columns if column.name not in excluded]
     )

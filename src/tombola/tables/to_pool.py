@@ -93,9 +93,11 @@ class Table(NamedTuple):
 
 def direction_text(kind: Kind, unit: str = "", *, by_file: bool = False) -> str:
     """Return the direction as a phrase, such as "read as losses: lower is better"."""
-    named = f" ({unit})" if unit and unit not in (kind, kind[:-1], "loss") else ""
+    unit_text = f" ({unit})" if unit and unit not in (kind, kind[:-1], "loss") else ""
     reason = " by the name of the file" if by_file else ""
-    return f"read as {kind}{named}{reason}: {'higher' if kind == 'scores' else 'lower'} is better"
+    return (
+        f"read as {kind}{unit_text}{reason}: {'higher' if kind == 'scores' else 'lower'} is better"
+    )
 
 
 def reading_remarks(
@@ -152,7 +154,9 @@ def to_pool(
     would set the scale raises a question; not if the candidates are stated.
     """
     kind = parsed.require_direction(
-        {} if limits or rescale else {one: range_option(parsed, one) for one in KINDS}
+        {}
+        if limits or rescale
+        else {direction: range_option(parsed, direction) for direction in KINDS}
     )
     original = parsed
     parsed = _handle_missing(parsed, missing)

@@ -112,7 +112,7 @@ def check_percent_cells(
         fits = only_fractions or 0 <= limits[0] < limits[1] <= 1
     if fits:
         return
-    column = min(percent, key=lambda one: one.notations[PERCENT].row)
+    column = min(percent, key=lambda other: other.notations[PERCENT].row)
     cell = column.notations[PERCENT]
     if limits is None:
         low, high = _extremes(others)
@@ -122,9 +122,7 @@ def check_percent_cells(
         expected = f"a number from {limits[0]:g} to {limits[1]:g}"
         fix = f"write numbers in the unit of {option_text('range')}"
     if len(others) > 1:
-        fix += (
-            f", or leave out the columns in percent: {actions_option([one.name for one in others])}"
-        )
+        fix += f", or leave out the columns in percent: {actions_option([other.name for other in others])}"
     elif not others and not is_beyond:
         fix += (
             f", or leave out {option_text('range')}, since cells in percent are read as "

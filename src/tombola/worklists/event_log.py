@@ -244,10 +244,10 @@ class EventLog:
 
     def _verified(self, rows: list[tuple[Any, ...]]) -> Iterator[LogEvent]:
         number, digest = self._position
-        for found, kind, key, text, stored in rows:
+        for stored_number, kind, key, text, stored in rows:
             number += 1
             digest = _link(digest, number, kind, key, text)
-            if found != number or stored != digest:
+            if stored_number != number or stored != digest:
                 raise self.damage_error(f"event {number} has changed or is missing")
         try:
             # One call for all values takes a fifth of the time of one call each.
@@ -312,12 +312,12 @@ class EventLog:
             # The digest of a row covers the digest of the row before it.
             both = {*chunk, *(place - 1 for place in chunk)}
             query = f"SELECT * FROM pool WHERE place IN ({', '.join('?' * len(both))})"
-            found = {row[0]: row for row in self._rows(query, *both)}
+            by_place = {row[0]: row for row in self._rows(query, *both)}
             for place in chunk:
-                if place not in found or (place > 1 and place - 1 not in found):
+                if place not in by_place or (place > 1 and place - 1 not in by_place):
                     raise self.damage_error(f"row {place} is missing")
-                _, id_, text, digest = found[place]
-                if digest != _link(found[place - 1][3] if place > 1 else b"", place, id_, text):
+                _, id_, text, digest = by_place[place]
+                if digest != _link(by_place[place - 1][3] if place > 1 else b"", place, id_, text):
                     raise self.damage_error(f"row {place} has changed")
                 yield str(id_), str(text)
 
@@ -327,11 +327,11 @@ class EventLog:
 
     def place_of(self, id: str) -> int | None:
         """Return the place of a row id, from 1; None if unknown."""
-        found = self._rows("SELECT place FROM pool WHERE id = ?", id)
+        places = self._rows("SELECT place FROM pool WHERE id = ?", id)
         # A damaged index can point to another row.
-        if found and list(self.ids_of([found[0][0]])) != [id]:
+        if places and list(self.ids_of([places[0][0]])) != [id]:
             raise self.damage_error("the index of the rows has changed")
-        return int(found[0][0]) if found else None
+        return int(places[0][0]) if places else None
 
     def close(self) -> None:
         """Close the SQLite connection."""
@@ -416,9 +416,9 @@ class EventLog:
     def _read_end(self) -> None:
         if self._rejected is not None:
             raise self._rejected
-        found = self._rows("SELECT value FROM about WHERE name = ?", END_NAME)
+        values = self._rows("SELECT value FROM about WHERE name = ?", END_NAME)
         with self.malformed_data_as_error():
-            number, digest = json.loads(found[0][0])
+            number, digest = json.loads(values[0][0])
             end = _Position(int(number), bytes.fromhex(digest))
         if (
             end.number < self._position.number
@@ -438,8 +438,8 @@ class EventLog:
     def _digest_at(self, number: int) -> bytes | None:
         if number == 0:
             return self._start.digest
-        found = self._rows("SELECT digest FROM events WHERE number = ?", number)
-        return found[0][0] if found else None
+        digests = self._rows("SELECT digest FROM events WHERE number = ?", number)
+        return digests[0][0] if digests else None
 
     @contextmanager
     def _transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
@@ -511,10 +511,10 @@ def _link(before: Any, *cells: Any) -> bytes:
 
 def _file_identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _advice(error: sqlite3.Error) -> str:

@@ -84,14 +84,14 @@ class RaceFile(WorkFile[None]):
             self.side = SideInformation.from_json(stored, log.length, len(self.settings.candidates))
             self.strata = Strata.from_json(log.about.get("strata"), log.length)
             # A race that was not started from a table has only the names of its rows.
-            listed = log.about.get("list") or {
+            stored_list = log.about.get("list") or {
                 "columns": ["row"],
                 "id_column": "row",
                 "delimiter": ",",
             }
-            self.columns = tuple(str(name) for name in listed["columns"])
-            self.id_column = str(listed["id_column"])
-            self.delimiter = str(listed["delimiter"])
+            self.columns = tuple(str(name) for name in stored_list["columns"])
+            self.id_column = str(stored_list["id_column"])
+            self.delimiter = str(stored_list["delimiter"])
         self.evaluator_config: dict[str, Any] = log.about.get("evaluator") or {}
         super().__init__(log)
 
@@ -140,12 +140,16 @@ class RaceFile(WorkFile[None]):
         cells = None
         if row_list is not None:
             # Columns of candidates hold answers, which a table to fill in must not show.
-            taken = {*settings.candidates}
+            candidate_names = {*settings.candidates}
             columns = enumerate(row_list.columns)
-            own = [at for at, name in columns if taken.isdisjoint((name, without_kind_word(name)))]
-            kept = [row_list.columns[at] for at in own]
+            own = [
+                at
+                for at, name in columns
+                if candidate_names.isdisjoint((name, without_kind_word(name)))
+            ]
+            list_columns = [row_list.columns[at] for at in own]
             about["list"] = {
-                "columns": kept,
+                "columns": list_columns,
                 "id_column": row_list.id_column,
                 "delimiter": row_list.delimiter,
             }
@@ -185,24 +189,24 @@ class RaceFile(WorkFile[None]):
             settings = replace(settings, seed=file.settings.seed)
         if settings.pilot is None:
             settings = replace(settings, pilot=file.settings.pilot)
-        given = {
+        identity = {
             **settings.to_json(),
             "rows": distinct_names("rows", rows),
             **(evaluator_config or {}),
         }
         stored = {**file.settings.to_json(), "rows": file.rows, **file.evaluator_config}
-        side = side or SideInformation.of(settings.candidates, given["rows"])
+        side = side or SideInformation.of(settings.candidates, identity["rows"])
         # Other evidence is another race: the digest covers all of it.
-        given["answers on file"] = side.digest
+        identity["answers on file"] = side.digest
         stored["answers on file"] = file.side.digest
-        given["groups"] = strata
+        identity["groups"] = strata
         stored["groups"] = file.strata
-        limits = [name for name in _LIMITS if None not in (given[name], stored[name])]
-        raised = {name: given[name] for name in limits if given[name] > stored[name]}
+        limits = [name for name in _LIMITS if None not in (identity[name], stored[name])]
+        raised = {name: identity[name] for name in limits if identity[name] > stored[name]}
         different = [
             name
-            for name in {**given, **stored}
-            if given.get(name) != stored.get(name) and name not in raised
+            for name in {**identity, **stored}
+            if identity.get(name) != stored.get(name) and name not in raised
         ]
         if different:
             file.close()

@@ -70,11 +70,11 @@ def replay_ticket(
     same = True
     if decides:
         decision = value[2]
-        shown = value[3:] if features is None else features
+        row_features = value[3:] if features is None else features
         if not (type(decision) is list and all(type(number) is float for number in decision)):
             raise ValueError("malformed decision")
         # A router acts by the record of its decision.
-        ticket = session._repeat(shown, decision, force=not check)
+        ticket = session._repeat(row_features, decision, force=not check)
         same = session.decision_of(ticket.round) == decision
     elif n_features:
         ticket = session.act(value[2:] if features is None else features)
@@ -124,9 +124,9 @@ def replay_outcome(session: "Session", round: Any, value: Any) -> None:
 def encode_outcome(session: "Session", outcome: Outcome, owner: str) -> tuple[float, ...]:
     """Check and encode an outcome, `outcome_width` floats; FeedbackError if invalid."""
     action = int(session.ticket_table.cells[outcome.ticket, ACTION])
-    given = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
+    feedback = {"loss": outcome.loss, "reward": outcome.reward, "cost": outcome.cost}
     try:
-        return session.feedback_model.encode(outcome.ticket, action, given)
+        return session.feedback_model.encode(outcome.ticket, action, feedback)
     except FeedbackError as error:
         text = (
             str(error)

@@ -736,13 +736,17 @@ def _new_session(
     n_features: int,
 ) -> Session:
     """Return a new session; an added null action is the last of the names."""
-    listed = names[: len(names) - 1] if budget is not None and budget.null == "add" else names
+    listed_actions = (
+        names[: len(names) - 1] if budget is not None and budget.null == "add" else names
+    )
     if getattr(getattr(learner, "feedback", None), "default_actions", None) is not None:
         raise LearnerError(
             f"SessionFile: expected a learner of losses, got {learner!r}, which predicts labels; "
             "use tombola.Session."
         )
-    return Session(learner, listed, horizon, budget=budget, features=n_features or None, seed=seed)
+    return Session(
+        learner, listed_actions, horizon, budget=budget, features=n_features or None, seed=seed
+    )
 
 
 def _feature_table(
@@ -753,19 +757,19 @@ def _feature_table(
         return np.zeros((rows, 0)), []
     table = np.asarray(features, np.float64)
     table = table.reshape(-1, 1) if table.ndim == 1 else table
-    listed = (
+    feature_names = (
         [f"feature {i}" for i in range(table.shape[-1])]
         if names is None
         else [str(name) for name in names]
     )
-    if table.ndim != 2 or table.shape != (rows, len(listed)) or np.isinf(table).any():
+    if table.ndim != 2 or table.shape != (rows, len(feature_names)) or np.isinf(table).any():
         raise ParameterError(
             f"SessionFile.start: expected finite features of {rows} rows, with a name for each "
             "column, got shape "
-            f"{table.shape} and {len(listed)} names; give one row of numbers for each row, NaN "
+            f"{table.shape} and {len(feature_names)} names; give one row of numbers for each row, NaN "
             "for a missing one."
         )
-    return table, listed
+    return table, feature_names
 
 
 def _outcome_at(session: Session, round_: Any) -> tuple[float, ...] | None:

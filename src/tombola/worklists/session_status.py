@@ -87,10 +87,12 @@ class TicketView:
     def outcomes(self) -> list[Any]:
         """Loss in [0, 1] by ticket, a tuple with full feedback; None without an outcome."""
         rows = self._cells[:, OUTCOME_START : OUTCOME_START + self._row_width].tolist()
-        found = map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
+        encoded = (
+            map(tuple, rows) if self.feedback_model.full_feedback else (row[0] for row in rows)
+        )
         return [
             losses if known else None
-            for losses, known in zip(found, self._answered.tolist(), strict=True)
+            for losses, known in zip(encoded, self._answered.tolist(), strict=True)
         ]
 
     @property
@@ -159,15 +161,15 @@ class TicketView:
     def _per_action(self, rounds: Integers, pick: Callable[[int, Any], Sequence[Any]]) -> Floats:
         """Apply `pick(action, outcome)` to the outcomes of each action, as columns."""
         actions = self.actions[rounds - 1]
-        found = np.empty((len(pick(0, np.zeros(self.feedback_model.outcome_width))), len(rounds)))
+        table = np.empty((len(pick(0, np.zeros(self.feedback_model.outcome_width))), len(rounds)))
         for action in np.flatnonzero(np.bincount(actions)).tolist():
             mine = actions == action
             outcomes = self._cells[
                 rounds[mine] - 1, OUTCOME_START : OUTCOME_START + self.feedback_model.outcome_width
             ].T
-            for column, numbers in zip(found, pick(action, outcomes), strict=True):
+            for column, numbers in zip(table, pick(action, outcomes), strict=True):
                 column[mine] = numbers
-        return found
+        return table
 
 
 class ActionStatus(NamedTuple):

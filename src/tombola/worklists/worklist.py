@@ -253,9 +253,14 @@ def write_tickets(
     path: a new file that ends in .csv or .xlsx, else TableError.
     inputs: files in use, which must not be replaced.
     """
-    taken = {"ticket", "outcome", about.action_word, *about.cost_columns}
+    reserved = {"ticket", "outcome", about.action_word, *about.cost_columns}
     if about.kind == "race":
-        taken |= {"failed", *_ID_COLUMNS, *_OUTCOME_COLUMNS, quantity_column(about.units).lower()}
+        reserved |= {
+            "failed",
+            *_ID_COLUMNS,
+            *_OUTCOME_COLUMNS,
+            quantity_column(about.units).lower(),
+        }
     own = []
     has_outcome = False
     for at, name in enumerate(about.columns):
@@ -263,7 +268,7 @@ def write_tickets(
         if name.lower() == "outcome" and is_blank and not about.full_feedback:
             has_outcome = True
             own.append(name)
-        elif name.lower() in taken and (name != about.id_column or name not in _ID_COLUMNS):
+        elif name.lower() in reserved and (name != about.id_column or name not in _ID_COLUMNS):
             own.append(f"list:{name}")
         else:
             own.append(name)
@@ -332,8 +337,8 @@ def export_answers(file: "RaceFile", path: Path) -> int:
 
 def quantity_column(units: Units) -> str:
     """Return the name of a column of answers of a race: loss, score or unit, such as seconds."""
-    taken = ("ticket", "candidate", "row", "cost", "failed")
-    return "outcome" if units.quantity.lower() in taken else units.quantity
+    reserved = ("ticket", "candidate", "row", "cost", "failed")
+    return "outcome" if units.quantity.lower() in reserved else units.quantity
 
 
 def _in_units(loss: float | None, units: Units) -> float | None:
@@ -374,13 +379,16 @@ def _export_types(file: "SessionFile") -> dict[str, str]:
     types |= {file.units.quantity: "float64"}
     types |= {"amended": "bool_", "cancelled": "bool_"}
     types |= dict.fromkeys(_DECISION_COLUMNS, "float64") if file.feedback_model.n_decision else {}
-    listed = (
+    action_names = (
         file.names[: file.feedback_model.n_listed_actions]
         if file.feedback_model.full_feedback
         else ()
     )
     return types | dict.fromkeys(
-        [*file.describe().cost_columns, *(f"{file.units.quantity}:{name}" for name in listed)],
+        [
+            *file.describe().cost_columns,
+            *(f"{file.units.quantity}:{name}" for name in action_names),
+        ],
         "float64",
     )
 

@@ -74,10 +74,10 @@ class Rectangles(_PlaneClass):
 def _find_rectangle(points: Floats, gains: Floats) -> Floats:
     """Return (left, right, bottom, top) of a best rectangle; left > right if empty."""
     levels, ranks = np.unique(points[:, 1], return_inverse=True)
-    found = np.array([1.0, 0.0, 1.0, 0.0])
-    arguments = (points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), found)
+    rectangle = np.array([1.0, 0.0, 1.0, 0.0])
+    arguments = (points, gains, ranks.astype(np.float64), levels, np.zeros(levels.size), rectangle)
     compile_loop(_best_rectangle, arguments)(*arguments)
-    return found
+    return rectangle
 
 
 def _best_rectangle(
@@ -146,10 +146,10 @@ def _find_halfplane(points: Floats, gains: Floats) -> Floats:
     A side of 0 stands for all of the plane or none of it.
     """
     everything = float(gains.sum())
-    found = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
-    arguments = (points, gains, np.zeros(gains.size), found, np.array([max(everything, 0.0)]))
+    halfplane = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0 if everything > 0 else 0.0, 0.0])
+    arguments = (points, gains, np.zeros(gains.size), halfplane, np.array([max(everything, 0.0)]))
     compile_loop(_best_halfplane, arguments)(*arguments)
-    return found
+    return halfplane
 
 
 def _best_halfplane(

@@ -85,13 +85,13 @@ def drop_inferior(left: Floats, active: Floats, seen: Floats, means: Floats, rad
         action = int(active[place])
         if seen[action] > 0.0:
             ceiling = min(ceiling, means[action] + radii[action])
-    kept = 0
+    n_kept = 0
     for place in range(int(left[0])):
         action = int(active[place])
         if seen[action] == 0.0 or means[action] - radii[action] <= ceiling:
-            active[kept] = action
-            kept += 1
-    left[0] = kept
+            active[n_kept] = action
+            n_kept += 1
+    left[0] = n_kept
 
 
 def make_block_act(most_promising: Kernel, next_block: Kernel) -> Kernel:

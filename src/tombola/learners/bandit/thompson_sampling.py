@@ -45,8 +45,8 @@ class ThompsonSampling(Learner):
         least = math.inf
         for action in range(state.losses.size):
             lost = gamma(rng, 1.0 + state.losses[action])
-            kept = gamma(rng, 1.0 + state.spared[action])
-            guess = lost / (lost + kept)
+            spared = gamma(rng, 1.0 + state.spared[action])
+            guess = lost / (lost + spared)
             if guess < least:
                 best = action
                 least = guess

@@ -115,7 +115,7 @@ class BudgetSimulation(BudgetedLearner):
     def plan(self, state: _State, left: Floats, fits: Floats, rng: RngState) -> None:
         state.counters[_BLOCK] += 1.0
         block = int(state.counters[_BLOCK])
-        kept = int(state.counters[_N_KEPT])
+        n_rows = int(state.counters[_N_KEPT])
         k = state.played.size
         m = state.costs.shape[1] // k
         rate = state.rate - self.margin * budget_epsilon(
@@ -123,8 +123,8 @@ class BudgetSimulation(BudgetedLearner):
         )
         state.played[:] = 0.0
         state.played[int(state.null)] = 1.0
-        if rate >= state.rate / 2 and kept > 0:
-            past = state.losses[:kept], state.costs[:kept]
+        if rate >= state.rate / 2 and n_rows > 0:
+            past = state.losses[:n_rows], state.costs[:n_rows]
             state.played[:] = _average_mix(
                 self.base, *past, int(state.lengths[block]), rate, int(state.null), rng
             )

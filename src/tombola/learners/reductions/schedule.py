@@ -105,10 +105,10 @@ def in_block(starts: Floats, lengths: Floats, block: int, round: float) -> bool:
 
 def in_any_block(starts: Floats, lengths: Floats, last: int, round: float) -> bool:
     """Return whether a round is round 1 or in one of the blocks 0..last; a kernel."""
-    found = round == 1.0
+    inside = round == 1.0
     for block in range(last + 1):
-        found = found or in_block(starts, lengths, block, round)
-    return found
+        inside = inside or in_block(starts, lengths, block, round)
+    return inside
 
 
 def block_is_due(starts: Floats, block: int, acted: float) -> bool:

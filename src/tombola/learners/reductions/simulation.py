@@ -210,8 +210,8 @@ def _play_counts(base: Learner | PythonLearner, past: Floats, rounds: int, rng: 
 def _begin_training(state: _State) -> int:
     """Count the training in `state`, set when the next is due; return its rounds."""
     if state.by_blocks == 0.0:
-        kept = int(state.counters[_N_KEPT])
-        state.counters[_NEXT] = max(kept + 1, int(state.growth * kept))
-        return kept
+        n_kept = int(state.counters[_N_KEPT])
+        state.counters[_NEXT] = max(n_kept + 1, int(state.growth * n_kept))
+        return n_kept
     state.counters[_BLOCK] += 1.0
     return int(state.lengths[int(state.counters[_BLOCK])])

@@ -26,19 +26,19 @@ def _drop_inferior(state: Any) -> None:
     """
     ceiling = math.inf
     turn = int(state.turn[0])
-    kept = 0
+    n_kept = 0
     for place in range(int(state.left[0])):
         ceiling = min(ceiling, state.high[int(state.active[place])])
     for place in range(int(state.left[0])):
         action = int(state.active[place])
         if state.low[action] <= ceiling:
-            state.active[kept] = action
-            kept += 1
+            state.active[n_kept] = action
+            n_kept += 1
         elif place < turn:
             state.turn[0] -= 1.0
         elif place == turn:
             state.rest[0] = state.stretch[0]
-    state.left[0] = kept
+    state.left[0] = n_kept
 
 
 @dataclass(frozen=True)

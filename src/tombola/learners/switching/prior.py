@@ -78,9 +78,9 @@ def update_posterior(
         state.posterior_mean[action] = prior[CENTRE]
         state.posterior_var[action] = prior[SPREAD]
         if state.seen[action] > 0.0:
-            kept = wide / (wide + state.errors[action])
-            state.posterior_mean[action] += kept * (state.means[action] - prior[CENTRE])
-            state.posterior_var[action] = kept * state.errors[action]
+            weight = wide / (wide + state.errors[action])
+            state.posterior_mean[action] += weight * (state.means[action] - prior[CENTRE])
+            state.posterior_var[action] = weight * state.errors[action]
     return share
 
 

@@ -309,9 +309,9 @@ def worst_iid(rows: Rows, T: int) -> tuple[str, Floats]:
     """
     kinds = [kind for kind in levels(rows, "kind", T=T) if kind.startswith("iid")]
     plays = sorted(rows, key=lambda row: int(row["play"]))
-    found: dict[Any, Floats] = {kind: select(plays, "regret", T=T, kind=kind) for kind in kinds}
-    hardest = max(kinds, key=lambda kind: float(found[kind][: found[kind].size // 2].mean()))
-    return hardest, found[hardest][found[hardest].size // 2 :]
+    regrets: dict[Any, Floats] = {kind: select(plays, "regret", T=T, kind=kind) for kind in kinds}
+    hardest = max(kinds, key=lambda kind: float(regrets[kind][: regrets[kind].size // 2].mean()))
+    return hardest, regrets[hardest][regrets[hardest].size // 2 :]
 
 
 def _mean_plays_of_test(n: int) -> float:

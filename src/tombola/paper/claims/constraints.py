@@ -523,7 +523,7 @@ def _least_regret(T: int) -> float:
     """Return the least worst-case regret of any learner, by a linear program."""
     regrets = _regrets_by_spending(T)
     ways = regrets.shape[1]
-    found = linprog(
+    solution = linprog(
         [*np.zeros(ways), 1.0],
         A_ub=np.column_stack([regrets, -np.ones(2)]),
         b_ub=np.zeros(2),
@@ -531,7 +531,7 @@ def _least_regret(T: int) -> float:
         b_eq=[1.0],
         bounds=[(0, None)] * ways + [(None, None)],
     )
-    return float(np.asarray(found.x, dtype=np.float64)[-1])
+    return float(np.asarray(solution.x, dtype=np.float64)[-1])
 
 
 class Impossibility(
@@ -595,7 +595,7 @@ class Impossibility(
 
     def verdict(self, rows: Rows) -> Verdict:
         at = levels(rows, "T", kind="random")
-        given = min(row["regret"] / row["T"] for row in rows if row["kind"] == "given")
+        least_given = min(row["regret"] / row["T"] for row in rows if row["kind"] == "given")
         exact = [row["regret"] / row["T"] for row in rows if row["kind"] == "least"]
         mine = {name: matching(rows, kind="random", learner=name) for name in self.learners}
         shuffled = {name: [select(own, "regret", T=T) for T in at] for name, own in mine.items()}
@@ -603,7 +603,7 @@ class Impossibility(
         rising = len(at) > 2 and min(float(regrets.mean()) for regrets in lp) > 0
         steepness = f"{slope(mine['empirical LP'], 'T', 'regret').value:.2f}" if rising else "none"
         checks = [
-            pvalues.exact(given >= self.least - 1e-9),
+            pvalues.exact(least_given >= self.least - 1e-9),
             *(pvalues.exact(abs(value - self.least) <= 1e-9) for value in exact),
             *(
                 pvalues.mean_at_most(regrets[-1], at[-1] * self.least)
@@ -613,7 +613,7 @@ class Impossibility(
         ]
         mean = max(float(regrets[-1].mean()) / at[-1] for regrets in shuffled.values())
         measured = (
-            f"given order at least {given:.4f} T, the least of all learners {min(exact):.4f} T; "
+            f"given order at least {least_given:.4f} T, the least of all learners {min(exact):.4f} T; "
             f"shuffled at most {mean:.4f} T at T = {at[-1]}, slope of the empirical LP {steepness}"
         )
         return self.verdict_from(checks, measured, "Ω(T) against Õ(√T)")

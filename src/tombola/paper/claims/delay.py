@@ -264,9 +264,9 @@ def _play_learners(
     T = unit["T"]
     d = unit["d"]
     pool = _POOLS[unit["pool"]](T)
-    named = {name: learner(d) for name, learner in learners.items()}
+    by_name = {name: learner(d) for name, learner in learners.items()}
     runs = compare(
-        pool, named, order, delay=delay(d), repetitions=unit["plays"], relabel=False, seed=seed
+        pool, by_name, order, delay=delay(d), repetitions=unit["plays"], relabel=False, seed=seed
     )
     return [
         {
@@ -410,11 +410,11 @@ class DelayTheorem(Claim, name="delay-theorem", expected="holds", alpha=5e-4):
         most = {"follow the leader": 1.0, "Hedge": 2.0, "Simulation": 2.0 * math.ceil(math.log2(T))}
         for name in self.learners:
             for d in delays:
-                shuffled, given = (
+                shuffled, in_order = (
                     matching(traps, order=order, learner=name, d=d) for order in ("random", "given")
                 )
                 checks.append(pvalues.mean_at_most(select(shuffled, "added"), most[name] * d))
-                checks.append(pvalues.mean_equals(select(given, "regret"), _trap_regret(T, d)))
+                checks.append(pvalues.mean_equals(select(in_order, "regret"), _trap_regret(T, d)))
         checks += _bound_formula_checks(easy, _bound_of)
         checks += [
             pvalues.exact(

@@ -109,8 +109,8 @@ class Errata(Claim, name="errata", expected="holds as corrected"):
 
     def faults(self) -> dict[str, Overrides]:
         def wrong(count: int, change: Callable[[Evidence], Evidence]) -> Overrides:
-            def changed(one: Erratum) -> Erratum:
-                return one._replace(evidence=lambda: change(one.evidence()))
+            def changed(erratum: Erratum) -> Erratum:
+                return erratum._replace(evidence=lambda: change(erratum.evidence()))
 
             return {"errata": (*map(changed, self.errata[:count]), *self.errata[count:])}
 

@@ -255,7 +255,7 @@ class DeFinetti(Claim, name="de-finetti", expected="holds as corrected"):
             "draws with replacement": {"law": _reds_with_replacement},
             "twice as many balls": {"law": lambda n, k: _reds_without_replacement(2 * n, k)},
             "the norm of Diaconis and Freedman": {
-                "norm": lambda one, other: 2 * _total_variation(one, other)
+                "norm": lambda law, other: 2 * _total_variation(law, other)
             },
             "half of Serfling's radius": {"interval": _with_half_radius(Serfling)},
         }
@@ -408,8 +408,8 @@ class Concentration(Claim, name="concentration", expected="holds"):
                     row[name] = max(
                         row[name], float(np.where(outside, law, 0.0).sum(axis=1).max()) / level
                     )
-                shown = _intervals_by_ones(interval, N, s, _SHOWN)
-                row[f"{name}_radius"] = float((shown.highs - shown.lows).max()) / 2
+                intervals = _intervals_by_ones(interval, N, s, _SHOWN)
+                row[f"{name}_radius"] = float((intervals.highs - intervals.lows).max()) / 2
             row["printed_radius"] = math.sqrt(math.log(2 / _SHOWN) / (self.rate * s))
             yield {**row, "exact_radius": float(np.where(exact > _SHOWN, deviations, 0.0).max())}
 

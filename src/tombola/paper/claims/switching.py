@@ -473,6 +473,7 @@ def _gains(rows: Rows, learner: str) -> Floats:
     )
     return np.asarray(
         np.mean(
-            [given / T ** (2 / 3) - shuffled / T ** (2 / 3) for T, given, shuffled in pairs], axis=0
+            [in_order / T ** (2 / 3) - shuffled / T ** (2 / 3) for T, in_order, shuffled in pairs],
+            axis=0,
         )
     )

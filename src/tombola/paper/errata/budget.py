@@ -72,9 +72,9 @@ def _first_block() -> Evidence:
 def _training_budget() -> Evidence:
     """Printed: (ρ − ε_i) 2^i. Correct: (ρ − 2ε_i) 2^i."""
     i = 12
-    given = (_RATE - 2 * _epsilon(i)) * 2**i
+    correct = (_RATE - 2 * _epsilon(i)) * 2**i
     return Evidence(
-        (_RATE - _epsilon(i)) * 2**i, 2**i * _RATE - 2 * math.sqrt(6 * 2**i * _LOG), given
+        (_RATE - _epsilon(i)) * 2**i, 2**i * _RATE - 2 * math.sqrt(6 * 2**i * _LOG), correct
     )
 
 

@@ -54,8 +54,8 @@ def _swaps() -> Evidence:
     """Printed: swapping π(s) and π′(s) keeps the measure. Correct: it does not; union over the pool instead."""
     orders = list(itertools.permutations(range(3)))
     pairs = [(a, b) for a in orders for b in orders]
-    kept = sum(len({b[0], *a[1:]}) == len({a[0], *b[1:]}) == 3 for a, b in pairs)
-    return Evidence(printed=len(pairs), corrected=len(pairs) / 3, truth=kept)
+    n_kept = sum(len({b[0], *a[1:]}) == len({a[0], *b[1:]}) == 3 for a, b in pairs)
+    return Evidence(printed=len(pairs), corrected=len(pairs) / 3, truth=n_kept)
 
 
 @erratum(

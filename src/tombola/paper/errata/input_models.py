@@ -72,8 +72,8 @@ def _multisets() -> Evidence:
     T = 3
     subsets = math.comb(kinds, T)
     multisets = math.comb(kinds + T - 1, T)
-    found = {tuple(sorted(draws)) for draws in itertools.product(range(kinds), repeat=T)}
-    return Evidence(printed=subsets, corrected=multisets, truth=len(found))
+    sequences = {tuple(sorted(draws)) for draws in itertools.product(range(kinds), repeat=T)}
+    return Evidence(printed=subsets, corrected=multisets, truth=len(sequences))
 
 
 @erratum(48, 921, "loose", "tighter", "Probability of 0.2 or more away from 1/2, 20 of 100 rows")

@@ -292,12 +292,12 @@ def _one_price(pool: Pool, amount: float) -> float:
     losses = np.asarray(pool.losses)
     costs = np.asarray(pool.costs).reshape(pool.rows, pool.k)
     index = np.arange(pool.rows)
-    found = float(losses.max())
+    least = float(losses.max())
     for price in (0.0, *np.geomspace(1e-4, 1e4, 200)):
         chosen = (losses + price * costs).argmin(axis=1)
         if costs[index, chosen].sum() <= amount:
-            found = min(found, float(losses[index, chosen].mean()))
-    return found
+            least = min(least, float(losses[index, chosen].mean()))
+    return least
 
 
 class RowOptimum(Extension, name="row-optimum", expected="holds"):
@@ -335,12 +335,12 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
                 costs = np.tile(np.arange(_TABLE_ACTIONS) / 2, (_TABLE_ROWS, 1))
             costs[:, 0] = 0.0  # the null action
             amount = part * float(costs[:, -1].sum())
-            found = {
+            values = {
                 "value": self.value(Pool(losses, costs=costs), amount),
                 "program": _linear_program(losses, costs, amount),
                 "whole_rows": _best_of_all(losses, costs, amount),
             }
-            yield {**unit, "part": part, **found}
+            yield {**unit, "part": part, **values}
 
     def verdict(self, rows: Rows) -> Verdict:
         off = max(abs(row["value"] - row["program"]) for row in rows)
@@ -373,7 +373,7 @@ class RowOptimum(Extension, name="row-optimum", expected="holds"):
 def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:
     """Return the optimum of the program with one mix for each row, by HiGHS."""
     rows, actions = losses.shape
-    found: Any = linprog(
+    solution: Any = linprog(
         losses.ravel(),
         A_ub=costs.ravel()[None],
         b_ub=[amount],
@@ -382,7 +382,7 @@ def _linear_program(losses: Floats, costs: Floats, amount: float) -> float:
         bounds=(0, 1),
         method="highs",
     )
-    return float(found.fun) / float(rows)
+    return float(solution.fun) / float(rows)
 
 
 def _best_of_all(losses: Floats, costs: Floats, amount: float) -> float:

@@ -126,7 +126,7 @@ class RandomOrderConvex(Extension, name="random-order-convex", expected="holds",
 
     def verdict(self, rows: Rows) -> Verdict:
         random = matching(rows, order="random")
-        given = matching(rows, order="given")
+        in_order = matching(rows, order="given")
         sizes = levels(random, "T")
         bound = _SLOPE**2 / (2 * _ALPHA)
         checks, share = means_at_most(random, ["T"], lambda T: bound * (1 + math.log(T)))
@@ -135,10 +135,10 @@ class RandomOrderConvex(Extension, name="random-order-convex", expected="holds",
             [math.log(T) for T in sizes],
         )  # fmt: skip
         fast = growth(
-            "at least", sizes, [select(given, "regret", T=T) for T in sizes],
+            "at least", sizes, [select(in_order, "regret", T=T) for T in sizes],
             [math.sqrt(T) for T in sizes],
         )  # fmt: skip
-        worst = [float(select(given, "regret", T=T).mean()) for T in sizes]
+        worst = [float(select(in_order, "regret", T=T).mean()) for T in sizes]
         linear = exact(worst[-1] > bound * (1 + math.log(sizes[-1])))
         exact_rows = matching(rows, order="all")
         off = max(abs(row["regret"] - row["twin"]) for row in exact_rows)

@@ -80,14 +80,14 @@ def _game_matrix(
 def _min_factor(A: Floats, b: Floats, limits: Floats) -> float:
     """Return the smallest v with regret <= v * limits on all pools for some learner."""
     size = A.shape[1]
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(size), 1.0),
         A_ub=np.column_stack([A, -limits]),
         b_ub=-b,
         bounds=[(0.0, 1.0)] * size + [(None, None)],
         method="highs",
     )
-    return float(np.asarray(found.fun, dtype=np.float64))
+    return float(np.asarray(solution.fun, dtype=np.float64))
 
 
 def _minimax_regret(T: int) -> float:
@@ -141,8 +141,8 @@ class Minimax(Extension, name="minimax", expected="holds", verdict_only=("bound"
         T = unit["T"]
         if unit["learner"] == "any":
             A, b = _game_matrix(T)
-            kept = list(self.pools(T))
-            regret = _min_factor(A[kept], b[kept], np.ones(len(kept)))
+            chosen = list(self.pools(T))
+            regret = _min_factor(A[chosen], b[chosen], np.ones(len(chosen)))
         else:
             regret = self.worst(self.learners[unit["learner"]], T)
         return [{**unit, "regret": regret, "floor": _minimax_regret(T)}]
@@ -294,17 +294,17 @@ class BetterOfTwo(Extension, name="better-of-two", expected="holds"):
     def run(self, unit: Unit, *, seed: Seed) -> list[Row]:
         T = unit["T"]
         A, b = _game_matrix(T, paths=self.paths)
-        kept = list(self.pools(T))
+        chosen = list(self.pools(T))
         limits = self.rivals(A @ _leader_strategy(T) + b, A @ _hedge_strategy(T) + b)
-        return [{"T": T, "factor": _min_factor(A[kept], b[kept], limits[kept])}]
+        return [{"T": T, "factor": _min_factor(A[chosen], b[chosen], limits[chosen])}]
 
     def verdict(self, rows: Rows) -> Verdict:
-        found = ", ".join(
+        factors = ", ".join(
             f"{row['factor']:.4f} at T = {row['T']}"
             for row in sorted(rows, key=lambda row: row["T"])
         )
         fine = all(row["factor"] > _FACTOR for row in rows)
-        return self.verdict_from([exact(fine)], f"least factor {found}", "more than 1.2")
+        return self.verdict_from([exact(fine)], f"least factor {factors}", "more than 1.2")
 
     def chart(self, rows: Rows) -> Chart:
         bands = [exact_column(rows, "linear program", "T", "factor")]

@@ -79,7 +79,7 @@ class PendingOutcomes(Extension, name="pending", expected="holds"):
     def run(self, unit: Unit, *, seed: Seed) -> Iterator[Row]:
         late = _LATE[unit["late"]]
         for level in _LEVELS:
-            bounds = cache(lambda shown, rows, level=level: self._interval(shown, rows, level))
+            bounds = cache(lambda visible, rows, level=level: self._interval(visible, rows, level))
             missed = [
                 _miss(_orders(ones), ones / _ROWS, float(_ROWS), late, bounds) for ones in _ONES
             ]
@@ -131,8 +131,8 @@ def _miss(
     missed = 0
     for losses in sequences:
         for n in range(1, len(losses) + 1):
-            shown = tuple(-1 if late(losses, t, n) else losses[t] for t in range(n))
-            low, high = bounds(shown, rows)
+            visible = tuple(-1 if late(losses, t, n) else losses[t] for t in range(n))
+            low, high = bounds(visible, rows)
             if not low - ROUNDING <= mean <= high + ROUNDING:
                 missed += 1
                 break

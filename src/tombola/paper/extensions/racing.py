@@ -389,6 +389,8 @@ class KnownAnswers(Extension, name="known", expected="holds"):
             "mean over rows answered ahead": {"before": _mean_over_rows_ahead},
             "bound of an earlier opponent": {"before": _bound_of_earlier_opponent},
             "known rows first": {
-                "orders": lambda rows: [one for one in all_orders(rows) if {*one[:2]} == {0, 1}]
+                "orders": lambda rows: [
+                    order for order in all_orders(rows) if {*order[:2]} == {0, 1}
+                ]
             },
         }

@@ -307,8 +307,8 @@ class RankSets(Extension, name="ranks", expected="holds"):
         return self.verdict_from([exact(max(worst.values()) <= 1.0 + ROUNDING)], measured, "level")
 
     def chart(self, rows: Rows) -> Chart:
-        shown = [row for row in rows if "sample" not in row["case"]]
-        most = matching(shown, level=max(_LEVELS))
+        on_list = [row for row in rows if "sample" not in row["case"]]
+        most = matching(on_list, level=max(_LEVELS))
         cases = distinct(most, "case", "k")
         bands = [
             exact_column(most, f"{case}, k = {k}", "N", "ratio", case=case, k=k)

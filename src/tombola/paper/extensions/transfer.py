@@ -47,8 +47,8 @@ def _deviation_probability(rows: int, ones: int, least: int, level: float) -> fl
     for n in range(1, rows + 1):
         step: dict[int, float] = {}
         for s, probability in below.items():
-            one = (ones - s) / (rows - n + 1)
-            for total, share in ((s + 1, one), (s, 1 - one)):
+            probability_of_one = (ones - s) / (rows - n + 1)
+            for total, share in ((s + 1, probability_of_one), (s, 1 - probability_of_one)):
                 if n >= least and total >= level * n - ROUNDING:
                     reached.append(probability * share)
                 elif share > 0:

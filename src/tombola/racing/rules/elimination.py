@@ -82,15 +82,15 @@ def drop_hopeless(state: Any) -> None:
 
 def _smallest_bound(state: Any) -> int:
     """Return the active candidate with the smallest largest possible total loss."""
-    found = -1
+    smallest = -1
     for a in range(state.total_loss.size):
         if state.active[a] > 0.0 and (
-            found < 0
+            smallest < 0
             or state.total_loss[a] - state.known_gain[a]
-            < state.total_loss[found] - state.known_gain[found]
+            < state.total_loss[smallest] - state.known_gain[smallest]
         ):
-            found = a
-    return found
+            smallest = a
+    return smallest
 
 
 def best_two(state: Any) -> tuple[int, int]:

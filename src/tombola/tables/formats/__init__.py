@@ -110,7 +110,12 @@ def _suffix_of_content(path: Path) -> str:
             else ".zip"
         )
     known = next(
-        (one.suffixes[0] for one in FORMATS if one.magic and head.startswith(one.magic)), None
+        (
+            file_format.suffixes[0]
+            for file_format in FORMATS
+            if file_format.magic and head.startswith(file_format.magic)
+        ),
+        None,
     )
     if known is not None:
         return known

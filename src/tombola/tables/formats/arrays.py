@@ -183,7 +183,7 @@ def _matching_arrays(
     path: Path, names: Sequence[str], patterns: Sequence[str], option: str
 ) -> list[str]:
     """Return the names that match one of the patterns, each once; TableError if a pattern matches none."""
-    found: dict[str, None] = {}
+    matches: dict[str, None] = {}
     for pattern in patterns:
         if not (matched := matching(names, pattern)):
             raise TableError(
@@ -191,8 +191,8 @@ def _matching_arrays(
                 "got "
                 f"{join_names(names) or 'none'}; name one of those."
             )
-        found |= dict.fromkeys(matched)
-    return list(found)
+        matches |= dict.fromkeys(matched)
+    return list(matches)
 
 
 def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[str, list[str]]:
@@ -215,8 +215,8 @@ def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[st
     if not roles["values"] and evidence is not None:
         raise logged_table_error(str(path), f"it has an array {evidence!r}")
     roles["values"] = roles["values"] or [usual[0]]
-    taken = [name for found in roles.values() for name in found]
-    for name in taken:
+    used = [name for found in roles.values() for name in found]
+    for name in used:
         if name not in names:
             got = join_names(names) or "none"
             raise TableError(
@@ -224,7 +224,7 @@ def _assign_roles(path: Path, names: list[str], options: ReadOptions) -> dict[st
             )
     features = _matching_arrays(path, names, options.features, "features")
     both = next(
-        (name for name in (*features, *options.text) if name in taken or name in options.text), None
+        (name for name in (*features, *options.text) if name in used or name in options.text), None
     )
     if both is not None:
         raise TableError(

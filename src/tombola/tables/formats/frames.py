@@ -40,7 +40,8 @@ def read_frame(frame: Any, source: str) -> Columns:
         )
     series = (known.get_column(name) for name in known.columns)
     return Columns(
-        source, [_column(name, one, narwhals) for name, one in zip(names, series, strict=True)]
+        source,
+        [_column(name, column, narwhals) for name, column in zip(names, series, strict=True)],
     )
 
 

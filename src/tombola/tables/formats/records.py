@@ -131,17 +131,17 @@ def _bounded_lines(path: Path) -> Iterator[str]:
 def _parse_lines(path: Path, first: str, lines: Iterator[str]) -> list[dict[str, Any]]:
     """Return an object per line; none if the first line has something else, or a whole table."""
     try:
-        found = json.loads(first)
+        record = json.loads(first)
     except ValueError:
         return []
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         return []
     records = [
         _parse_line(line, number)
         for number, line in enumerate(chain([first], lines), 1)
         if line.strip()
     ]
-    return [] if len(records) == 1 and _is_table(path, found) else records
+    return [] if len(records) == 1 and _is_table(path, record) else records
 
 
 def _is_table(path: Path, found: dict[str, Any]) -> bool:
@@ -151,34 +151,35 @@ def _is_table(path: Path, found: dict[str, Any]) -> bool:
 
 
 def _parse_line(line: str, number: int) -> dict[str, Any]:
-    found = json.loads(line, object_pairs_hook=_unique_object)
-    if not isinstance(found, dict):
+    record = json.loads(line, object_pairs_hook=_unique_object)
+    if not isinstance(record, dict):
         raise ValueError(f"no object on line {number}")
-    return _flatten(found)
+    return _flatten(record)
 
 
 def _parse_document(text: str) -> list[dict[str, Any]]:
-    found = json.loads(text, object_pairs_hook=_unique_object)
-    if isinstance(found, list) and all(isinstance(one, dict) for one in found):
-        return [_flatten(one) for one in found]
-    columns = list(found.values()) if isinstance(found, dict) else []
-    if columns and all(isinstance(one, list) for one in columns):
-        if len({len(one) for one in columns}) > 1:
+    document = json.loads(text, object_pairs_hook=_unique_object)
+    if isinstance(document, list) and all(isinstance(item, dict) for item in document):
+        return [_flatten(item) for item in document]
+    columns = list(document.values()) if isinstance(document, dict) else []
+    if columns and all(isinstance(item, list) for item in columns):
+        if len({len(item) for item in columns}) > 1:
             raise ValueError("lists of different lengths")
-        return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
-    if columns and all(isinstance(one, dict) for one in columns):
+        return [dict(zip(document, row, strict=True)) for row in zip(*columns, strict=True)]
+    if columns and all(isinstance(item, dict) for item in columns):
         rows = list(dict.fromkeys(row for column in columns for row in column))
         return [
-            {"id": row, **{name: column.get(row) for name, column in found.items()}} for row in rows
+            {"id": row, **{name: column.get(row) for name, column in document.items()}}
+            for row in rows
         ]
     raise ValueError("neither a list of objects nor an object of lists")
 
 
 def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):
         raise ValueError("a name that comes twice in one object")
-    return found
+    return record
 
 
 def _flatten(record: dict[str, Any]) -> dict[str, Any]:
