@@ -32,7 +32,7 @@ def test_terminal_that_lacks_letter_shows_its_number(tmp_path: Path, run_python:
         ("compare table.csv --losses --repetitions 2 --learners UCB1 --json 2>&-", 0, ""),
         ("compare table.csv --losses --repetitions 2 --learners UCB1 --json >&-", 0, ""),
         ("learners >/dev/full", 2, "tombola: [Errno 28] No space left on device\n"),
-        ("claims | true", 0, ""),
+        ("reproduce --list | true", 0, ""),
         ("describe - <&-", 2, "tombola: standard input: expected a table"),
         ("describe table.csv", 2, "tombola: expected an existing working directory"),
     ],
@@ -49,7 +49,7 @@ def test_closed_streams_and_missing_folders(
 
 
 def test_without_docstrings_claims_have_no_words(run_python: Run) -> None:
-    done = run_python("-OO", "-c", COMMAND, "claims")
+    done = run_python("-OO", "-c", COMMAND, "reproduce", "--list")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("tombola: claims: expected docstrings")
     assert done.stderr.endswith("run it without -OO and PYTHONOPTIMIZE=2.\n")

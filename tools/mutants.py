@@ -146,8 +146,8 @@ NAMED: dict[str, tuple[str, str, str, str]] = {
     ),
     "guard rate up to 2": (
         "policies/guard.py",
-        "_MIN_RATE, _MAX_RATE = 0.02, 0.5",
-        "_MIN_RATE, _MAX_RATE = 0.02, 2.0",
+        "_MAX_RATE = 0.5",
+        "_MAX_RATE = 2.0",
         "test_guard_stakes_at_most_half_of_its_capital",
     ),
     "gate without a union over candidates": (

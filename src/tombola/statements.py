@@ -107,7 +107,7 @@ class Counts:
         """Return the counts as one clause.
 
         >>> print(Counts(rows=40, counted=12, calls=30, possible=80, saved=50))
-        12 rows, 30 calls, 50 saved (62%)
+        12 rows, 30 calls, 50 saved (62 %)
         >>> print(Counts(rows=40, counted=2, calls=8, answered=4, possible=80))
         2 rows, 4 of 80 calls answered, 8 issued
         """

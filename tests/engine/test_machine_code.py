@@ -40,7 +40,9 @@ from tombola.learners.reductions.optimistic import _compile_simulation
 from tombola.order import draw_order
 from tombola.paper.extensions.ranks import _worst_pair
 from tombola.policies import Ridge, Routed, RoutedLP, Trees
+from tombola.policies.guard import Guard
 from tombola.racing import RaceSettings
+from tombola.racing.fresh_answers import FreshAnswers
 from tombola.racing.predictions import InformedRule
 from tombola.racing.rules.ranks import Ranks
 from tombola.racing.side_information import SideInformation
@@ -161,6 +163,15 @@ def race_with_history() -> Any:
     return [calls, whole, informed.rule.memory, informed.sums.predicted]
 
 
+def fresh_answers_with_history() -> Any:
+    side = SideInformation(np.full((ROWS, 3), np.nan), LOSSES[:, ::2] / 2)
+    rule = RaceSettings(NAMES, level=0.01, reading="expected", answers="random").rule(ROWS)
+    runner = FreshAnswers(rule, side)
+    for t in range(12):
+        runner.update(t % 5, LOSSES[t].copy())
+    return [rule.memory, runner.predicted]
+
+
 ROUTED = Routed(models=(Trees(3, trees=4), Ridge()))
 # One learner of each class: parameters are numbers in the state, not other kernels.
 LEARNERS = {type(case.learner).__name__: case.learner for case in ALL[::-1]}
@@ -198,6 +209,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "session Routed": partial(live_policy, ROUTED),
     "play Routed": routed,
     "play RoutedLP": routed_lp,
+    "guard": lambda: list(
+        Guard(risk=2.0).stakes(LOSSES[:, 0] - LOSSES[:, 1], LOSSES[:, 1] - LOSSES[:, 2])
+    ),
+    "fresh answers with history": fresh_answers_with_history,
     **{kind.__name__: partial(statistic, partial(kind, ROWS, actions=3)) for kind in STATISTICS},
     "EProcess": partial(statistic, partial(EProcess, at_most=0.5, population=ROWS, actions=3)),
     "RandomOrderTest": order_test,

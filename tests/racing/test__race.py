@@ -147,7 +147,7 @@ def test_race_is_bound_to_process(
         with pytest.raises(SessionError) as caught:
             copied(thing)
         assert "process" in one_sentence(caught.value)
-    ask = thing.next if kind == "session file" else thing.calls
+    ask = thing.calls if isinstance(thing, Race) else thing.next
     read, write = os.pipe()
     if os.fork() == 0:
         try:

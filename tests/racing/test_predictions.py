@@ -219,7 +219,7 @@ def test_known_opponent_and_ceiling_allow_larger_bets(is_known: bool) -> None:
 
 
 def test_history_is_refused_for_infinite_population() -> None:
-    with pytest.raises(ParameterError, match="population"):
+    with pytest.raises(ParameterError, match="beyond"):
         Race(["a", "b"], 3, history=[[0.1], [0.2], [0.3]], reading="beyond")
     with pytest.raises(ParameterError, match="history"):
         Race(["a", "b"], 3, history=[[0.1], [0.2]])

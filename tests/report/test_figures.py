@@ -83,7 +83,7 @@ def test_save_selects_format_by_suffix(tmp_path: Path) -> None:
         "no date inside"
     )
     for name in ("x", "x.jpg"):
-        with pytest.raises(ParameterError, match=r"ends in \.png, \.svg or \.pdf"):
+        with pytest.raises(ParameterError, match=r"ends in \.png, \.svg, \.pdf or \.pgf"):
             save(figure, tmp_path / name)
 
 

@@ -89,7 +89,18 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 }
 # Command -> its subcommands, which rest on the same theorems.
 _SUBCOMMANDS = {
-    "race": ("plan", "start", "next", "record", "status", "report", "run", "extend", "table"),
+    "race": (
+        "plan",
+        "start",
+        "next",
+        "record",
+        "export",
+        "status",
+        "report",
+        "run",
+        "extend",
+        "table",
+    ),
     "session": ("start", "next", "record", "amend", "cancel", "export", "status", "report"),
 }
 

@@ -81,7 +81,7 @@ def next_fit(n: int) -> int:
     """Return the number of rounds at which to fit again, after a fit to n rounds.
 
     >>> next_fit(0), next_fit(6), next_fit(100)
-    (6, 11, 115)
+    (6, 11, 114)
     """
     return max(_FIRST_FIT, n + _MIN_INTERVAL, int(n * _FIT_GROWTH))
 

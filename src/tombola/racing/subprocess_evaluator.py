@@ -74,7 +74,7 @@ class CallCounts:
         >>> counts = CallCounts()
         >>> counts.add("new", ValueError("ended with status 2"))
         >>> counts.notes()
-        ['note: 1 of 1 calls of new failed; the last one: ended with status 2']
+        ['Note: 1 of 1 calls of new failed; the last one: ended with status 2']
         """
         return [
             f"Note: {count:,} of {self._calls[name]:,} calls of {name} failed; the last one: "

@@ -76,7 +76,8 @@ class RandomOrderConvex(Extension, name="random-order-convex", expected="holds",
     """Regret of gradient descent on losses that are strongly convex only in sum.
 
     Title: Gradient descent on losses that are strongly convex in sum
-    Source: Garber, Korcia and Levy 2020; Sherman, Koren and Mansour 2021
+    Source: our check of Garber, Korcia and Levy 2020 and Sherman, Koren and Mansour 2021
+        (docs/theory/batch_to_online.md)
     Statement: On the losses x, −x and 2(x − 0.4)² in random order, gradient descent with steps 1/(αt), α the
         strong convexity of the mean loss, has a regret of order log T; with all x first, then all
         −x, it is linear.

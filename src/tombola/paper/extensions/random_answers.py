@@ -420,7 +420,13 @@ class OnceEachClaim(Extension, name="once-each", expected="holds"):
         return _by_rows(self, rows, "share of the bound", "ratio")
 
     def faults(self) -> dict[str, Overrides]:
-        return {"threshold 1/level": {"factor": 1.0}}
+        def at_twice_the_level(k: int, rows: int, population: float, level: float) -> OnceEach:
+            return OnceEach(k, rows, population, min(0.999, 2.0 * level))
+
+        return {
+            "threshold 1/level": {"factor": 1.0},
+            "rule at twice the level": {"rule": at_twice_the_level},
+        }
 
     def source_faults(self) -> dict[str, SourceFault]:
         return {

@@ -87,7 +87,7 @@ def constant_bets(rows: int, threshold: float) -> Floats:
     log(threshold) rows), the least possible for differences of variance 1.
 
     >>> constant_bets(100, 40.0).round(2).tolist(), constant_bets(1, 40.0).tolist()
-    ([0.8, 0.4], [0.8])
+    ([0.8, 0.4, 0.2], [0.8])
     """
     least = math.sqrt(2.0 * math.log(threshold) / rows)
     count = 1 + max(0, round(math.log2(_LARGEST_BET / min(least, _LARGEST_BET))))
