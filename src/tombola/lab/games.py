@@ -19,6 +19,7 @@ loss as the probability of 1, keeps its expected loss, and the comparator can on
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -194,7 +195,7 @@ def _one_round(rows: Floats, state: _Counts, after: Mapping[_Counts, float]) -> 
     return float(np.asarray(solution.fun))
 
 
-class _Program:
+class _Program(ABC):
     """The linear program of a game; subclasses know the states and the losses.
 
     rows: losses 0 and 1, shape (m, k). A pool is a tuple of counts of them.
@@ -215,25 +216,25 @@ class _Program:
             if all(row in places for row in moved):
                 self.renamings.append((renaming, tuple(places[row] for row in moved)))
 
+    @abstractmethod
     def states(self) -> Iterator[_Counts]:
         """Yield the states in which the learner plays, early ones first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rename(self, state: _Counts, renaming: _Counts, moved: _Counts) -> _Counts:
         """Return the state after the actions were renamed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def losses(self, pools: Sequence[_Counts]) -> Iterator[tuple[_Play, Floats]]:
         """Yield for each play its contribution to the expected loss on each pool."""
-        raise NotImplementedError
 
+    @abstractmethod
     def constraint(self, state: _Counts) -> tuple[list[tuple[_Play, float]], float]:
         """Return coefficients of plays, and the sum, that make a strategy valid in a state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def weights(self, mixes: Mapping[_Counts, Floats]) -> dict[_Play, float]:
         """Return the variables of a learner from its mixes."""
-        raise NotImplementedError
 
     def to_mix(self, values: Floats) -> Floats:
         """Return the mix of a state from the values of its variables."""
