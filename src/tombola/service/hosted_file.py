@@ -2,8 +2,9 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,13 +18,17 @@ _T = TypeVar("_T")
 # Seconds for which a computed status is reused without a change by this server. Another process may
 # have written the file in the meantime, so it is short.
 _STATUS_LIFETIME = 1.0
+# Most writes that share one transaction: bounds the time for which readers wait.
+_MAX_GROUP = 64
 
 
 class HostedFile:
     """A served session or race file, with the only thread that uses it.
 
     One thread per file keeps the event loop free while SQLite waits for the disk, and gives
-    requests an order. `paused` means that nothing is issued or recorded; `changes` counts `write`.
+    requests an order. Writes that wait for it share one transaction, and so one wait for the disk; a
+    reply is sent after it is written. `paused` means that nothing is issued or recorded; `changes`
+    counts `write`.
 
     on_close: called after the file was closed, for example to release a lock; None: nothing.
     """
@@ -38,6 +43,8 @@ class HostedFile:
         self.changes = 0
         self._changed = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"tombola-{name}")
+        # Writes that wait for the thread, the oldest first.
+        self._waiting: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._cached: dict[str, tuple[float, int, Any]] = {}
 
     @property
@@ -63,11 +70,32 @@ class HostedFile:
                 "paused",
                 f"{self.name}: expected a running list, got a paused one; ask an admin.",
             )
-        result = await self.read(function, *arguments)
+        future: Future[_T] = Future()
+        self._waiting.append((lambda: function(*arguments), future))
+        self._writer.submit(self._write_waiting)
+        try:
+            result = await asyncio.wrap_future(future)
+        except TombolaError as error:
+            raise problem_from(error, self.path) from None
         self.changes += 1
         self._changed.set()
         self._changed = asyncio.Event()
         return result
+
+    def _write_waiting(self) -> None:
+        """Write what waits, in one transaction; nothing if an earlier call has done it."""
+        group: list[tuple[Callable[[], Any], Future[Any]]] = []
+        while self._waiting and len(group) < _MAX_GROUP:
+            function, future = self._waiting.popleft()
+            # A client that has gone before its turn changes nothing.
+            if future.set_running_or_notify_cancel():
+                group.append((function, future))
+        results = self.file.run_together([function for function, _ in group])
+        for (_, future), result in zip(group, results, strict=True):
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
 
     def pause(self, *, paused: bool) -> None:
         """Stop issuing and recording, or resume."""

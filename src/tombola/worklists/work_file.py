@@ -17,7 +17,7 @@ also after the server was killed, and gets the same tickets.
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -37,12 +37,18 @@ from tombola.units import Kind, Units
 from tombola.worklists.event_log import EventLog
 
 _State = TypeVar("_State")
+# Result of a function that is called with others in one transaction.
+_T = TypeVar("_T")
 
 # Errors that reject a request before anything was changed.
 _REJECTIONS = (FeedbackError, ParameterError, ExhaustedError, ConflictError)
 # Longest idempotency key and worker name, in characters: a UUID has 36, and both are stored with
 # every request.
 _MAX_NAME_LENGTH = 100
+
+
+class _UndoneError(Exception):
+    """Raised inside of a transaction of several functions to undo all of them."""
 
 
 class Assignment(NamedTuple):
@@ -317,6 +323,39 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
         """Make one transaction of all calls in the block; it is on the disk when it ends."""
         with self._writing():
             yield self
+
+    def run_together(self, functions: Sequence[Callable[[], _T]]) -> "list[_T | Exception]":
+        """Call functions in one transaction: one wait for the disk in place of one each.
+
+        Returns result or exception of each, as if they were called one after the other. A function
+        that fails after it has appended events undoes the transaction; then each one gets its own.
+        If the transaction itself cannot be written, nothing is, and all have its exception.
+        """
+        results: list[_T | Exception] = []
+        if len(functions) > 1:
+            try:
+                with self._writing():
+                    for function in functions:
+                        position = self._log.position
+                        try:
+                            results.append(function())
+                        except _REJECTIONS as error:
+                            if self._log.position != position:
+                                raise _UndoneError from error
+                            results.append(error)
+                        except Exception as error:
+                            raise _UndoneError from error
+                return results
+            except _UndoneError:
+                results = []
+            except Exception as error:
+                return [error] * len(functions)
+        for function in functions:
+            try:
+                results.append(function())
+            except Exception as error:
+                results.append(error)
+        return results
 
     def _forget(self) -> None:
         """Drop the state, so that all events are read again."""
