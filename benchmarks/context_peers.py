@@ -111,8 +111,8 @@ def contextual_bandits(name: str) -> Peer:
 
 def river_lin_ucb(losses: np.ndarray, features: np.ndarray, seed: int) -> float:
     """Return the loss of river's LinUCBDisjoint with its default rate."""
-    from river import bandit
-
+    # Without its types: they differ between versions, and most environments lack it.
+    bandit: Any = import_module("river.bandit")
     policy, total = bandit.LinUCBDisjoint(alpha=1.0, seed=seed), 0.0
     arms = list(range(losses.shape[1]))
     for row, x in zip(losses, features, strict=True):
