@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from naive import ranks as naive
-from tombola.paper.extensions.ranks import _NoUnion, _row_types, _Tree, _true_order, _worst_pair
+from tombola.paper.extensions.ranks import (
+    RankSets,
+    _NoUnion,
+    _row_types,
+    _Tree,
+    _true_order,
+    _worst_pair,
+)
 from tombola.racing.rules.ranks import Ranks
 
 pytestmark = pytest.mark.usefixtures("plainly")
@@ -81,3 +88,10 @@ def test_pair_of_three_bets_as_two_at_a_third_of_the_level() -> None:
         assert three.state.wealth[[1, 3]].sum(axis=1) == pytest.approx(
             two.state.wealth[[1, 2]].sum(axis=1)
         )
+
+
+@pytest.mark.parametrize("level", [0.05, 0.5])
+def test_samples_can_be_judged_at_every_level(level: float) -> None:
+    """Six answers declared right or wrong separate three candidates also at the smallest level."""
+    [row] = RankSets().run({"case": "sample", "k": 3, "N": 6, "level": level}, seed=1)
+    assert 0.0 < row["probability"] <= level

@@ -282,13 +282,12 @@ class RankSets(Extension, name="ranks", expected="holds"):
         """Return P(a wrong claim of `rank`) on n independent rows of a law."""
         ahead = _true_order(law.sum(axis=0))
         probability = 0.0
-        # The tests of 0/1 losses do not depend on the order of the rows.
+        # The test of answers that are declared right or wrong does not depend on the order of rows.
         for sample in itertools.combinations_with_replacement(range(len(law)), n):
-            before = (
-                rank(law[list(sample)], kind="losses", level=level, reading=self.reading)
-                .reading()
-                .before
+            ranking = rank(
+                law[list(sample)], kind="losses", level=level, reading=self.reading, binary=True
             )
+            before = ranking.reading().before
             if (before & ~ahead).any():
                 probability += count_orders(tuple(Counter(sample).values())) / len(law) ** n
         return probability
