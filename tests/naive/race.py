@@ -136,6 +136,9 @@ def within(table: Any, level: Any, margin: Any) -> Any:
                 for a in heirs:
                     accounts[a, b].pay(amount / len(heirs))
         near = [a for a in after if all((a, b) in settled for b in after if b != a)]
+        if i + 1 == N:
+            # The totals are known: the smallest decides, not who was close before the last row.
+            near = after
         if near:
             return after, ranked(table[: i + 1], near, k)[0]
     return history[-1], (0 if k == 1 else None)
