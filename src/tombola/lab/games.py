@@ -121,6 +121,7 @@ def minimax(
             f"{table.shape}; leave them out for all such rows."
         )
     program = _PROGRAMS[feedback](table, horizon, delay)
+    program.refuse_above(limit)
     return program.solve(program.pools(), limit)
 
 
@@ -143,6 +144,7 @@ def iid_minimax(
     """
     table = zero_one(actions) if rows is None else np.asarray(rows, dtype=np.float64)
     program = _PROGRAMS[feedback](table, horizon, 0)
+    program.refuse_above(limit)
     return program.solve_laws(grid, limit)
 
 
@@ -241,6 +243,21 @@ class _Program(ABC):
         total = float(values.sum())
         return values / total if total > 1e-12 else np.full(self.k, 1.0 / self.k)
 
+    def refuse_above(self, limit: int) -> None:
+        """Raise if the pools alone have too many entries, before they are listed."""
+        n_pools = math.comb(self.horizon + len(self.rows) - 1, len(self.rows) - 1)
+        # Each orbit of pools but that of the rows without loss has at least one entry.
+        if n_pools // len(self.renamings) - 1 > limit:
+            raise self.too_large(limit)
+
+    def too_large(self, limit: int) -> ParameterError:
+        """Return the error of a program with more entries than the limit."""
+        return ParameterError(
+            f"minimax: expected a program of at most limit={limit} entries, got more for "
+            f"horizon {self.horizon}, {self.k} actions and {len(self.rows)} rows; write a "
+            "smaller horizon, fewer rows, or a larger limit."
+        )
+
     def pools(self) -> list[_Counts]:
         """Return one pool of each orbit under renaming."""
         return self.representatives(compositions(self.horizon, len(self.rows)))
@@ -309,11 +326,7 @@ class _Program(ABC):
             at = np.flatnonzero(losses)
             entries += at.size
             if entries > limit:
-                raise ParameterError(
-                    f"minimax: expected a program of at most limit={limit} entries, got more for "
-                    f"horizon {self.horizon}, {self.k} actions and {len(self.rows)} rows; write a "
-                    "smaller horizon, fewer rows, or a larger limit."
-                )
+                raise self.too_large(limit)
             parts.append((losses[at], at, np.full(at.size, number)))
         data, row_numbers, columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         shape = (len(pools), len(variables))
