@@ -78,6 +78,20 @@ def test_forwarded_request_without_a_token_is_rejected(tmp_path: Path, header: s
         assert (reply.status_code, reply.json()["type"]) == (403, "urn:tombola:proxy")
 
 
+@pytest.mark.parametrize(("version", "status"), [("1.0", 403), ("1.1", 200)])
+def test_request_of_a_silent_proxy_is_rejected(tmp_path: Path, version: str, status: int) -> None:
+    """nginx with only `proxy_pass` rewrites Host, adds no header and speaks HTTP/1.0."""
+    with (
+        Server(start_session(tmp_path / "calls.run")) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=HANGS) as connection,
+    ):
+        host = f"127.0.0.1:{server.port}"
+        request = f"GET /v1 HTTP/{version}\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        connection.sendall(request.encode())
+        reply = connection.makefile("rb").readline().decode()
+    assert int(reply.split()[1]) == status
+
+
 def test_replies_are_sent_at_once() -> None:
     """Without TCP_NODELAY every reply waits for the acknowledgement of its header."""
 

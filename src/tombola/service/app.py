@@ -112,7 +112,11 @@ class Service:
                 "token to serve other names."
             )
             raise ProblemError(421, "host", detail)
-        if not len(self.tokens) and not _PROXY_HEADERS.isdisjoint(request.headers):
+        # nginx adds no header by default, but speaks HTTP/1.0 then; clients and browsers do not.
+        is_passed_on = not _PROXY_HEADERS.isdisjoint(request.headers) or (
+            request.scope["http_version"] == "1.0"
+        )
+        if not len(self.tokens) and is_passed_on:
             detail = (
                 "request: expected one of this machine, got one that a proxy has passed on; add a "
                 "token to serve other machines."
