@@ -38,7 +38,7 @@ def status_lines(now: "Status", file: str, url: str = "") -> list[str]:
     return [
         *_progress(now),
         *_leader(now),
-        *_confidence(now),
+        *([now.certainty] if now.certainty else []),
         *([f"Wide interval: {now.advice}."] if now.advice else []),
         *_pending(now, file, at),
         *_next_step(now, file, at),
@@ -70,13 +70,12 @@ def _leader(now: "Status") -> list[str]:
         key=lambda action: action.mean,
         reverse=now.units.scores,
     )
-    leader = next((action for action in known if action.name == now.best), None)
-    if leader is None:
+    if not known:
         return ["Ahead: no action yet; record outcomes first."]
-    others = [action for action in known if action.name != leader.name]
+    leader = known[0]
     behind = (
-        f"; next: {_mean_text(others[0], now.units)}"
-        if others
+        f"; next: {_mean_text(known[1], now.units)}"
+        if len(known) > 1
         else "; the other actions have no outcome yet"
     )
     return [f"Ahead: {_mean_text(leader, now.units)}{behind if len(now.actions) > 1 else ''}."]
@@ -85,19 +84,6 @@ def _leader(now: "Status") -> list[str]:
 def _mean_text(action: "ActionStatus", units: "Units") -> str:
     mean = format_number(action.mean)
     return f"{action.name}, mean {units.quantity} {mean} in {plural(action.known, 'outcome')}"
-
-
-def _confidence(now: "Status") -> list[str]:
-    share = f"{100 * (1 - now.level):g} %"
-    if not now.answered or len(now.actions) < 2:
-        return []
-    if now.within <= 0.0:
-        return [f"Sure: at {share} confidence {now.best} is the best action on this list."]
-    gap = format_number(now.within)
-    return [
-        f"Not sure yet: at {share} confidence another action may be better than {now.best} by up "
-        f"to {gap} per row."
-    ]
 
 
 def _pending(now: "Status", file: str, at: str) -> list[str]:

@@ -269,12 +269,13 @@ def _session_view(now: Status) -> dict[str, Any]:
         return _position((number - units.low) / (units.high - units.low))
 
     strips = []
+    leader = now.leader
     for action in now.actions:
         low, high = position(action.low), position(action.high)
         strips.append(
             {
                 "name": action.name,
-                "best": action.name == now.best and now.answered > 0,
+                "best": action is leader,
                 "known": action.known,
                 "low": low,
                 "width": max(high - low, 0.5),
@@ -293,14 +294,9 @@ def _session_view(now: Status) -> dict[str, Any]:
 
 def _plain_words(now: Status) -> str:
     """Return how the session goes as one or two sentences."""
-    if not now.answered or len(now.actions) < 2:
+    if now.leader is None or not now.certainty:
         return ""
-    if now.within <= 0.0:
-        return f"{now.best} is the best action on this list, with probability {1 - now.level:g}."
-    return (
-        f"{now.best} is ahead. It is not sure yet: another action may be better by up to "
-        f"{format_number(now.within)} per row."
-    )
+    return f"{now.leader.name} has the best mean so far. {now.certainty}"
 
 
 async def _next(request: CheckedRequest) -> Response:

@@ -68,11 +68,9 @@ def _answer(now: "Status") -> Answer:
     if not now.answered:
         return Answer("running", "open", "No outcome is known yet", "", facts)
     if len(now.actions) > 1 and now.within <= 0.0:
-        sentence = f"{now.best} is the best action on this list, with probability {1 - now.level:g} or more."
-        return Answer("proved", "good", now.best, sentence, facts)
-    known = [action for action in now.actions if action.known]
-    best_of = max if now.units.scores else min
-    leader = best_of(known, key=lambda action: action.mean)
+        return Answer("proved", "good", now.best, now.certainty, facts)
+    leader = now.leader
+    assert leader is not None  # There is an outcome.
     mean = format_number(leader.mean)
     sentence = (
         f"So far {leader.name} has the best mean {now.units.quantity}: {mean} in "

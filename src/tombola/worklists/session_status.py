@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tombola._formatting import nan_to_none, plural
+from tombola._formatting import format_number, nan_to_none, plural
 from tombola._types import Floats, Integers
 from tombola.budget.budget import Balance
 from tombola.engine.tickets import ACTION, ANSWER_INDEX, OUTCOME_START, PROBABILITY, Ticket
@@ -278,6 +278,30 @@ class Status:
     def mean(self) -> float:
         """Mean of the outcomes of the answered tickets; NaN without any."""
         return self.total / self.answered if self.answered else math.nan
+
+    @property
+    def leader(self) -> ActionStatus | None:
+        """Action with the best mean of its known outcomes; None without any. It proves nothing."""
+        known = [action for action in self.actions if action.known]
+        best_of = max if self.units.scores else min
+        return best_of(known, key=lambda action: action.mean, default=None)
+
+    @property
+    def certainty(self) -> str:
+        """Sentence on how sure it is which action is best; "" without outcomes or a choice."""
+        if not self.answered or len(self.actions) < 2:
+            return ""
+        share = f"at {100 * (1 - self.level):g} % confidence"
+        if self.within <= 0.0:
+            # The proof allows a tie.
+            return f"Sure: {share} no action is better than {self.best} on this list."
+        if self.leader is None or self.leader.name != self.best:
+            # The action with the best bound is not the one ahead: its bound would confuse.
+            return "Not sure yet: it is too early to say which action is best."
+        return (
+            f"Not sure yet: {share} another action may be better than {self.best} by up to "
+            f"{format_number(self.within)} per row."
+        )
 
     @property
     def mix_text(self) -> str:
