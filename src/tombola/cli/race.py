@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from tombola._formatting import (
-    format_range,
     join_names,
     nan_to_none,
     note_line,
@@ -51,6 +50,7 @@ from tombola.cli.printing import (
     open_ticket_lines,
     print_error,
     show,
+    show_answer,
     show_cells,
     show_lines,
     show_result,
@@ -62,7 +62,6 @@ from tombola.cli.table_options import (
     TableArgument,
     TableOptions,
     parse_names,
-    table_header,
     with_table_options,
 )
 from tombola.cli.work_list import (
@@ -78,27 +77,17 @@ from tombola.cli.work_list import (
 from tombola.errors import FeedbackError, ParameterError, SessionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tombola.racing import Plan, Race, RaceSettings, SubprocessEvaluator
+    from tombola.racing import Race, RaceSettings, SubprocessEvaluator
     from tombola.racing.report import RaceReport, RunTimes
     from tombola.racing.side_information import SideInformation
     from tombola.racing.strata import Strata
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.tables.cells import RowList
-    from tombola.units import Kind, Units
+    from tombola.worklists.known_answers import KnownTable
     from tombola.worklists.race_file import RaceFile
 
 # Exit codes by the field `proved` of a race: answered (a gate: passed), a gate refuted, undecided.
 _EXIT_CODES: dict[bool | None, int] = {True: 0, False: 1, None: 3}
-# If a race needs more than this share of all calls, `plan` suggests --within: a tolerance makes it
-# cheaper.
-_EXPENSIVE_SHARE = 0.5
-# Different answers of simulated races that `plan` prints; of the others only the number is given.
-_MAX_ANSWERS = 3
 
 # Arguments and options that the commands of this file share.
 _File = Annotated[Path, typer.Argument(help="The race file.")]
@@ -179,70 +168,29 @@ def plan_(
     Each simulated race shuffles the rows anew. Prints a line per --level; no call is made, and no
     file is written.
     """
-    import numpy as np
+    from tombola.racing.table_plan import plan_table
 
-    from tombola.racing import plan
-    from tombola.racing.strata import Strata
-    from tombola.tables import read_table
-    from tombola.tables.cells import read_history
-    from tombola.units import Units
-
-    name = "standard input" if table == "-" else Path(table).name
-    read = read_table(
-        table, rescale=rescale, missing=missing, **table_options, by=by or None, runs=True
-    )
-    pool = read.pool
-    ids = pool.ids or tuple(str(row) for row in range(pool.rows))
-    notes = list(read.notes)
-    on_file = None
-    if known is not None:
-        known_table = _KnownTable(known, pool.actions, table_options.get("ids", ""))
-        units = Units(*read.range, scores=read.kind == "scores")
-        on_file = ~np.isnan(known_table.losses(pool.actions, ids, units))
-        notes += known_table.summary_notes()
-    if read.runs is not None:
-        notes.append(
-            "answers are random: every simulated call draws one of the runs of its cell, and the "
-            "answer is about expected answers on these rows"
-        )
-    question_options: Any = {"question": question, "candidate": rank_of or None}
-    plans = plan(
-        pool,
-        runs=read.runs,
-        within=_to_loss(within, *read.range),
-        seed=seed,
+    result = plan_table(
+        table,
+        table_options,
         levels=_levels(level),
+        within=within,
         top=top,
         baseline=baseline or None,
-        **question_options,
-        shuffles=shuffles,
-        workers=workers,
-        known=on_file,
+        question=question,
+        candidate=rank_of or None,
+        by=by,
         max_cost=max_cost,
         max_call_cost=max_call_cost,
-        history=None if history is None else read_history(history, ids)[1],
-        strata=None if read.strata is None else Strata.of(read.strata, pool.rows, by),
+        shuffles=shuffles,
+        rescale=rescale,
+        missing=missing,
+        known=known,
+        history=history,
+        seed=seed,
+        workers=workers,
     )
-    if as_json:
-        facts = {
-            "table": name,
-            "rows": pool.rows,
-            "candidates": list(pool.actions),
-            "total_calls": pool.losses.size,
-            "notes": notes,
-            "within": within,
-            "max_cost": max_cost,
-            "shuffles": shuffles,
-            "seed": seed,
-        }
-        typer.echo(json.dumps({**facts, "races": [entry.to_json() for entry in plans]}))
-        return
-    heading = f"{', '.join(filter(None, [name, read.without]))}: {read.direction}"
-    _show_plans("\n".join([heading, *read.remarks]), plans)
-    if on_file is not None:
-        count = plural(int(on_file.sum()), "answer")
-        show(f"{count} on file cost no call; the column of all counts them in the whole table.")
-    show_lines(note_line(note) for note in notes[1:])
+    show_answer(result, as_json=as_json)
 
 
 @app.command()
@@ -266,11 +214,12 @@ def start(
     calls to make, `race record` takes their answers.
     """
     from tombola.tables.cells import read_row_list
+    from tombola.worklists.known_answers import KnownTable
     from tombola.worklists.race_file import RaceFile
 
     names = parse_names(candidates, keep_blank=True)
     row_list = read_row_list(rows, column or None)
-    known_table = None if known is None else _KnownTable(known, names, column)
+    known_table = None if known is None else KnownTable(known, names, column)
     race_settings = settings(names, None if known_table is None else known_table.kind)
     side, strata = _side_of_list(row_list, race_settings, known_table, history, column, by)
     with RaceFile.start(
@@ -524,6 +473,7 @@ def run(
     from tombola.racing.report import RaceReport
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.tables.cells import read_row_list
+    from tombola.worklists.known_answers import KnownTable
     from tombola.worklists.race_file import RaceFile, is_race_file
 
     check_reissue_after(reissue_after, url)
@@ -555,7 +505,7 @@ def run(
                 "once per candidate."
             )
         evaluator.check()
-        known_table = None if known is None else _KnownTable(known, commands, column)
+        known_table = None if known is None else KnownTable(known, commands, column)
         # Statuses and run times are losses; the server has the direction of its race.
         stated = None if known_table is None else known_table.kind
         chosen = settings(
@@ -809,77 +759,10 @@ def table_(
     )
 
 
-class _KnownTable:
-    """Answers on file, the table of --known, read once.
-
-    candidates: those of the race; columns of others are not used.
-    column: the option --id, "" if it was left out.
-    """
-
-    def __init__(self, path: Path, candidates: "Iterable[str]", column: str) -> None:
-        from tombola.tables.cells import read_cells
-        from tombola.tables.names import without_kind_word
-
-        self.path = path
-        self.table = read_cells(path)
-        self._column = column
-        names = set(candidates)
-        self._used = tuple(
-            name for name in self.table.names if name in names or without_kind_word(name) in names
-        )
-
-    @property
-    def kind(self) -> "Kind | None":
-        """The direction that the names of the columns state; None without."""
-        return table_header(str(self.path), self._used).kind
-
-    def losses(
-        self, candidates: "Sequence[str]", rows: "Sequence[str]", units: "Units"
-    ) -> "NDArray[np.float64]":
-        """Return the answers as losses, shape (rows, candidates), NaN if blank."""
-        from tombola.worklists.known_answers import read_known
-
-        return read_known(self.table, candidates, rows, self._column or None, units)
-
-    def notes(self, settings: "RaceSettings", by: str) -> list[str]:
-        """Return notes on direction, missing and unused columns, and a row of sums."""
-        from tombola.tables.names import is_group_name, is_id_name, without_kind_word
-
-        notes = []
-        on_file = {*self._used, *map(without_kind_word, self._used)}
-        contradiction = table_header(str(self.path), self._used, settings.kind).contradiction
-        if contradiction:
-            notes.append(contradiction.removesuffix("."))
-        if absent := [name for name in settings.candidates if name not in on_file]:
-            notes.append(
-                f"no answers on file for {join_names(absent)}; check the spelling if there should "
-                "be some"
-            )
-        unused = [
-            name
-            for name in self.table.names
-            if name not in self._used
-            and name.lower() not in {self._column.lower(), by.lower()}
-            and not is_id_name(name)
-            and not is_group_name(name)
-        ]
-        if unused:
-            notes.append(f"columns of {self.path} that are not used: {join_names(unused)}")
-        return notes + self.summary_notes()
-
-    def summary_notes(self) -> list[str]:
-        """Return a note if a last row sums up the others."""
-        from tombola.tables.cells import id_place, without_summary_line
-
-        place = id_place(self.table, self._column or None)
-        notes = without_summary_line(self.table, place).notes[len(self.table.notes) :]
-        return [f"{self.path}: {note}" for note in notes]
-
-
 def _side_of_list(
     row_list: "RowList",
     settings: "RaceSettings",
-    known: _KnownTable | None,
+    known: "KnownTable | None",
     history: Path | None,
     column: str,
     by: str,
@@ -900,7 +783,7 @@ def _side_of_list(
 
 
 def _list_remarks(
-    row_list: "RowList", known: _KnownTable | None, settings: "RaceSettings", by: str
+    row_list: "RowList", known: "KnownTable | None", settings: "RaceSettings", by: str
 ) -> list[str]:
     """Return notes on a list and the answers on file."""
     notes = [*row_list.notes, *([] if known is None else known.notes(settings, by))]
@@ -1036,18 +919,6 @@ def _show_run_times(times: "list[RunTimes]") -> None:
         )
 
 
-def _to_loss(within: float, low: float, high: float) -> float:
-    """Convert a difference in table units to a difference of losses in [0, 1]."""
-    span = (high - low) or 1.0
-    if within >= span:
-        raise ParameterError(
-            f"--within: expected less than {span:g}, as the numbers are from {low:g} to "
-            f"{high:g}, got {within:g}; "
-            f"write for example --within {0.02 * span:g}."
-        )
-    return within / span
-
-
 def _levels(text: str) -> tuple[float, ...]:
     try:
         levels = tuple(float(word) for word in split_commas(text))
@@ -1060,76 +931,3 @@ def _levels(text: str) -> tuple[float, ...]:
             "write --level 0.05."
         )
     return levels
-
-
-def _show_plans(name: str, plans: "list[Plan]") -> None:
-    first = plans[0]
-    show(name)
-    races = plural(len(first.outcomes), "simulated race")
-    show(f"{plural(first.rows, 'row')}, {len(first.settings.candidates)} candidates, {races}")
-    # With random answers no number of calls is sure to decide.
-    decided = "" if first.settings.answers == "random" else _percent(1.0)
-    wrong = "" if first.settings.answers == "random" else _percent(0.0)
-    rows: list[tuple[str, ...]] = [
-        ("whole table", f"{first.total_calls:,}", "", _percent(1.0), decided, wrong)
-    ]
-    for entry in plans:
-        low, high = entry.calls_range
-        shares = map(_percent, (entry.share, entry.decided, entry.wrong))
-        rows.append(
-            (
-                f"level {entry.settings.level:g}",
-                f"{entry.calls:,.0f}",
-                format_range(round(low), round(high)),
-                *shares,
-            )
-        )
-    show_cells(("", "calls", "90 % range", "of all", "decided", "wrong"), rows, right=range(1, 6))
-    for entry in plans:
-        show(f"answer at level {entry.settings.level:g}: {_answers(entry)}")
-        if entry.strata is not None:
-            _show_group_plans(entry, entry.strata.title)
-    if first.settings.max_cost is not None:
-        costs = " and ".join(
-            f"{entry.cost:,.4g} at level {entry.settings.level:g}" for entry in plans
-        )
-        show(f"Cost: {costs} on average, never above {first.settings.max_cost:,.6g}.")
-        if first.decided < 1:
-            show(
-                "An undecided race names the candidates that are left; the best is one of them, "
-                "up to the level."
-            )
-    if first.share > _EXPENSIVE_SHARE and first.settings.within == 0.0:
-        show(
-            "Near ties take most of these calls. Use --within to accept a candidate that is "
-            "close to the best."
-        )
-
-
-def _show_group_plans(plan: "Plan", title: str) -> None:
-    """Print the most frequent answer of each group as a table."""
-    rows = []
-    for name, group_plan in plan.by_group.items():
-        names, times = group_plan.answers[0]
-        shares = map(
-            _percent, (times / len(group_plan.outcomes), group_plan.decided, group_plan.wrong)
-        )
-        rows.append((name, f"{group_plan.rows:,}", ", ".join(names), *shares))
-    show_cells(
-        (title, "rows", "answer", "of shuffles", "decided", "wrong"), rows, right=(1, 3, 4, 5)
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if 0 < share < 1 else f"{100 * share:.0f} %"
-
-
-def _answers(plan: "Plan") -> str:
-    """Return the most frequent answers as text."""
-    count = len(plan.outcomes)
-    texts = [
-        f"{', '.join(names) or 'none'} ({_percent(times / count)} of shuffles)"
-        for names, times in plan.answers
-    ]
-    more = f"; and {len(texts) - _MAX_ANSWERS} others" if len(texts) > _MAX_ANSWERS else ""
-    return "; ".join(texts[:_MAX_ANSWERS]) + more

@@ -5,14 +5,11 @@ import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from tombola.errors import ParameterError
-
-if TYPE_CHECKING:
-    from tombola.tables.options import ParsedTable
 
 # Help text of an argument TABLE, the same for all commands that read a table of losses.
 TABLE_HELP = (
@@ -202,6 +199,8 @@ def require_kind(
     It is taken from the options, else from the column names, else from the file name; TableError if
     none has it.
     """
+    from tombola.tables.options import table_header
+
     header = table_header(source, names, parse_kind(losses=losses, scores=scores))
     kind = header.require_direction()
     remarks = [f"Note: {header.contradiction}"] if header.contradiction else []
@@ -209,36 +208,6 @@ def require_kind(
         *remarks,
         *([f"Read as {kind} by the name of the file."] if header.by_file else []),
     ]
-
-
-def table_header(
-    source: str, names: Sequence[str], kind: Literal["losses", "scores"] | None = None
-) -> "ParsedTable":
-    """Return a `ParsedTable` with these columns and no rows, to find its direction.
-
-    Its `kind` is "losses" (lower is better), "scores", or None if no name states it. The file is
-    not read.
-
-    kind: the direction, if it is given; None takes it from the column names, else from the file
-        name.
-    """
-    import numpy as np
-
-    from tombola.tables.names import direction_of
-    from tombola.tables.options import ParsedTable
-
-    kind = kind or direction_of(names)[0]
-    return ParsedTable(
-        source,
-        kind,
-        np.empty((0, len(names))),
-        tuple(names),
-        None,
-        None,
-        None,
-        [],
-        value_columns=tuple(names),
-    ).with_direction()
 
 
 def parse_names(text: str, *, keep_blank: bool = False) -> list[str]:

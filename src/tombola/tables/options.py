@@ -210,3 +210,26 @@ def logged_table_error(source: str, evidence: str, hint: str = "") -> TableError
 def stack_costs(resources: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
     """Stack the costs (rows, actions) of each resource on a third axis; None if none."""
     return np.stack(resources, axis=2) if resources else None
+
+
+def table_header(source: str, names: Sequence[str], kind: Kind | None = None) -> ParsedTable:
+    """Return a `ParsedTable` with these columns and no rows, to find its direction.
+
+    Its `kind` is "losses" (lower is better), "scores", or None if no name states it. The file is
+    not read.
+
+    kind: the direction, if it is given; None takes it from the column names, else from the file
+        name.
+    """
+    kind = kind or direction_of(names)[0]
+    return ParsedTable(
+        source,
+        kind,
+        np.empty((0, len(names))),
+        tuple(names),
+        None,
+        None,
+        None,
+        [],
+        value_columns=tuple(names),
+    ).with_direction()

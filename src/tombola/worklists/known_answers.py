@@ -1,19 +1,78 @@
 """Answers on file: a table with a column for each known candidate of a race."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from tombola._formatting import join_names
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.tables.cells import id_place, without_summary_line
+from tombola.racing.options import RaceSettings
+from tombola.tables.cells import id_place, read_cells, without_summary_line
 from tombola.tables.columns import MISSING
 from tombola.tables.formats.delimited import CellTable
-from tombola.tables.names import without_kind_word
+from tombola.tables.names import is_group_name, is_id_name, without_kind_word
+from tombola.tables.options import table_header
 from tombola.tables.unit_checks import parse_loss
-from tombola.units import UNIT_LOSSES, Units
+from tombola.units import UNIT_LOSSES, Kind, Units
+
+
+class KnownTable:
+    """Answers on file, the table of --known, read once.
+
+    candidates: those of the race; columns of others are not used.
+    column: the option --id, "" if it was left out.
+    """
+
+    def __init__(self, path: Path, candidates: Iterable[str], column: str) -> None:
+        self.path = path
+        self.table = read_cells(path)
+        self._column = column
+        names = set(candidates)
+        self._used = tuple(
+            name for name in self.table.names if name in names or without_kind_word(name) in names
+        )
+
+    @property
+    def kind(self) -> Kind | None:
+        """The direction that the names of the columns state; None without."""
+        return table_header(str(self.path), self._used).kind
+
+    def losses(self, candidates: Sequence[str], rows: Sequence[str], units: Units) -> Floats:
+        """Return the answers as losses, shape (rows, candidates), NaN if blank."""
+        return read_known(self.table, candidates, rows, self._column or None, units)
+
+    def notes(self, settings: RaceSettings, by: str) -> list[str]:
+        """Return notes on direction, missing and unused columns, and a row of sums."""
+        notes = []
+        on_file = {*self._used, *map(without_kind_word, self._used)}
+        contradiction = table_header(str(self.path), self._used, settings.kind).contradiction
+        if contradiction:
+            notes.append(contradiction.removesuffix("."))
+        if absent := [name for name in settings.candidates if name not in on_file]:
+            notes.append(
+                f"no answers on file for {join_names(absent)}; check the spelling if there should "
+                "be some"
+            )
+        unused = [
+            name
+            for name in self.table.names
+            if name not in self._used
+            and name.lower() not in {self._column.lower(), by.lower()}
+            and not is_id_name(name)
+            and not is_group_name(name)
+        ]
+        if unused:
+            notes.append(f"columns of {self.path} that are not used: {join_names(unused)}")
+        return notes + self.summary_notes()
+
+    def summary_notes(self) -> list[str]:
+        """Return a note if a last row sums up the others."""
+        place = id_place(self.table, self._column or None)
+        notes = without_summary_line(self.table, place).notes[len(self.table.notes) :]
+        return [f"{self.path}: {note}" for note in notes]
 
 
 def read_known(
