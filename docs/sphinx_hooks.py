@@ -8,6 +8,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+import accessible_html
 import jinja2
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -282,6 +283,17 @@ def check(app, env):
     for name in sorted(tombola._HOME):
         if f"tombola.{name}" not in documented:
             log.warning("tombola.%s is public and in no page of the reference", name)
+
+
+def make_accessible(app, error):
+    """Mend the markup of every page that Sphinx wrote."""
+    if error is not None or app.builder.format != "html":
+        return
+    for name in [*app.env.found_docs, "genindex", "py-modindex", "search"]:
+        path = Path(app.builder.get_outfilename(name))
+        if path.exists():
+            page = path.read_text(encoding="utf-8")
+            path.write_text(accessible_html.mend(page), encoding="utf-8")
 
 
 def inline_formula(writer, node):

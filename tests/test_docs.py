@@ -169,6 +169,35 @@ def test_page_shows_the_output_of_its_commands(page: Path, tmp_path: Path) -> No
             assert figures.figure_bytes(draw(tmp_path), "svg") == stored, name
 
 
+def test_markup_of_the_theme_is_mended_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    mend = importlib.import_module("accessible_html").mend
+    page = "\n".join(
+        [
+            '<aside class="sidebar-drawer"><p class="caption" role="heading">Start</p></aside>',
+            '<article role="main" id="main"><aside class="toc-drawer"></aside>',
+            '<th class="head"><p></p></th><th></th><th>name</th>',
+            '<pre>short</pre><pre id="codecell0"><span></span>' + "x" * 60 + "</pre>",
+            '<dl>\n<dd><em class="sig-param">rows</em>,</dd>\n</dl>',
+            '<div class="table-wrapper docutils container"><table></table></div>',
+            '<div class="formula"><math><mi>x</mi></math></div>',
+            '<div class="formula"><math><mi>' + "x" * 30 + "</mi></math></div>",
+        ]
+    )
+    mended = mend(page)
+    assert mended.count('aria-level="2"') == 1
+    assert mended.count("aria-label=") == 2
+    assert mended.count("<th") == 1
+    assert mended.count("<h1>") == 1
+    assert mended.count('<pre tabindex="0"') == 1
+    assert "<pre>short" in mended
+    assert "<dl>" not in mended
+    assert '<span class="sig-line"><em class="sig-param">rows' in mended
+    assert mended.count('tabindex="0"') == 3
+    # A second build mends pages that were mended already.
+    assert mend(mended) == mended
+
+
 def test_pages_of_first_contact_have_commands() -> None:
     assert {page.name for page in console.pages()} >= {"README.md", "index.md", "tutorial.md"}
 
