@@ -3,7 +3,9 @@ driver.
 
 `PYTHONPATH=src:tests python tests/kill/test_race_kill.py 300 [known]` prints the counts. A call is
 answered when its answer is in the file. A call in flight at the time of a kill has no answer and is
-made again.
+made again. The pilot calls some cells twice, under two tickets; any other call of an answered cell
+is a repeated one. Every command writes which run has started it: a command that outlives its run
+may be slow to write its line.
 """
 
 import json
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +27,23 @@ from conftest import HANGS, SOURCE
 from kill.test_session_kill import run_script
 
 NAMES = ("one", "two", "three", "four")
-# A race with 300 kills needs about half of them; with answers on file a row takes fewer calls.
+# Enough for about 300 kills; if a race ends before, the rest hits another one.
 ROWS = 1800
-CALL = """import sys, time
+CALL = """import os, sys, time
 name, row = sys.argv[1:]
 place = int(row)
 time.sleep(0.001)
 value = (place * 7919 + 104729 * len(name)) % 1000 / 1000
 print(round(0.5 * value + {"one": 0.01, "two": 0.0, "three": 0.25, "four": 0.02}[name], 4))
 with open("asked.log", "a") as log:
-    log.write(f"{name} {row}\\n")
+    log.write(f"{os.environ['RUN']} {name} {row}\\n")
 """
 
+# Number of the run of the undisturbed race, in the log of commands; above those of the killed ones.
+_UNDISTURBED = 10**6
 
-def command(file: str, *options: str) -> list[str]:
+
+def command(file: str, seed: int, *options: str) -> list[str]:
     """Return the command line of the race; two nearly equal candidates make it long."""
     candidates = [
         part
@@ -56,7 +62,7 @@ def command(file: str, *options: str) -> list[str]:
         file,
         *candidates,
     ]
-    return [*start, "--workers", "2", "--seed", "5", "--json", "--quiet", *options]
+    return [*start, "--workers", "2", "--seed", str(seed), "--json", "--quiet", *options]
 
 
 def write_known(folder: Path) -> tuple[str, ...]:
@@ -75,8 +81,13 @@ def loss(name: str, row: int) -> float:
     return round(0.5 * value + {"one": 0.01, "two": 0.0, "three": 0.25, "four": 0.02}[name], 4)
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(SOURCE), "OPENBLAS_NUM_THREADS": "1"}
+def environment(run: int) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(SOURCE),
+        "OPENBLAS_NUM_THREADS": "1",
+        "RUN": str(run),
+    }
 
 
 def answers(path: Path) -> dict[int, Any]:
@@ -94,31 +105,72 @@ def answers(path: Path) -> dict[int, Any]:
         connection.close()
 
 
-def asked(folder: Path) -> list[str]:
+def asked(folder: Path) -> Counter[tuple[int, str]]:
+    """Return how often each run has asked each cell, by the lines that the commands wrote."""
     log = folder / "asked.log"
-    return log.read_text().splitlines() if log.exists() else []
+    lines = log.read_text().splitlines() if log.exists() else []
+    return Counter((int(line.split()[0]), line.partition(" ")[2]) for line in lines)
+
+
+def count_repeated(
+    calls: Counter[tuple[int, str]], answered: list[Counter[str]], twice: set[str]
+) -> int:
+    """Return the number of calls that a run has made although their answers were in the file.
+
+    answered: for each run, the answers of each cell in the file when it started. twice: cells of
+    the pilot, which have two tickets.
+    """
+    return sum(
+        max(0, count - (1 + (cell in twice) - answered[run][cell]))
+        for (run, cell), count in calls.items()
+        if run < len(answered)
+    )
+
+
+def test_checker_counts_repeated_calls() -> None:
+    calls = Counter({(0, "one 1"): 2, (0, "two 2"): 1, (1, "one 1"): 1, (1, "two 2"): 1})
+    assert count_repeated(calls, [Counter(), Counter({"one 1": 1})], {"one 1"}) == 0
+    assert count_repeated(calls, [Counter(), Counter({"one 1": 2})], {"one 1"}) == 1
+    assert count_repeated(calls, [Counter(), Counter({"two 2": 1})], {"one 1"}) == 1
+    assert count_repeated(calls, [Counter(), Counter()], set()) == 1, "asked twice by one run"
 
 
 def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> dict[str, Any]:
-    """Run the race, kill it `kills` times, let it end, and compare it with an undisturbed one."""
+    """Kill races `kills` times in all, and add up their counts."""
+    total: dict[str, Any] = {}
+    while total.get("kills", 0) < kills:
+        place = folder / str(total.get("races", 0))
+        place.mkdir()
+        left = kills - total.get("kills", 0)
+        counts = drive_race(place, left, seed + total.get("races", 0), known=known)
+        for name, value in counts.items():
+            before = total.setdefault(name, name.startswith("same") * 1)
+            total[name] = bool(before and value) if name.startswith("same") else before + value
+    return total
+
+
+def drive_race(folder: Path, kills: int, seed: int, *, known: bool) -> dict[str, Any]:
+    """Run a race, kill it at most `kills` times, let it end; compare with an undisturbed one."""
     from tombola.worklists.race_file import RaceFile
 
     (folder / "rows.txt").write_text("\n".join(str(row) for row in range(ROWS)))
     (folder / "call.py").write_text(CALL)
     options = write_known(folder) if known else ()
     rng, path = np.random.default_rng(seed), folder / "killed.race"
-    done = repeated = lost = 0
+    done = lost = 0
     before: dict[int, Any] = {}
-    names: dict[int, str] = {}
-    while done < kills:
-        marks = len(asked(folder))
+    # Answers of each cell when each run began.
+    answered = [Counter[str]()]
+    twice: set[str] = set()
+    over = False
+    while done < kills and not over:
         options_: Any = {
             "cwd": folder,
-            "env": environment(),
+            "env": environment(len(answered) - 1),
             "stdout": subprocess.PIPE,
             "start_new_session": True,
         }
-        process = subprocess.Popen(command(path.name, *options), **options_)
+        process = subprocess.Popen(command(path.name, seed, *options), **options_)
         start = time.monotonic()
         # Wait until this process has written an answer.
         while (
@@ -131,29 +183,31 @@ def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> di
         over = process.poll() is not None
         process.send_signal(signal.SIGKILL)
         process.wait()
-        # Calls in flight end by themselves.
-        time.sleep(0.1)
         now = answers(path)
         lost += sum(now.get(ticket) != value for ticket, value in before.items())
-        answered = {names[ticket] for ticket in before}
-        repeated += sum(line in answered for line in asked(folder)[marks:])
         before = now
-        with RaceFile.open(path) as file:
-            names = {event.ticket: _name(file.race.call(event.ticket)) for event in file.replay()}
-        if over:
-            break
-        done += 1
+        if path.exists():
+            with RaceFile.open(path) as file:
+                race = file.race
+                twice = {f"{NAMES[cell.candidate]} {race.rows[cell.row]}" for cell in race.pilot}
+                answered.append(Counter(_name(race.call(ticket)) for ticket in now))
+        done += not over
         if done % 20 == 0:
+            repeated = count_repeated(asked(folder), answered, twice)
             counts = f"{done} kills, {len(now)} answers, {repeated} repeated, {lost} lost"
             print(counts, file=sys.stderr, flush=True)
     first, second = (
         json.loads(
             subprocess.run(
-                command(name, *options), cwd=folder, env=environment(), capture_output=True
+                command(name, seed, *options),
+                cwd=folder,
+                env=environment(run),
+                capture_output=True,
             ).stdout
         )
-        for name in (path.name, "undisturbed.race")
+        for name, run in ((path.name, len(answered) - 1), ("undisturbed.race", _UNDISTURBED))
     )
+    calls = asked(folder)
     for report in (first, second):
         # The number of calls in flight at the end is random; their answers count in means, but in
         # no decision.
@@ -174,17 +228,18 @@ def drive(folder: Path, kills: int, seed: int = 1, *, known: bool = False) -> di
     return {
         "kills": done,
         "answers": len(left),
-        "repeated": repeated,
+        "races": 1,
+        "calls": sum(calls.values()),
+        "repeated": count_repeated(calls, answered, twice),
         "lost": lost,
         "same_verdict": same,
         "same_answers": agree,
-        "verdict": first["verdict"],
-        "on_file_asked": known and sum(_is_on_file(line) for line in asked(folder)),
+        "on_file_asked": sum(_is_on_file(cell) for _, cell in calls) if known else 0,
     }
 
 
-def _is_on_file(line: str) -> bool:
-    name, row = line.split()
+def _is_on_file(cell: str) -> bool:
+    name, row = cell.split()
     return name == "two" or (name == "one" and int(row) % 3 == 0)
 
 
