@@ -30,7 +30,8 @@ Verdict = Literal["exact", "proved", "refuted", "undecided", "stopped", "running
 # How the subject of a claim relates to the other candidates, or to a number.
 Relation = Literal[
     "best", "among", "within", "better", "not better", "not worse", "worse",
-    "rank", "order", "tied", "holds", "fails", "mean", "at most", "at least",
+    "rank", "order", "front", "tied", "holds", "fails", "not shuffled", "mean", "at most",
+    "at least",
 ]  # fmt: skip
 
 VERDICTS: tuple[Verdict, ...] = (
@@ -41,11 +42,19 @@ READINGS: tuple[Reading, ...] = ("recorded", "expected", "beyond")
 # Conditions of a claim, each a clause after the confidence.
 RANDOM_PART = "if the rows answered are a random part of the list"
 RANDOM_CLUSTERS = "if the clusters answered are a random part of all clusters"
+# The table is a sample, as its reader declares.
+RANDOM_SAMPLE = "if the rows read are a random sample of the list"
+RANDOM_STRATA = "if the rows read are a random sample of each stratum"
+# How often the data may be looked at.
+ONE_LOOK = "for one look"
+EVERY_LOOK = "however often you look"
 # Convention for equal means in claims about ranks (docs/theory/ranks.md).
 FILE_ORDER = "candidates with equal means are placed as in the file"
 
 # Names that a sentence spells out at most; the rest is counted. More make it hard to read.
 _MAX_NAMES = 10
+# Significant digits of a bound.
+_DIGITS = 4
 # Characters of an open question; names are cut before it.
 _MAX_TOPIC = 300
 # Parts, such as groups, that a sentence spells out at most.
@@ -62,12 +71,15 @@ _EXIT_STATUS: dict[Verdict, int] = {
 class Quantity:
     """The quantity that a claim is about: its word, and which direction is better.
 
+    recorded: the word for what a table has in its cells.
+
     >>> Quantity("score", higher_is_better=True).difference_text(0.25)
     'mean score higher by 0.25'
     """
 
     word: str = "loss"
     higher_is_better: bool = False
+    recorded: str = "answers"
 
     def difference_text(self, advantage: float) -> str:
         """Return the difference of two means as text; `advantage` above 0 is better."""
@@ -90,6 +102,7 @@ class Counts:
     possible  calls that asking every candidate on every row would make
     saved     calls that are not needed any more; None while the question is open
     cost      cost of the calls, in `cost_unit`
+    clusters  clusters of rows used as evidence; None without clusters
     """
 
     rows: int = 0
@@ -102,6 +115,7 @@ class Counts:
     saved: int | None = None
     cost: float = 0.0
     cost_unit: str = ""
+    clusters: int | None = None
 
     def __str__(self) -> str:
         """Return the counts as one clause.
@@ -112,6 +126,8 @@ class Counts:
         2 rows, 4 of 80 calls answered, 8 issued
         """
         parts = [plural(self.counted, "row")]
+        if self.clusters is not None:
+            parts[0] += f" in {plural(self.clusters, 'cluster')}"
         if self.calls is not None:
             parts.append(self.calls_text)
         if self.failed:
@@ -173,7 +189,8 @@ class Conclusion:
     subject     names; for "holds" and "fails" the condition that was checked
     than        the candidate it is compared with, for comparisons of two
     field       number of candidates in all
-    top         number of candidates asked for: the best `top`, the first `top` in order
+    top         number of candidates asked for: the best `top`, the first `top` in order; for
+                "front" the number of metrics
     amount      margin of a comparison, or the number of "at most" and "at least"
     interval    first and last rank, or lowest and highest mean
     advantage   mean advantage of the subject so far; above 0 is better. None: not measured
@@ -208,6 +225,23 @@ class Conclusion:
         return f"{text} ({quantity.difference_text(self.advantage)} on {plural(self.rows, 'row')})"
 
 
+def bound_text(bound: float, *, up: bool) -> str:
+    """Format a bound with four significant digits, rounded away from the claim.
+
+    up: whether it is an upper bound.
+
+    >>> bound_text(0.12341, up=True), bound_text(0.12349, up=False), bound_text(0.25, up=True)
+    ('0.1235', '0.1234', '0.25')
+    """
+    nearest = float(f"{bound:.{_DIGITS}g}")
+    # The rounding of a sum is no reason to move the last digit.
+    tolerance = _ROUNDING * max(1.0, abs(bound))
+    if bound and (bound > nearest + tolerance if up else bound < nearest - tolerance):
+        step = 10.0 ** (math.floor(math.log10(abs(bound))) + 1 - _DIGITS)
+        nearest += step if up else -step
+    return f"{nearest:.{_DIGITS}g}"
+
+
 _COMPARISONS = ("better", "not better", "not worse", "worse")
 # Relations that place equal means in the order of the file.
 _RANKINGS = ("rank", "order")
@@ -232,8 +266,8 @@ def _among_text(conclusion: Conclusion, _: Quantity) -> str:
 
 def _within_text(conclusion: Conclusion, _: Quantity) -> str:
     return (
-        f"{_join(conclusion.subject)} is within {conclusion.amount:g} of the best of "
-        f"{plural(conclusion.field, 'candidate')}"
+        f"{_join(conclusion.subject)} is within {bound_text(conclusion.amount, up=True)} of the "
+        f"best of {plural(conclusion.field, 'candidate')}"
     )
 
 
@@ -256,6 +290,13 @@ def _order_text(conclusion: Conclusion, _: Quantity) -> str:
     return f"the first {conclusion.top} of {candidates} in order are {names}"
 
 
+def _front_text(conclusion: Conclusion, _: Quantity) -> str:
+    return (
+        f"the Pareto front of {plural(conclusion.field, 'candidate')} in "
+        f"{plural(conclusion.top, 'metric')} is among {_join(conclusion.subject)}"
+    )
+
+
 def _tied_text(conclusion: Conclusion, quantity: Quantity) -> str:
     behind = f", behind {conclusion.than}" if conclusion.than else ""
     return f"{_join(conclusion.subject)} have the same mean {quantity.word}{behind}"
@@ -263,12 +304,17 @@ def _tied_text(conclusion: Conclusion, quantity: Quantity) -> str:
 
 def _mean_text(conclusion: Conclusion, quantity: Quantity) -> str:
     low, high = conclusion.interval or (-math.inf, math.inf)
-    value = f"{low:.4g}" if low == high else f"from {low:.4g} to {high:.4g}"
+    value = f"{low:.{_DIGITS}g}"
+    if high - low > _ROUNDING:
+        value = f"from {bound_text(low, up=False)} to {bound_text(high, up=True)}"
     return f"the mean {quantity.word} of {_join(conclusion.subject)} is {value}"
 
 
 def _bound_text(conclusion: Conclusion, quantity: Quantity) -> str:
-    return f"the mean {quantity.word} of {_join(conclusion.subject)} is {conclusion.relation} {conclusion.amount:.4g}"
+    number = bound_text(conclusion.amount, up=conclusion.relation == "at most")
+    return (
+        f"the mean {quantity.word} of {_join(conclusion.subject)} is {conclusion.relation} {number}"
+    )
 
 
 _TEXTS = {
@@ -278,9 +324,13 @@ _TEXTS = {
     **dict.fromkeys(_COMPARISONS, _comparison_text),
     "rank": _rank_text,
     "order": _order_text,
+    "front": _front_text,
     "tied": _tied_text,
     "holds": lambda conclusion, _: f"{_join(conclusion.subject)} holds",
     "fails": lambda conclusion, _: f"{_join(conclusion.subject)} does not hold",
+    "not shuffled": lambda conclusion, _: (
+        f"the rows are not in random order: column {_join(conclusion.subject)} shows it"
+    ),
     "mean": _mean_text,
     "at most": _bound_text,
     "at least": _bound_text,
@@ -305,6 +355,7 @@ class Statement:
     reason       why it stopped; a clause
     parts        statements about parts, such as groups; the level is for all of them together
     parts_title  word for a part, such as the column of the groups
+    rows_text    words for the rows that it is about, if not all, such as "the 40 rows left"
 
     >>> statement = Statement(
     ...     "proved", "recorded", (Conclusion("better", ("new",), than="old", advantage=0.1, rows=30),),
@@ -329,6 +380,7 @@ class Statement:
     reason: str = ""
     parts: tuple["Statement", ...] = ()
     parts_title: str = "group"
+    rows_text: str = ""
 
     @property
     def overall(self) -> Verdict:
@@ -355,8 +407,9 @@ class Statement:
     def scope(self) -> str:
         """What the conclusions are about, as a clause: the reading and the rows."""
         rows = "this row" if self.counts.rows == 1 else f"these {self.counts.rows:,} rows"
+        rows = self.rows_text or rows
         return {
-            "recorded": f"on the answers recorded here for {rows}",
+            "recorded": f"on the {self.quantity.recorded} recorded here for {rows}",
             "expected": f"in expectation over repeated answers, on {rows}",
             "beyond": "for rows like these",
         }[self.reading]
@@ -405,6 +458,8 @@ class Statement:
     def heading(self) -> str:
         """Title of a page: the answer, or the state of the work."""
         state = {"running": "In progress", "stopped": "Stopped, undecided"}
+        if any(item.relation == "rank" for item in self.conclusions) and self.verdict not in state:
+            return self._ranks_heading
         if self.verdict in ("exact", "proved", "refuted"):
             first = self.conclusions[0]
             names = join_names(first.subject, limit=3)
@@ -423,18 +478,72 @@ class Statement:
         return state.get(self.verdict, "Undecided")
 
     @property
+    def _ranks_heading(self) -> str:
+        """Who may have rank 1."""
+        leaders = [
+            name
+            for item in (*self.conclusions, *self.questions)
+            for name in item.subject
+            if item.relation == "rank" and (item.interval is None or item.interval[0] == 1)
+        ]
+        names = join_names(leaders, limit=3)
+        if len(leaders) == 1:
+            return f"{names} has rank 1"
+        return f"{plural(len(leaders), 'candidate')} may have rank 1: {names}"
+
+    @property
+    def caption(self) -> str:
+        """The statement without its conclusions, for the caption of a table that lists them.
+
+        >>> ranks = Conclusion("rank", ("a",), field=2, interval=(1, 1), strict=True)
+        >>> Statement("proved", "beyond", (ranks,), counts=Counts(rows=9, counted=9)).caption
+        'All rank sets hold for rows like these, with probability 0.95 or more; 9 rows.'
+        """
+        words = {"rank": "All rank sets hold", "mean": "All intervals hold"}
+        if not self.conclusions:
+            return self.full
+        held = words.get(self.conclusions[0].relation, "All conclusions hold")
+        tail = ", ".join(filter(None, [self.confidence, self.condition]))
+        counts = self.counts
+        # The scope has the number of rows, if all of them were used.
+        is_doubled = self.reading != "beyond" and counts == Counts(counts.rows, counts.rows)
+        end = "." if is_doubled else f"; {counts}."
+        return f"{held} {self.scope}{self._convention}, {tail}{end}"
+
+    @property
+    def full(self) -> str:
+        """The statement as a sentence: a capital unless it starts with a name, and a full stop.
+
+        >>> Statement("proved", "beyond", (Conclusion("best", ("b",), field=2),)).full
+        'b is the best of 2 candidates (another may be equal) for rows like these, ...; 0 rows.'
+        >>> Statement("running", "recorded").full
+        'Open: nothing is proved yet; 0 rows.'
+        """
+        text = str(self)
+        name = _join(self.conclusions[0].subject) if self.conclusions else ""
+        if name and text.startswith(name):
+            return f"{text}."
+        return f"{text[:1].upper()}{text[1:]}."
+
+    @property
+    def _convention(self) -> str:
+        """How equal means are placed in claims about ranks; "" for others."""
+        ranks = any(
+            conclusion.relation in _RANKINGS and not conclusion.strict
+            for conclusion in self.conclusions
+        )
+        return f" ({FILE_ORDER})" if ranks else ""
+
+    @property
     def sentence(self) -> str:
         """Conclusions, reading and confidence, without the parts and the counts."""
         observed = "" if self.standing is None else self.standing.text(self.quantity)
         clauses = []
         if self.conclusions:
-            ranks = any(
-                conclusion.relation in _RANKINGS and not conclusion.strict
-                for conclusion in self.conclusions
-            )
-            convention = f" ({FILE_ORDER})" if ranks else ""
             tail = filter(None, [self.confidence, self.condition, observed])
-            clauses.append(f"{self._conclusions_text} {self.scope}{convention}, {', '.join(tail)}")
+            clauses.append(
+                f"{self._conclusions_text} {self.scope}{self._convention}, {', '.join(tail)}"
+            )
         if self.questions:
             topics = [_topic(question, self.quantity) for question in self.questions]
             topic_text = join_names(topics, limit=_MAX_NAMES, length=_MAX_TOPIC, last=" or ")
@@ -517,6 +626,13 @@ def _topic(question: Conclusion, quantity: Quantity) -> str:
         return f"{best} of {candidates}"
     if question.relation == "rank":
         return f"the rank of {_join(question.subject)} among {candidates}"
+    if question.relation == "mean":
+        return (
+            f"the mean {quantity.word} of {_join(question.subject)} to within "
+            f"{question.amount:.{_DIGITS}g}"
+        )
+    if question.relation == "not shuffled":
+        return "the order of the rows"
     if question.relation == "order":
         part = "the order" if question.top >= question.field else f"the first {question.top}"
         return f"{part} of {candidates}"
@@ -531,6 +647,10 @@ def _short(conclusion: Conclusion) -> str:
         return f"open: {_join(conclusion.subject, ' or ')}"
     if conclusion.relation == "tied":
         return f"tie: {names}"
+    if conclusion.relation == "front":
+        return f"on the front: {names} or fewer"
+    if conclusion.relation == "not shuffled":
+        return f"not in random order: {names}"
     if conclusion.relation == "rank" and conclusion.interval is not None:
         return f"{names}: rank {rank_text(conclusion.interval)}"
     if conclusion.relation in _COMPARISONS:

@@ -43,7 +43,8 @@ def test_ties_share_their_rank_set() -> None:
     losses = np.array([[0, 1, 0], [0, 0, 1]] * 10, float)
     found = rank(losses, kind="losses", reading="recorded")
     assert [found.rank_set(name) for name in found.names] == [(1, 1), (2, 3), (2, 3)]
-    assert found.compare("1", "2") == "1 and 2 are tied (on the answers recorded here)."
+    tie = "1 and 2 have the same mean loss on the answers recorded here for these 20 rows, for certain"
+    assert found.compare("1", "2").startswith(tie)
     near, far = (
         found.rows_to_separate("0", "1", "recorded"),
         found.rows_to_separate("1", "2", "recorded"),
@@ -193,7 +194,7 @@ def test_metrics_share_the_level_and_give_a_front() -> None:
     assert found.metrics["error"].readings[0].level == pytest.approx(0.025)
     assert found.front() == ["a", "b"]
     assert found.front_sentences()[0].startswith(
-        "On the answers recorded here: 2 of 3 candidates may be on the Pareto front: a, b"
+        "The Pareto front of 3 candidates in 2 metrics is among a and b on the answers recorded here"
     )
     assert "<strong>price</strong>" in found._repr_html_()
     kinds: Any = {"error": "losses", "price": "scores"}
@@ -287,7 +288,7 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
     table = np.array([[1.0, 0.0], [np.nan, 0.0], [1.0, 0.0]] * 20)
     kept = rank(table, kind="scores", names=["a", "b"], reading="recorded")
     assert (kept.n_incomplete, kept.to_json()["rows_not_used"]) == (20, 20)
-    assert "20 rows of 60 with a missing answer not used" in str(kept)
+    assert "20 of 60 rows with a missing answer are not used" in str(kept)
     filled = rank(table, kind="scores", reading="recorded", missing="worst")
     assert (filled.n_incomplete, filled.readings[0].exact) == (0, True)
     assert filled.to_json()["answers_counted_as_worst"] == 20
@@ -306,7 +307,7 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
     )
     for text in (str(dropped), dropped._repr_html_(), ranking_page(dropped, "ranks")):
         assert sentence in text
-        assert "answered every row" not in text
+        assert "60 rows, for certain" not in text
 
 
 @pytest.mark.parametrize(
@@ -315,22 +316,22 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
         (
             60,
             {"missing": "worst"},
-            "the ranks are exact, with 20 missing answers counted as the worst value.",
+            "for certain: the whole table is known, with 20 missing answers counted as the worst.",
         ),
         (
             60,
             {"missing": "worst", "reading": "beyond"},
-            "20 missing answers counted as the worst value)",
+            "for one look, with 20 missing answers counted as the worst; 60 rows.",
         ),
         (
             60,
             {"missing": "drop"},
-            "On the answers recorded here, without the 20 rows left out: the ranks are exact",
+            "these 40 rows, for certain: the whole table is known, without the 20 rows left out.",
         ),
         (
             60,
             {"missing": "drop", "reading": "beyond"},
-            "rows like these (without the 20 rows left out): ",
+            "for one look, without the 20 rows left out; 40 rows.",
         ),
         (
             3,
@@ -340,7 +341,7 @@ def test_incomplete_rows_are_counted_or_the_worst() -> None:
         (
             1,
             {"missing": "drop"},
-            "the ranks are exact, because every candidate has answered every row.",
+            "on the answers recorded here for this row, for certain: the whole table is known.",
         ),
     ],
 )

@@ -30,7 +30,7 @@ def test_path_is_ranked_like_its_table(path: Path) -> None:
     assert ranking.to_json() == rank(answers, clusters=labels).to_json()
     assert ranking.clusters == 20
     assert str(ranking).startswith("Read as scores: higher is better.")
-    assert all(reading.sentence() in str(ranking) for reading in ranking.readings)
+    assert all(statement.caption in str(ranking) for statement in ranking.statements)
     assert "</html>" in ranking.to_page()
     with pytest.raises(TableError, match="can be either"):
         rank(path)
@@ -72,7 +72,7 @@ def test_metrics_have_the_candidates_of_the_first(path: Path, tmp_path: Path) ->
     assert ranking.front() == ["large", "middle", "small"]
     with pytest.raises(ParameterError, match="direction of each metric, got none of 'price'"):
         rank({"right": path, "price": price}, kind={"right": "scores"})
-    assert "may be on the Pareto front" in ranking.statement
+    assert "on the front: large, middle and small or fewer" in ranking.statements[0].short
 
 
 def test_missing_answers_are_kept_and_lead_to_a_race(path: Path) -> None:

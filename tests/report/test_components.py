@@ -20,9 +20,8 @@ def test_answer_says_what_the_statement_says(verdict: str, gate: bool) -> None:
         () if open_ else conclusions,
     )
     answer = Answer.from_statement(statement, gate=gate)
-    text = str(statement)
-    assert answer.sentence == f"{text[0].upper()}{text[1:]}."
-    assert answer.heading == statement.short
+    assert answer.sentence == statement.full
+    assert answer.heading == statement.heading
     assert (answer.tone == "good") == (verdict in ("exact", "proved"))
     assert (answer.tag == "passed") == (gate and verdict in ("exact", "proved"))
 

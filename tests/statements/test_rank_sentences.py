@@ -39,7 +39,7 @@ def wrong_share(sizes: tuple[int, int], clusters: int, level: float, **options: 
         except ParameterError:
             continue  # nothing is claimed
         reading = ranking.reading()
-        condition = re.search(r"if no cluster has more than (\d+) rows?", reading.sentence())
+        condition = re.search(r"if no cluster has more than (\d+) rows?", reading.conditions)
         # A claim under a condition that does not hold is not wrong.
         holds = condition is None or int(condition[1]) >= large
         if reading.before.any() and holds:
@@ -119,10 +119,34 @@ def test_clusters_with_missing_rows_name_clusters() -> None:
     page = re.sub(r"<[^>]*>", " ", ranking_page(ranking, "ranks"))
     for text in (str(ranking), page):
         words = " ".join(text.split())
-        assert "from 12 clusters in random order" in words
+        assert "24 rows in 12 clusters" in words
         assert "if the clusters answered are a random part of all clusters" in words
         assert "if the other rows are a random part" not in words
-        assert "12 rows in random order" not in words
+        assert "12 rows" not in words
+
+
+def test_json_counts_rows_and_clusters_apart() -> None:
+    """36 rows in 18 clusters, of which 6 have a missing answer: the rows were 18, and 12 of them."""
+    rows = [[0, 1], [0, NAN], [1, 0], [0, 1], [0, 1], [0, 1]] * 6
+    names = [6 * i + j // 2 for i in range(6) for j in range(6)]
+    [data] = rank(rows, kind="losses", clusters=names).to_json()["readings"]
+    counts = data["statement"]["counts"]
+    assert (counts["rows"], counts["counted"], counts["clusters"]) == (36, 24, 12)
+    assert (data["rows"], data["clusters"]) == (24, 12)
+    assert "these 36 rows" in data["statement"]["text"]
+
+
+def test_page_of_open_ranks_is_not_tagged_good() -> None:
+    """All rank sets are 1 to 3: nothing is proved, and the page must not look as if it were."""
+    table = np.random.default_rng(1).random((20, 3))
+    table[5:, 0] = NAN
+    ranking = rank(table, kind="losses", names=["a", "b", "c"])
+    assert ranking.reading().ranks.tolist() == [[1, 3]] * 3
+    page = ranking_page(ranking, "ranks")
+    assert 'class="answer fair"' in page
+    assert '<p class="verdict">undecided</p>' in page
+    assert "nothing is proved about the rank of a, b and c" in page
+    assert 'class="answer good"' in ranking_page(rank(table[:5], kind="losses"), "ranks")
 
 
 def test_order_of_equal_candidates_is_called_not_worse() -> None:
@@ -130,11 +154,11 @@ def test_order_of_equal_candidates_is_called_not_worse() -> None:
     rows = [[0, 1], [0, 1], [1, 1]] * 20
     along = rank(rows, kind="losses", names=["a", "b"])
     against = rank([row[::-1] for row in rows], kind="losses", names=["b", "a"])
-    assert (
-        along.compare("a", "b", "recorded") == "a is better than b (on the answers recorded here)."
-    )
-    assert along.compare("a", "b", "beyond") == "a is not worse than b (for rows like these)."
-    assert against.compare("a", "b", "beyond") == "a is better than b (for rows like these)."
+    recorded = "a is better than b on the answers recorded here for these 60 rows, for certain: "
+    assert along.compare("a", "b", "recorded").startswith(recorded)
+    beyond = " for rows like these, with probability 0.95 or more, for one look; 60 rows."
+    assert along.compare("a", "b", "beyond") == f"a is not worse than b{beyond}"
+    assert against.compare("a", "b", "beyond") == f"a is better than b{beyond}"
     assert "candidates with equal means are placed as in the file" in str(along)
 
 

@@ -106,7 +106,7 @@ def rank(
     >>> print(rank([[0, 1], [0, 1], [0, 0]] * 30, kind="losses", names=["a", "b"], reading="recorded"))
     Read as losses: lower is better.
     <BLANKLINE>
-    On the answers recorded here: the ranks are exact, because every candidate has answered every row.
+    All rank sets hold on the answers recorded here for these 90 rows, for certain: the whole table is known.
         ranks  candidate   mean loss             interval
             1  a                   0               0 to 0
             2  b              0.6667     0.6667 to 0.6667
@@ -187,7 +187,14 @@ def rank(
         )
         if not in_expectation or is_possible:
             results += _readings(units, chosen, plan, grouping)
-    readings = tuple(replace(item, n_worst=n_worst, n_dropped=n_dropped) for item in results)
+    readings = tuple(
+        replace(
+            _in_rows(item, grouping, complete, in_order=in_order),
+            n_worst=n_worst,
+            n_dropped=n_dropped,
+        )
+        for item in results
+    )
     # Losses in [0, 1] are called that, as by `compare`, whatever they count.
     unit = "" if kind == "losses" and limits == (0.0, 1.0) else unit
     n_incomplete = int((~complete).sum())
@@ -472,9 +479,24 @@ def _in_row_units(one: Reading, clusters: _Clusters, *, beyond: bool) -> Reading
         low=np.minimum(low, 1.0),
         high=np.minimum(high, 1.0),
         variance=one.variance * scale**2,
-        by_cluster=True,
         condition=clusters.condition if beyond else one.condition,
     )
+
+
+def _in_rows(
+    one: Reading,
+    clusters: _Clusters | None,
+    complete: "np.typing.NDArray[np.bool_]",
+    *,
+    in_order: bool,
+) -> Reading:
+    """Return a reading that counts rows, and the clusters that they are in, if there are any."""
+    if clusters is None or one.name == "expected":
+        return replace(one, list_rows=len(complete))
+    used = clusters.complete_rows
+    if in_order and not used.all():
+        used = np.arange(len(used)) < int(np.argmin(used))
+    return replace(one, rows=int(used.sum()), clusters=one.rows, list_rows=len(complete))
 
 
 def _runs(table: Any, labels: tuple[str, ...], kind: Kind, limits: Limits) -> Floats | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tombola._formatting import format_number, format_range, join_names, plural
+from tombola._formatting import format_number, format_range, plural
 from tombola.racing.page import rank_row
 from tombola.ranking.report import MetricsRanking, Ranking, Reading
 from tombola.report.chart import Chart, Line, Point
@@ -51,32 +51,18 @@ def _better(ranking: Ranking) -> str:
 def _answer(ranking: Ranking | MetricsRanking, first: Ranking) -> Answer:
     """Return who may be the best, and what that rests on."""
     reading = min(first.readings, key=lambda reading: reading.exact)
-    tag = "exact" if reading.exact else "proved"
     if isinstance(ranking, MetricsRanking):
-        front = ranking.front(reading.name)
-        heading = (
-            f"{len(front)} of {plural(len(first.names), 'candidate')} may be on the Pareto front "
-            f"{_lower(reading.title)}"
-        )
+        statement = ranking.statements[ranking.readings.index(reading.name)]
         facts = [("metrics", f"{len(ranking.metrics)}"), ("rows", f"{first.population:,}")]
-        return Answer(tag, "good", heading, " ".join(ranking.front_sentences()), tuple(facts))
-    leaders = [
-        first.names[a]
-        for a in first.order()
-        if first.rank_set(first.names[a], reading.name)[0] == 1
-    ]
-    groups = first.groups(reading.name)
-    heading = (
-        f"{leaders[0]} has rank 1"
-        if len(leaders) == 1
-        else f"{plural(len(leaders), 'candidate')} may have rank 1: {join_names(leaders)}"
-    )
+        sentences = " ".join(ranking.front_sentences())
+        return Answer.from_statement(statement, facts)._replace(sentence=sentences)
+    statement = reading.statement(first.names, first.units)
     facts = [
         ("candidates", f"{len(first.names):,}"),
-        ("groups in order", f"{len(groups):,}"),
+        ("groups in order", f"{len(first.groups(reading.name)):,}"),
         ("pairs in order", _share_text(reading)),
     ]
-    return Answer(tag, "good", heading, reading.sentence(), tuple(facts))
+    return Answer.from_statement(statement, facts)._replace(sentence=statement.caption)
 
 
 def _share_text(reading: Reading) -> str:
@@ -101,7 +87,7 @@ def _section(ranking: Ranking, reading: Reading, metric: str) -> dict[str, Any]:
     k = len(ranking.names)
     return {
         "title": f"{metric}, {_lower(reading.title)}" if metric else reading.title,
-        "sentence": reading.sentence(),
+        "sentence": reading.statement(ranking.names, ranking.units).caption,
         "exact": reading.exact and len(ranking.readings) > 1,
         "summary": f"{plural(len(groups), 'group')}; {pairs}"
         if len(groups) > 1

@@ -24,10 +24,12 @@ from tombola.errors import ParameterError
 from tombola.evidence.run_noise import RunNoise, more_evidence, run_noise
 from tombola.racing.rules.ranks import rank_sets
 from tombola.statements import (
-    FILE_ORDER,
+    EVERY_LOOK,
+    ONE_LOOK,
     Conclusion,
     Counts,
     Quantity,
+    Relation,
     Statement,
     Verdict,
     rank_text,
@@ -60,7 +62,7 @@ class Reading:
     in the order of `Ranking.names`.
 
     exact: whether the order is by counting all rows, without any probability.
-    rows: number of rows, or clusters, that were used.
+    rows: number of rows that were used.
     before: (k, k), True at [a, b] where a is proved to come before b.
     ranks: (k, 2), first and last possible rank of every candidate, from 1.
     low, high: (k,), bounds of each mean loss on its own, at the same level.
@@ -70,7 +72,8 @@ class Reading:
         sets then mean nothing.
     every_look: whether the level holds for all rankings of a growing table together; else for this
         one alone.
-    by_cluster: whether `rows` counts clusters.
+    list_rows: number of rows of the list, without those left out.
+    clusters: number of clusters that were used; None without clusters.
     sizes: bounds of the mean number of rows of a cluster, in ranks beyond this list; None: known.
     condition: what the ranks assume beyond a random order, as a clause; "" for nothing.
     n_worst, n_dropped: missing answers that count as the worst value; rows left out because an
@@ -93,7 +96,8 @@ class Reading:
     n_worst: int = 0
     n_dropped: int = 0
     left_out: tuple[str, ...] = ()
-    by_cluster: bool = False
+    list_rows: int = 0
+    clusters: int | None = None
     sizes: tuple[float, float] | None = None
     condition: str = ""
 
@@ -119,6 +123,11 @@ class Reading:
         reach = self.before | np.eye(k, dtype=bool)
         return np.asarray((reach.astype(int) @ against @ reach) > 0)
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the ranks are by counting all rows of all candidates."""
+        return self.exact and not self.left_out
+
     def statement(self, names: Sequence[str], units: Units) -> Statement:
         """Return the rank sets as a statement.
 
@@ -126,33 +135,79 @@ class Reading:
         """
         k = len(names)
         settled = bool((self.ranks[:, 0] == self.ranks[:, 1]).all())
-        verdict: Verdict = "proved" if settled else "undecided"
-        is_certain = self.exact and not self.left_out
-        if settled and is_certain:
-            verdict = "exact"
         conclusions = tuple(
             Conclusion(
                 "rank", (name,), field=k, interval=(int(first), int(last)), strict=self.is_strict
             )
             for name, (first, last) in zip(names, self.ranks, strict=True)
-            if self.exact or (first, last) != (1, k)
+            if not self.contradiction and (self.exact or (first, last) != (1, k))
         )
+        # A set of all ranks says nothing.
+        proved = {name for conclusion in conclusions for name in conclusion.subject}
+        unknown = tuple(name for name in names if name not in proved)
+        verdict: Verdict = "proved" if settled and not unknown else "undecided"
+        return self._statement(
+            "exact" if self.is_certain else verdict,
+            conclusions,
+            (Conclusion("rank", unknown, field=k),) if unknown else (),
+            units,
+        )
+
+    def _statement(
+        self,
+        verdict: Verdict,
+        conclusions: tuple[Conclusion, ...],
+        questions: tuple[Conclusion, ...],
+        units: Units,
+        level: float | None = None,
+    ) -> Statement:
+        """Return conclusions from these rows, at the level of the reading or at another one."""
+        level = self.level if level is None else level
         return Statement(
             verdict,
             self.name,
-            () if self.contradiction else conclusions,
-            level=0.0 if is_certain else self.level,
+            conclusions,
+            questions,
+            level=0.0 if self.is_certain else level,
             quantity=Quantity(units.quantity, higher_is_better=units.scores),
-            counts=Counts(rows=self.rows, counted=self.rows),
-            condition=self.condition,
+            counts=Counts(rows=self.list_rows, counted=self.rows, clusters=self.clusters),
+            condition=self.conditions,
         )
+
+    def comparison(self, a: int, b: int, names: Sequence[str], units: Units) -> Statement:
+        """Return what is proved about the order of two candidates, by number."""
+        for ahead, behind in ((a, b), (b, a)):
+            if self.before[ahead, behind] and not self.contradiction:
+                relation: Relation = "better" if self.better[ahead, behind] else "not worse"
+                claim = Conclusion(relation, (names[ahead],), than=names[behind])
+                verdict: Verdict = "exact" if self.is_certain else "proved"
+                return self._statement(verdict, (claim,), (), units)
+        if self.exact:
+            tie = Conclusion("tied", (names[a], names[b]))
+            return self._statement("exact" if self.is_certain else "proved", (tie,), (), units)
+        question = Conclusion("not worse", (names[a],), than=names[b])
+        return self._statement("undecided", (), (question,), units)
+
+    @property
+    def conditions(self) -> str:
+        """What the level assumes, and which answers and looks it is for, as a clause."""
+        clauses = [self.condition]
+        if not self.exact:
+            clauses.append(EVERY_LOOK if self.every_look else ONE_LOOK)
+        if self.n_worst:
+            clauses.append(f"with {plural(self.n_worst, 'missing answer')} counted as the worst")
+        if self.left_out:
+            clauses.append(f"without {join_names(self.left_out)}")
+        if self.n_dropped:
+            clauses.append(f"without the {plural(self.n_dropped, 'row')} left out")
+        return ", ".join(filter(None, clauses))
 
     @property
     def title(self) -> str:
         """What the ranks are about, as the beginning of a sentence."""
         return {
             "recorded": "On the answers recorded here",
-            "expected": f"In expectation over repeated answers, on these {plural(self.rows, 'row')}",
+            "expected": "In expectation over repeated answers, on these rows",
             "beyond": "For rows like these",
         }[self.name]
 
@@ -161,37 +216,6 @@ class Reading:
         """The share, in [0, 1], of pairs of candidates whose order is proved."""
         k = self.before.shape[0]
         return float(self.before.sum() / (k * (k - 1) / 2)) if k > 1 else 1.0
-
-    def sentence(self) -> str:
-        """Return a sentence for users: the rows that the ranks refer to, and the level."""
-        filled = (
-            f"with {plural(self.n_worst, 'missing answer')} counted as the worst value"
-            if self.n_worst
-            else ""
-        )
-        missing = [
-            join_names(self.left_out),
-            f"the {plural(self.n_dropped, 'row')} left out" if self.n_dropped else "",
-        ]
-        without = f"without {' and '.join(filter(None, missing))}" if any(missing) else ""
-        held = f"all rank sets hold simultaneously with probability {1 - self.level:g}"
-        held += ", however often you look" if self.every_look else ""
-        held += f", {self.condition}" if self.condition else ""
-        held += "" if self.is_strict else f"; {FILE_ORDER}"
-        if self.name != "recorded":
-            conditions = ", ".join(filter(None, [filled, without]))
-            return f"{self.title}{f' ({conditions})' if conditions else ''}: {held}."
-        counted = plural(self.rows, "cluster" if self.by_cluster else "row")
-        claim = f"from {counted} in random order; {held}"
-        if self.exact:
-            answered = "answered the others" if self.n_dropped else "answered every row"
-            claim = f"the ranks are exact, {filled or f'because every candidate has {answered}'}"
-            if self.left_out:
-                claim = (
-                    f"the ranks are among the other {plural(len(self.ranks), 'candidate')} only, "
-                )
-                claim += filled or f"which have {answered}"
-        return f"{', '.join(filter(None, [self.title, without]))}: {claim}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,14 +335,11 @@ class Ranking(Result):
             return f"{rows} {verbs[0]} a missing answer and {verbs[1]} left out; {left}."
         if not self.n_incomplete:
             return self.cluster_note
-        what = "the rows answered are a random part of the list"
-        if self.clusters:
-            what = "the clusters answered are a random part of all clusters"
-        whole = ", with their whole clusters," if self.clusters else ""
+        whole = " and their whole clusters" if self.clusters else ""
         return (
-            f"{plural(self.n_incomplete, 'row')} of {self.population:,} with a missing answer not "
-            f"used{whole}: the ranks hold if {what} ({option_text('missing', 'worst')} counts a "
-            "missing answer as the worst one)."
+            f"{self.n_incomplete:,} of {plural(self.population, 'row')} with a missing answer"
+            f"{whole} are not used ({option_text('missing', 'worst')} counts a missing answer as "
+            "the worst one)."
         )
 
     def reading(self, name: str | None = None) -> Reading:
@@ -356,36 +377,26 @@ class Ranking(Result):
         return groups
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
-        """Return a sentence with the proved order of two candidates under a reading.
+        """Return sentences on the order of two candidates under a reading.
 
-        Without a proof, it states the rows that would prove their order.
+        Without a proof, they state about how many rows would prove it.
         """
         result = self.reading(reading)
         a = self._index(first)
         b = self._index(second)
-        scope = f"{result.title[0].lower()}{result.title[1:]}"
-        for first_one, second_one in ((a, b), (b, a)):
-            if result.before[first_one, second_one]:
-                relation = "better" if result.better[first_one, second_one] else "not worse"
-                names = self.names[first_one], self.names[second_one]
-                return f"{names[0]} is {relation} than {names[1]} ({scope})."
-        if self.means[a] == self.means[b] and result.exact:
-            return f"{first} and {second} are tied ({scope})."
+        sentence = result.comparison(a, b, self.names, self.units).full
+        if result.exact or result.before[a, b] or result.before[b, a]:
+            return sentence
         if self.runs is not None:
-            return self._advice(a, b, result)
+            return f"{sentence} {self._advice(a, b, result)}"
         needed = self.rows_to_separate(first, second, reading)
         if math.isinf(needed):
-            return (
-                f"{first} and {second} have the same mean so far; no number of rows is known "
-                "to separate them."
-            )
-        return (
-            f"{first} and {second} are not separated by {plural(result.rows, 'row')}; about "
-            f"{needed:,.0f} would do it."
-        )
+            return f"{sentence} Their means are the same so far."
+        unit = "row" if result.clusters is None else "cluster"
+        return f"{sentence} About {plural(math.ceil(needed), unit)} would do it."
 
     def rows_to_separate(self, first: str, second: str, reading: str | None = None) -> float:
-        """Estimate the rows that would prove the order of two candidates under a reading.
+        """Estimate the rows, or clusters, that would prove the order of two candidates.
 
         A rule of thumb: with D the difference of the means, which is assumed to stay, and v the
         variance of the paired differences, n = 2 v ln(goal) / D^2, with `Reading.goal`, for
@@ -398,7 +409,8 @@ class Ranking(Result):
         if gap == 0.0:
             return math.inf
         n = 2.0 * float(result.variance[a, b]) * math.log(result.goal) / gap**2
-        return n / (1.0 + n / self.population) if result.name == "recorded" else n
+        size = self.clusters or self.population
+        return n / (1.0 + n / size) if result.name == "recorded" else n
 
     def value(self, loss: float) -> float:
         """Return a mean loss in [0, 1] as a mean in the unit of the table."""
@@ -451,7 +463,7 @@ class Ranking(Result):
         candidates_left_out: names of the candidates of the table that are not ranked; then no
             reading is exact.
         readings: list of dicts: reading (its name), statement (`Statement.to_json`),
-            pairs_separated (share of pairs), groups (lists of names), exact, level, rows,
+            pairs_separated (share of pairs), groups (lists of names), exact, level, rows, clusters,
             contradiction and every_look, as in `Reading`; candidates, a list of dicts, best mean
             first: candidate (its name); mean, low and high, in the unit of the table; first_rank and
             last_rank; proved_before, the names that it is proved to come before.
@@ -489,9 +501,10 @@ class Ranking(Result):
         return {
             "reading": one.name,
             "statement": one.statement(self.names, self.units).to_json(),
-            "exact": one.exact and not one.left_out,
+            "exact": one.is_certain,
             "level": one.level,
             "rows": one.rows,
+            "clusters": one.clusters,
             "pairs_separated": one.separated,
             "contradiction": one.contradiction,
             "every_look": one.every_look,
@@ -540,16 +553,16 @@ class Ranking(Result):
         return f"R{direction_text(self.kind, self.unit)[1:]}."
 
     @property
-    def statement(self) -> str:
-        """What is proved under each reading, as sentences."""
-        return " ".join(reading.sentence() for reading in self.readings)
+    def statements(self) -> tuple[Statement, ...]:
+        """What is proved under each reading."""
+        return tuple(reading.statement(self.names, self.units) for reading in self.readings)
 
     def blocks(self) -> list[Block]:
         """Return the direction, each reading with its ranks, and the next steps."""
         blocks: list[Block] = [*(self.remarks or [self.direction])]
         blocks += filter(None, [self.missing_text])
-        for reading in self.readings:
-            blocks += ["", reading.sentence(), *self.lines(reading, _MAX_SHOWN)]
+        for reading, statement in zip(self.readings, self.statements, strict=True):
+            blocks += ["", statement.caption, *self.lines(reading, _MAX_SHOWN)]
         if self.noise is not None:
             blocks += ["", *noise_blocks(self.noise, self.names, self.order()[:_MAX_SHOWN])]
         blocks += self.advice()
@@ -576,8 +589,8 @@ class Ranking(Result):
         """Return an HTML fragment for notebooks: a table per reading."""
         columns = ("ranks", "candidate", f"mean {self.units.quantity}", "interval")
         tables = [
-            HtmlTable(columns, self._cells(reading), reading.sentence())
-            for reading in self.readings
+            HtmlTable(columns, self._cells(reading), statement.caption)
+            for reading, statement in zip(self.readings, self.statements, strict=True)
         ]
         return html_block(title, (), tables, [self.missing_text])
 
@@ -675,20 +688,37 @@ class MetricsRanking(Result):
         first = next(iter(self.metrics.values()))
         return [first.names[a] for a in first.order() if not excluded[a]]
 
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The candidates that may be on the Pareto front, a statement per reading.
+
+        The level is shared by the metrics.
+        """
+        return tuple(self._front_statement(name) for name in self.readings)
+
+    def _front_statement(self, name: str) -> Statement:
+        first = next(iter(self.metrics.values()))
+        metrics = [metric.reading(name) for metric in self.metrics.values()]
+        reading = replace(
+            metrics[0],
+            exact=all(metric.exact for metric in metrics),
+            left_out=tuple(dict.fromkeys(out for metric in metrics for out in metric.left_out)),
+        )
+        k = len(first.names)
+        front = Conclusion("front", tuple(self.front(name)), field=k, top=len(metrics))
+        verdict: Verdict = "exact" if reading.is_certain else "proved"
+        is_open = len(front.subject) == k and not reading.is_certain
+        return reading._statement(
+            "undecided" if is_open else verdict,
+            () if is_open else (front,),
+            (front,) if is_open else (),
+            first.units,
+            self.level,
+        )
+
     def front_sentences(self) -> list[str]:
         """Return a sentence per reading: the candidates that may be on the Pareto front."""
-        first = next(iter(self.metrics.values()))
-        count = len(first.names)
-        sentences = []
-        for reading in self.readings:
-            front = self.front(reading)
-            where = first.reading(reading).title
-            names = join_names(front, limit=None)
-            sentences.append(
-                f"{where}: {len(front)} of {plural(count, 'candidate')} may be on the Pareto "
-                f"front: {names}."
-            )
-        return sentences
+        return [statement.full for statement in self.statements]
 
     def compare(self, first: str, second: str, reading: str | None = None) -> str:
         """Return the sentences of `Ranking.compare`, a line per metric."""
@@ -700,19 +730,15 @@ class MetricsRanking(Result):
     def to_json(self) -> dict[str, Any]:
         """Return the rankings as a dict of JSON data.
 
-        pareto_front: dict from readings to names; metrics: dict from names of metrics to
+        pareto_front: dict from readings to names; statements: one per reading; metrics: dict from names of metrics to
             `Ranking.to_json`.
         """
         return {
             "level": self.level,
             "pareto_front": {reading: self.front(reading) for reading in self.readings},
+            "statements": [statement.to_json() for statement in self.statements],
             "metrics": {name: ranking.to_json() for name, ranking in self.metrics.items()},
         }
-
-    @property
-    def statement(self) -> str:
-        """The candidates that may be on the Pareto front, a sentence per reading."""
-        return " ".join(self.front_sentences())
 
     def blocks(self) -> list[Block]:
         """Return the Pareto front, and the ranking of each metric."""

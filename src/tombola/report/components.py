@@ -49,16 +49,15 @@ class Answer(NamedTuple):
         >>> best = Conclusion("best", ("b",), field=3)
         >>> answer = Answer.from_statement(Statement("proved", "recorded", (best,)))
         >>> answer.tag, answer.tone, answer.heading
-        ('proved', 'good', 'b')
+        ('proved', 'good', 'The best: b')
         """
         verdict = statement.verdict
         tag = _GATE_TAGS.get(verdict, verdict) if gate else verdict
-        text = str(statement)
         return cls(
             tag,
             _TONES[verdict],
-            statement.short,
-            f"{text[:1].upper()}{text[1:]}.",
+            statement.heading,
+            statement.full,
             tuple(facts),
             command,
         )
