@@ -10,7 +10,18 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tombola._formatting import written_line
-from tombola.cli.options import By, Json, Page, check_level, check_page
+from tombola.cli.live_gate import LiveOptions, run_live
+from tombola.cli.options import (
+    By,
+    Json,
+    LiveSeed,
+    MaxCallCost,
+    MaxCalls,
+    MaxCost,
+    Page,
+    check_level,
+    check_page,
+)
 from tombola.cli.printing import show
 from tombola.cli.table_options import parse_kind, parse_names
 from tombola.errors import ParameterError
@@ -23,7 +34,7 @@ def gate(
             metavar="OLD NEW...",
             help="A file or folder for each version, the old one first: a table with columns id "
             "and score, a log of inspect_ai, lm-eval or promptfoo. One file with all versions "
-            "needs --baseline.",
+            "needs --baseline. Live: the list of rows, or a race file to continue.",
         ),
     ],
     within: Annotated[
@@ -37,20 +48,57 @@ def gate(
     metric: Annotated[
         str, typer.Option(help="The scores to compare, with commas between; all must pass.")
     ] = "",
+    old: Annotated[
+        str,
+        typer.Option(help="Command of the old version, 'COMMAND {row}'; it prints the score."),
+    ] = "",
+    new: Annotated[
+        list[str] | None,
+        typer.Option(help="Command of the new version; several as 'name=COMMAND {row}'."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="Live: race file for all answers, to continue from.")
+    ] = None,
+    loss: Annotated[
+        Literal["stdout", "exit"],
+        typer.Option(
+            help="Live: the number in the last line of output (stdout), or 0 if the status is 0 "
+            "and else 1, lower is better (exit)."
+        ),
+    ] = "stdout",
+    workers: Annotated[
+        int, typer.Option("--workers", "--jobs", help="Live: commands at a time.", min=1)
+    ] = 1,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    max_call_cost: MaxCallCost = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Live: seconds after which a command has failed.")
+    ] = None,
+    retries: Annotated[
+        int, typer.Option(help="Live: how often a failed command is run again.", min=0)
+    ] = 0,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Live: run the commands by /bin/sh.")
+    ] = False,
+    seed: LiveSeed = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Live: no line per row.")] = False,
     reading: Annotated[
-        Literal["recorded", "expected", "beyond"],
+        Literal["recorded", "expected", "beyond"] | None,
         typer.Option(
             help="What the verdict is about: rows like these (beyond), fresh answers on these "
-            "rows (expected), or the answers in the files (recorded)."
+            "rows (expected), or the answers in the files (recorded). Default: beyond.",
+            show_default=False,
         ),
-    ] = "beyond",
+    ] = None,
     looks: Annotated[
-        Literal["1", "any"],
+        Literal["1", "any"] | None,
         typer.Option(
             help="1: the number of rows was fixed before. any: the files grow, in the order of "
-            "the answers, and you look as often as you like."
+            "the answers, and every look counts. Default: 1; live: any.",
+            show_default=False,
         ),
-    ] = "1",
+    ] = None,
     undecided: Annotated[
         Literal["pass", "fail"] | None,
         typer.Option(help="Exit status of an undecided gate: 0 (pass) or 1 (fail) instead of 3."),
@@ -117,46 +165,108 @@ def gate(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Decide whether a new version is not worse than an old one, from finished scores.
+    """Decide whether a new version is not worse than an old one.
+
+    From finished scores, or live: with --old and --new the commands run on a list of rows until it
+    is decided, and `tombola gate FILE` continues.
 
     Exit status: 0 passed, 1 worse, 3 undecided, 2 could not be measured.
     """
     from tombola._files import write_atomic
-    from tombola.gating import gate as compare_versions
     from tombola.gating.page import gate_page
     from tombola.gating.summary import to_junit, to_markdown
+    from tombola.worklists.race_file import is_race_file
 
     check_level(level)
     check_page(out, *versions)
-    if len(versions) > 1 and baseline:
-        raise ParameterError(
-            f"--baseline: expected one file with all versions, got {len(versions)}; leave it out, "
-            "the first file is the old version."
+    is_live = bool(old or new or file) or (len(versions) == 1 and is_race_file(Path(versions[0])))
+    of_finished: dict[str, Any] = {
+        "--baseline": baseline,
+        "--metric": metric,
+        "--by": by,
+        "--each": each,
+        "--clusters": clusters,
+        "--cluster-size": cluster_size,
+        "--binary": binary,
+        "--lower": lower,
+        "--run-column": run_column,
+        "--run-effects": run_effects,
+        "--action-column": version_column,
+        "--looks": looks == "1",
+    }
+    margins = _parse_within(within or [])
+    ranges = _parse_ranges(value_range or [])
+    if is_live:
+        _check_live(versions, of_finished)
+        options = LiveOptions(
+            old,
+            new or [],
+            file,
+            loss,
+            workers,
+            max_calls,
+            max_cost,
+            max_call_cost,
+            timeout,
+            retries,
+            shell,
+            seed,
+            quiet,
         )
-    metrics = parse_names(metric)
-    result = compare_versions(
-        versions[0],
-        versions[1:] or None,
-        within=_parse_within(within or []),
-        better=better,
-        baseline=baseline or None,
-        metric=metrics,
-        kind=_parse_kinds(metrics, lower, losses=losses, scores=scores),
-        range=_parse_ranges(value_range or []),
-        reading=reading,
-        looks=1 if looks == "1" else "any",
-        level=level,
-        by=by,
-        each_group=each,
-        clusters=clusters,
-        cluster_size=cluster_size,
-        binary=binary,
-        missing=missing,
-        ids=id_column,
-        run=run_column,
-        run_effects=run_effects,
-        action=version_column,
-    )
+        result = run_live(
+            Path(versions[0]),
+            options,
+            within=margins,
+            better=better,
+            kind=parse_kind(losses=losses, scores=scores),
+            limits=ranges,
+            reading=reading,
+            level=level,
+            column=id_column,
+        )
+    else:
+        if len(versions) > 1 and baseline:
+            raise ParameterError(
+                f"--baseline: expected one file with all versions, got {len(versions)}; leave it "
+                "out, the first file is the old version."
+            )
+        _check_finished(
+            {
+                "--max-calls": max_calls,
+                "--max-cost": max_cost,
+                "--max-call-cost": max_call_cost,
+                "--timeout": timeout,
+                "--retries": retries,
+                "--shell": shell,
+                "--seed": seed,
+            }
+        )
+        metrics = parse_names(metric)
+        from tombola.gating import gate as compare_versions
+
+        result = compare_versions(
+            versions[0],
+            versions[1:] or None,
+            within=margins,
+            better=better,
+            baseline=baseline or None,
+            metric=metrics,
+            kind=_parse_kinds(metrics, lower, losses=losses, scores=scores),
+            range=ranges,
+            reading=reading or "beyond",
+            looks="any" if looks == "any" else 1,
+            level=level,
+            by=by,
+            each_group=each,
+            clusters=clusters,
+            cluster_size=cluster_size,
+            binary=binary,
+            missing=missing,
+            ids=id_column,
+            run=run_column,
+            run_effects=run_effects,
+            action=version_column,
+        )
     command = shlex.join(["tombola", *sys.argv[1:]])
     if out is not None:
         page = gate_page(result, title or "Gate", command, datetime.now())
@@ -164,8 +274,8 @@ def gate(
     if junit is not None:
         write_atomic(junit, to_junit(result, title, undecided=undecided), *versions)
     if summary is not None:
-        with summary.open("a", encoding="utf-8") as file:
-            file.write(to_markdown(result, title, command))
+        with summary.open("a", encoding="utf-8") as markdown:
+            markdown.write(to_markdown(result, title, command))
     if as_json:
         sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n")
     else:
@@ -177,6 +287,29 @@ def gate(
     if status == 3 and undecided is not None:
         status = 0 if undecided == "pass" else 1
     raise typer.Exit(status)
+
+
+def _check_live(versions: list[str], of_finished: dict[str, Any]) -> None:
+    """Raise ParameterError for options of finished scores, and for more than one list."""
+    if len(versions) != 1:
+        raise ParameterError(
+            f"gate: expected one list of rows for the commands, got {len(versions)} files; give "
+            "the list only."
+        )
+    if wrong := [name for name, value in of_finished.items() if value]:
+        raise ParameterError(
+            f"{wrong[0]}: expected finished scores, got a live gate, which counts every look and "
+            "reads one number from each command; leave it out."
+        )
+
+
+def _check_finished(of_live: dict[str, Any]) -> None:
+    """Raise ParameterError for options of a live gate."""
+    if wrong := [name for name, value in of_live.items() if value]:
+        raise ParameterError(
+            f"{wrong[0]}: expected a live gate, got finished scores; leave it out, or give "
+            "commands by --old and --new."
+        )
 
 
 def _parse_within(texts: list[str]) -> float | dict[str, float] | None:

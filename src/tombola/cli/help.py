@@ -22,11 +22,12 @@ _PANELS = {
     "ignore-rows sheet header decimal "
     "action-column value-column run-column runs delay-column costs features text by missing "
     "rescale rows follow strata sizes known history judge missing-known clusters columns",
+    "Live": "old new loss shell quiet",
     "Question": "feedback learners learner orders delay switching-price candidate best mean order "
     "within better baseline metric lower higher metric-range question top rank-of reading future "
     "in-order pair looks next each level",
     "Limits": "max-calls max-cost max-call-cost max-seconds budget worst prices null target "
-    "repetitions workers on-failure retries undecided",
+    "repetitions workers timeout on-failure retries undecided",
     "Output": "file out json force seed list",
     "Server": "url token reissue-after host port",
     "More": "",
@@ -38,7 +39,7 @@ COMMON = {
     "describe": "losses scores range candidates id ignore costs features by sheet json",
     "compare": "losses scores range candidates missing feedback learners delay budget out json",
     "rank": "losses scores range candidates clusters metric missing level pair out json",
-    "gate": "losses scores range metric within better baseline by looks level json",
+    "gate": "scores within better baseline metric looks level old new file json",
     "race run": "losses scores candidate known within baseline level max-calls max-cost workers "
     "file json",
     "race plan": "losses scores range candidates missing within baseline top level shuffles json",

@@ -184,7 +184,8 @@ MaxCalls = Annotated[
 MaxCost = Annotated[
     float | None, typer.Option(help="Cap on the total cost; calls in flight are reserved.", min=0)
 ]
-_MaxCallCost = Annotated[
+# Option --max-call-cost: the largest cost of one call of a race.
+MaxCallCost = Annotated[
     float | None,
     typer.Option(
         help="Largest cost of one call, for --max-cost. Default: the largest so far.", min=0
@@ -227,7 +228,7 @@ def _make_settings(
     answers: _Answers = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    max_call_cost: _MaxCallCost = None,
+    max_call_cost: MaxCallCost = None,
     on_failure: _OnFailure = "worst",
     question: Question = "best",
     rank_of: RankOf = "",

@@ -469,7 +469,6 @@ def run(
     """
     from tombola._files import write_atomic
     from tombola.racing import SubprocessEvaluator
-    from tombola.racing.driver import run_race_file
     from tombola.racing.report import RaceReport
     from tombola.racing.subprocess_evaluator import CallCounts
     from tombola.tables.cells import read_row_list
@@ -544,31 +543,16 @@ def run(
         if other := other_id_text(row_list, column):
             remarks = [f"ids: column {row_list.id_column}{other}", *remarks]
         show_lines([] if as_json else remarks)
-        # Retries and timeout may change per run.
-        stored = {
-            key: value
-            for key, value in evaluator.to_json().items()
-            if key not in ("retries", "timeout")
-        }
+        stored = stored_commands(evaluator)
         opened = RaceFile.at(file, chosen, row_list.ids, stored, side, strata)
     with opened as race_file:
         if continues:
-            evaluator = _stored_evaluator(race_file, timeout, retries)
+            evaluator = stored_evaluator(race_file, timeout, retries)
             race_file.raise_limits(max_calls=limits.max_calls, max_cost=limits.max_cost)
 
-        def log_open_calls(race: "Race") -> None:
-            if log is not None and (waiting := race_file.tickets_of(race.pending)):
-                log(f"{open_text('call', waiting)} This run makes them first.")
-
-        try:
-            now = run_race_file(
-                race_file, evaluator, workers, max_seconds, log, counts, log_open_calls
-            )
-        except KeyboardInterrupt:
-            answers = sum(event.kind == "answer" for event in race_file.replay())
-            print_error(f"{file} has {plural(answers, 'answer')}. To continue:")
-            print_error(f"  tombola race run {file}")
-            raise
+        now = run_commands(
+            race_file, evaluator, workers, max_seconds, log, counts, f"tombola race run {file}"
+        )
         page = RaceReport.from_file(race_file, now)
         waiting = race_file.tickets_of(now.pending)
     if out is not None:
@@ -588,7 +572,8 @@ def run(
             show_lines(
                 [f"{open_text('call', waiting)} To make them:", f"  tombola race run {file}"]
             )
-    _exit_run(now.proved, evaluator, counts)
+    check_calls(now.proved, evaluator, counts)
+    raise typer.Exit(_EXIT_CODES[now.proved])
 
 
 @app.command()
@@ -621,6 +606,33 @@ def extend(
     )
 
 
+def run_commands(
+    race_file: "RaceFile",
+    evaluator: "SubprocessEvaluator",
+    workers: int,
+    max_seconds: float | None,
+    log: "Callable[[str], None] | None",
+    counts: "CallCounts",
+    command: str,
+) -> "Race":
+    """Run the commands of a race file; on Ctrl-C print the command that continues it."""
+    from tombola.racing.driver import run_race_file
+
+    def log_open_calls(race: "Race") -> None:
+        if log is not None and (waiting := race_file.tickets_of(race.pending)):
+            log(f"{open_text('call', waiting)} This run makes them first.")
+
+    try:
+        return run_race_file(
+            race_file, evaluator, workers, max_seconds, log, counts, log_open_calls
+        )
+    except KeyboardInterrupt:
+        answers = sum(event.kind == "answer" for event in race_file.replay())
+        print_error(f"{race_file.path} has {plural(answers, 'answer')}. To continue:")
+        print_error(f"  {command}")
+        raise
+
+
 def _show_limit(race: "Race", command: str) -> None:
     """Print how to continue a race that a limit has stopped, by this command."""
     limits = race.settings
@@ -644,7 +656,13 @@ def _check_not_given(chosen: "RaceSettings", given: dict[str, Any], fix: str) ->
         )
 
 
-def _stored_evaluator(
+def stored_commands(evaluator: "SubprocessEvaluator") -> dict[str, Any]:
+    """Return what a race file stores of its commands; retries and timeout may change per run."""
+    fields = evaluator.to_json().items()
+    return {key: value for key, value in fields if key not in ("retries", "timeout")}
+
+
+def stored_evaluator(
     file: "RaceFile", timeout: float | None, retries: int
 ) -> "SubprocessEvaluator":
     """Return the commands that a race file has stored; ParameterError if it has none."""
@@ -693,16 +711,17 @@ def _run_remote(
 
     status = asyncio.run(run_it())
     show_result(status, status["verdict"], as_json=as_json, soft=True)
-    _exit_run(status["proved"], evaluator, counts)
+    check_calls(status["proved"], evaluator, counts)
+    raise typer.Exit(_EXIT_CODES[status["proved"]])
 
 
-def _exit_run(
+def check_calls(
     proved: bool | None, evaluator: "SubprocessEvaluator", counts: "CallCounts"
-) -> NoReturn:
-    """Print notes about failed calls, and exit with the code of the answer.
+) -> None:
+    """Print notes about failed calls; SessionError if all calls of a candidate failed.
 
-    SessionError if all calls of a candidate failed; with --loss exit and seconds that is a valid
-    result.
+    With --loss exit and seconds a failed call is a valid result. Nor does it matter while the
+    question is open.
     """
     for note in counts.notes():
         print_error(note)
@@ -713,7 +732,6 @@ def _exit_run(
             "failed in this run, each counted as the worst answer; run its command by hand, then "
             "start a new race."
         )
-    raise typer.Exit(_EXIT_CODES[proved])
 
 
 @app.command("table")

@@ -1,9 +1,10 @@
-"""Gate: is the new version not worse than the old one? On finished tables and logs.
+"""Gate: is the new version not worse than the old one? On finished scores, or live.
 
 The module is called `gating` because `tombola.gate` is the function.
 """
 
-from tombola.gating._gate import gate
+from tombola.gating._gate import check_margin, gate
+from tombola.gating.live import gate_of_race
 from tombola.gating.result import Comparison, GateResult
 
-__all__ = ["Comparison", "GateResult", "gate"]
+__all__ = ["Comparison", "GateResult", "check_margin", "gate", "gate_of_race"]

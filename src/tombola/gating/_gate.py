@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from tombola import _validate
 from tombola._formatting import assignment_text, command_text, join_names, option_text, plural
@@ -15,7 +14,8 @@ from tombola.errors import ParameterError, TableError
 from tombola.evidence.paired import Looks, lower_bound
 from tombola.evidence.passes import difference_interval, group_runs
 from tombola.evidence.run_noise import run_noise
-from tombola.gating.result import MAX_ROWS, Comparison, DifferingRow, GateResult, Verdict
+from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
+from tombola.gating.result import Comparison, GateResult, Verdict
 from tombola.gating.versions import (
     Roles,
     Version,
@@ -27,16 +27,8 @@ from tombola.gating.versions import (
 from tombola.statements import Reading
 from tombola.units import Kind, Units
 
-# Sums of gains that differ from the limit by less, per row, are equal to it: sums are rounded.
-_ROUNDING = 1e-9
-# Probability with which "rows that would settle it" settle it, as a normal quantile.
-_POWER_QUANTILE = 0.84
-# Rows of our test for each row of the normal approximation (docs/theory/gate.md).
-_ROWS_FACTOR = 1.15
 # Share of the spread above which it counts as all of it.
 _MOSTLY = 0.9
-# A forecast of more rows is no help.
-_MANY_ROWS = 1e9
 
 
 def gate(
@@ -124,7 +116,7 @@ def gate(
         run_effects,
         seed,
     )
-    pairs: dict[tuple[str, str], _Pairs] = {
+    pairs: dict[tuple[str, str], Pairs] = {
         (version.name, name): _pair(base, version, name, all_units[name], settings)
         for version in others
         for name in metrics
@@ -173,37 +165,6 @@ class _Settings(NamedTuple):
     binary: bool
     run_effects: bool
     seed: int
-
-
-class _Pairs(NamedTuple):
-    """Paired losses of two versions by one metric.
-
-    runs: (rows, 2, runs), losses of the old and the new version; NaN where a row has fewer runs.
-    old, new: (rows,), their means over the runs of a row. clusters: label of each row, or None.
-    """
-
-    version: str
-    metric: str
-    units: Units
-    rows: list[str]
-    runs: Floats
-    old: Floats
-    new: Floats
-    clusters: list[str] | None
-    only_old: tuple[str, ...] = ()
-    only_new: tuple[str, ...] = ()
-
-    def group(self, base: Version, by: str, group: str) -> "_Pairs":
-        """Return the pairs of the rows of one group."""
-        labels = base.labels[by]
-        places = [place for place, row in enumerate(self.rows) if labels.get(row) == group]
-        return self._replace(
-            rows=[self.rows[place] for place in places],
-            runs=self.runs[places],
-            old=self.old[places],
-            new=self.new[places],
-            clusters=self.clusters and [self.clusters[place] for place in places],
-        )
 
 
 def _check_choices(reading: object, looks: object, missing: object) -> None:
@@ -258,6 +219,25 @@ def _frame_versions(frame: Any, roles: Roles) -> list[Version]:
     return _from_columns(read_frame(frame, "frame"), roles, "frame", wide=True)
 
 
+def check_margin(
+    within: float | None, *, better: bool, metric: str = "", owner: str = "gate"
+) -> float | None:
+    """Return the allowed loss; ParameterError if there is none and `better` is not asked either.
+
+    metric: the metric that it is about; "" for all. owner: who asks, for the message.
+    """
+    if within is not None:
+        return _validate.real(owner, "within", within, above=0)
+    if not better:
+        raise ParameterError(
+            f"{owner}: expected the allowed loss{f' of {metric}' if metric else ''}, got none; "
+            f"write {assignment_text('within', '0.02')} if a loss of 0.02 may pass, "
+            f"{option_text('better', on=True)} if the new version must be better. With a loss "
+            "of 0, identical versions could never pass."
+        )
+    return None
+
+
 def _margins(
     within: float | Mapping[str, float] | None, metrics: Sequence[str], *, better: bool
 ) -> dict[str, float | None]:
@@ -265,17 +245,9 @@ def _margins(
     margins: dict[str, float | None] = {}
     for name in metrics:
         own = within.get(name) if isinstance(within, Mapping) else within
-        if own is None and not better:
-            whose = f" of {name}" if isinstance(within, Mapping) else ""
-            raise ParameterError(
-                f"gate: expected the allowed loss{whose}, got none; write "
-                f"{assignment_text('within', '0.02')} if a loss of 0.02 may pass, "
-                f"{option_text('better', on=True)} if the new version must be better. With a loss "
-                "of 0, identical versions could never pass."
-            )
-        if own is not None:
-            own = _validate.real("gate", "within", own, above=0)
-        margins[name] = own
+        margins[name] = check_margin(
+            own, better=better, metric=name if isinstance(within, Mapping) else ""
+        )
     if isinstance(within, Mapping) and (unknown := [n for n in within if n not in metrics]):
         raise ParameterError(
             f"gate: expected an allowed loss of {join_names(metrics)}, got one of {unknown[0]!r}; "
@@ -332,9 +304,7 @@ def _run_losses(scores: Sequence[float], units: Units, missing: str) -> list[flo
     return [1.0 if math.isnan(loss) and missing == "worst" else loss for loss in losses]
 
 
-def _pair(
-    base: Version, version: Version, metric: str, units: Units, settings: _Settings
-) -> _Pairs:
+def _pair(base: Version, version: Version, metric: str, units: Units, settings: _Settings) -> Pairs:
     old_rows = base.scores[metric]
     new_rows = version.scores[metric]
     rows = list(iterate_rows(base, version, metric))
@@ -362,7 +332,7 @@ def _pair(
         for side, own in enumerate(losses[row]):
             runs[at, side, : len(own)] = own
     means = np.nanmean(runs, axis=2)
-    return _Pairs(
+    return Pairs(
         version.name,
         metric,
         units,
@@ -391,7 +361,7 @@ def _group_names(base: Version, by: str) -> list[str]:
 
 
 def _compare(
-    pairs: _Pairs,
+    pairs: Pairs,
     group: str,
     within: float | None,
     pass_level: float,
@@ -407,48 +377,25 @@ def _compare(
         mean = math.fsum(gains) / len(gains)
         low = high = mean
         count = len(gains)
-        slack = _ROUNDING * (1.0 if within is not None else -1.0)
+        slack = ROUNDING * (1.0 if within is not None else -1.0)
         verdict = "proved" if mean >= -margin - slack else "refuted"
     else:
         low, high, count = _bounds(pairs, gains, margin, pass_level, worse_level, settings)
         verdict = "refuted" if high <= -margin else "undecided"
         verdict = "proved" if low >= -margin else verdict
-    differences = np.argsort(gains, kind="stable")
-    worse = [at for at in differences[:MAX_ROWS] if gains[at] < -_ROUNDING]
-    better = [at for at in differences[::-1][:MAX_ROWS] if gains[at] > _ROUNDING]
     variance, mean_gain = _spread(pairs, gains, settings)
     # "The versions are equal" is no use where it is refuted, or could not be what is asked.
     equal = within is not None and low <= 0.0 <= high
-    needed, settled = _forecast(
+    forecast = forecast_rows(
         variance, mean_gain, margin, count, pass_level, settings.looks, equal=equal
     )
-    return Comparison(
-        pairs.version,
-        pairs.metric,
-        group,
-        units,
-        within,
-        verdict,
-        units.number(float(pairs.old.mean())),
-        units.number(float(pairs.new.mean())),
-        units.gap(low),
-        units.gap(high),
-        pass_level,
-        worse_level,
-        len(gains),
-        count,
-        int((gains > _ROUNDING).sum()),
-        int((gains < -_ROUNDING).sum()),
-        needed,
-        equal,
-        units.gap(settled),
-        tuple(_differing(pairs, int(at)) for at in worse),
-        tuple(_differing(pairs, int(at)) for at in better),
+    return make_comparison(
+        pairs, verdict, forecast, group, within, low, high, pass_level, worse_level, count
     )
 
 
 def _bounds(
-    pairs: _Pairs,
+    pairs: Pairs,
     gains: Floats,
     margin: float,
     pass_level: float,
@@ -476,12 +423,7 @@ def _bounds(
     return low, high, len(samples)
 
 
-def _differing(pairs: _Pairs, at: int) -> DifferingRow:
-    number = pairs.units.number
-    return DifferingRow(pairs.rows[at], number(float(pairs.old[at])), number(float(pairs.new[at])))
-
-
-def _samples(pairs: _Pairs, gains: Floats, settings: _Settings) -> tuple[Floats, Floats | None]:
+def _samples(pairs: Pairs, gains: Floats, settings: _Settings) -> tuple[Floats, Floats | None]:
     """Return the independent gains: rows, or clusters with their sizes, as `lower_bound` takes them."""
     if pairs.clusters is None:
         return gains, None
@@ -505,7 +447,7 @@ def _samples(pairs: _Pairs, gains: Floats, settings: _Settings) -> tuple[Floats,
     return sums / largest, None if (sizes == 1.0).all() else sizes
 
 
-def _spread(pairs: _Pairs, gains: Floats, settings: _Settings) -> tuple[float, float]:
+def _spread(pairs: Pairs, gains: Floats, settings: _Settings) -> tuple[float, float]:
     """Return variance and mean of the gain of one row, or of one cluster."""
     if pairs.clusters is not None and settings.reading != "recorded":
         samples, sizes = _samples(pairs, gains, settings)
@@ -514,39 +456,9 @@ def _spread(pairs: _Pairs, gains: Floats, settings: _Settings) -> tuple[float, f
     return float(gains.var()), float(gains.mean())
 
 
-def _forecast(
-    variance: float,
-    gain: float,
-    margin: float,
-    count: int,
-    level: float,
-    looks: Looks,
-    *,
-    equal: bool,
-) -> tuple[int | None, float]:
-    """Return the rows that would probably settle the question, and the loss that `count` settle.
-
-    equal: the versions are assumed to be equal; else the mean gain is assumed to stay as it is. The
-    rows are more than `count`, and None if the gain is at the limit.
-    """
-    if looks == "1":
-        strength = _ROWS_FACTOR * float(_POWER_QUANTILE - ndtri(level)) ** 2
-    else:
-        strength = 2.0 * (math.log(1.0 / level) + 1.5)
-    spread = max(variance, 1e-12)
-    # Even without any difference between the versions n rows settle no less than this.
-    settled = max(math.sqrt(strength * spread / count), 1.0 - level ** (1.0 / count))
-    edge = margin if equal else abs(gain + margin)
-    needed = strength * spread / edge**2 if edge > 0.0 else math.inf
-    if equal and margin < 1.0:
-        needed = max(needed, math.log(level) / math.log1p(-margin))
-    needed = max(needed, count + 1.0)
-    return (None if needed > _MANY_ROWS else math.ceil(needed)), min(settled, 1.0)
-
-
 def _notes(
     versions: Sequence[Version],
-    pairs: Mapping[tuple[str, str], _Pairs],
+    pairs: Mapping[tuple[str, str], Pairs],
     comparisons: Sequence[Comparison],
     settings: _Settings,
 ) -> list[str]:
@@ -562,7 +474,7 @@ def _notes(
     return notes
 
 
-def _runs_text(old: str, pairs: _Pairs, settings: _Settings) -> str:
+def _runs_text(old: str, pairs: Pairs, settings: _Settings) -> str:
     """Return how often answers change from run to run, and what more runs would help; "" without runs.
 
     The spread of the difference of a row has two parts: the noise of the answers, which more runs

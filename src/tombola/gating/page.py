@@ -23,8 +23,10 @@ def gate_page(
         ("looks", "one" if result.looks == "1" else "any number"),
         ("probability of a wrong verdict", f"at most {result.level:g}"),
     ]
-    if result.reading == "recorded":
+    if result.reading == "recorded" and result.race is None:
         facts = [("verdict about", SCOPES["recorded"]), ("certainty", "exact")]
+    if result.race is not None:
+        facts.append(("calls", str(result.race.counts)))
     if made is not None:
         facts.append(("date", made.strftime("%Y-%m-%d %H:%M")))
     facts.append(("tombola", __version__))

@@ -219,6 +219,7 @@ class GateResult:
     only_old, only_new: rows that one side alone has, by version; they are not compared.
     unit: what the bounds count, row or cluster.
     notes: sentences on what was read.
+    race: what the race has established, if the versions were called live; None for finished scores.
     """
 
     old: str
@@ -232,6 +233,7 @@ class GateResult:
     only_new: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unit: str = "row"
     notes: tuple[str, ...] = ()
+    race: Statement | None = None
 
     @property
     def deciding(self) -> tuple[Comparison, ...]:
@@ -265,6 +267,8 @@ class GateResult:
     @property
     def statement(self) -> Statement:
         """What the result claims: that all comparisons pass, which are worse, or which are open."""
+        if self.race is not None:
+            return self.race
         verdict = self.verdict
         claims = tuple(
             comparison.conclusion(self.old, by_metric=self.several)
@@ -338,6 +342,8 @@ class GateResult:
             for comparison in self.comparisons
         }
         directions = [f"{name}: {word} is better" for name, word in better.items()]
+        if self.race is not None:
+            return f"{versions} versions, {self.race.counts}; {', '.join(directions)}"
         return f"{versions} versions, {counts} in {both}; {', '.join(directions)}"
 
     def claim_line(self) -> str:
@@ -352,7 +358,7 @@ class GateResult:
     @property
     def shared_level_text(self) -> str:
         """Which claims share the level; "" if there is only one comparison."""
-        if self.reading == "recorded":
+        if self.reading == "recorded" and self.race is None:
             return ""
         percent = f"{100 * self.level:g} %"
         if any(comparison.pass_level < self.level for comparison in self.comparisons):
@@ -376,8 +382,8 @@ class GateResult:
             f"new {comparison.number(comparison.new_mean)}   "
             f"change {comparison.number(comparison.change, signed=True)}"
         )
-        if self.reading == "recorded":
-            text += " exactly, on the answers recorded here"
+        if comparison.low == comparison.high:
+            text += f" exactly, {SCOPES[self.reading]}"
         else:
             sides = " each side" if comparison.verdict == "undecided" else ""
             looks = "one look" if self.looks == "1" else "every look"

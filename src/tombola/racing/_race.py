@@ -458,6 +458,39 @@ class Race(ProcessBound, Answers):
             return self._losses.copy()
 
     @property
+    def always_failed(self) -> tuple[str, ...]:
+        """Names of the candidates that answered calls, and failed in all of them."""
+        with self._locked():
+            events = list(self._answers.values())
+        answers = [(self.call(event.ticket).candidate, event.failed) for event in events]
+        working = {name for name, failed in answers if not failed}
+        failing = {name for name, failed in answers if failed}
+        return tuple(name for name in self.candidates if name in failing - working)
+
+    def counted_losses(self, candidate: str) -> tuple[list[int], Floats]:
+        """Return rows of the list, in the order counted, and the losses of a candidate there.
+
+        The rows end where it was dropped. With fresh answers a row may come up several times.
+
+        >>> race = Race(["a", "b"], rows=3, seed=1)
+        >>> for call in race.calls():
+        ...     _ = race.record(call, loss=0.5)
+        >>> race.counted_losses("a")[1]
+        array([0.5])
+        """
+        number = self.candidates.index(candidate)
+        state = self.rule.state
+        counted = state.rows_seen[0] if state.active[number] > 0 else state.drop_row[number]
+        with self._locked():
+            rows = [self._order[at] for at in range(int(counted))]
+            if self.is_fresh:
+                tickets = [self._ticket(at, number) for at in range(len(rows))]
+                losses = np.array([self._loss_of(ticket) for ticket in tickets])
+            else:
+                losses = self._losses[rows, number]
+        return rows, losses
+
+    @property
     def wealth(self) -> Floats:
         """Wealth of the bet against each candidate by counted row, shape (rows, k).
 

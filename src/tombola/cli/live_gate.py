@@ -1,0 +1,214 @@
+"""Live part of `tombola gate`: run the commands of two versions on a list until it is decided."""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tombola.cli.printing import print_error
+from tombola.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tombola.gating import GateResult
+    from tombola.racing import RaceSettings, SubprocessEvaluator
+    from tombola.units import Kind
+    from tombola.worklists.race_file import RaceFile
+
+# Names of the versions of a live gate, as in the results.
+_OLD = "old"
+_NEW = "new"
+
+
+class LiveOptions(NamedTuple):
+    """Options of a live gate, as on the command line; `gate --help-all` explains them."""
+
+    old: str
+    new: Sequence[str]
+    file: Path | None
+    loss: str
+    workers: int
+    max_calls: int | None
+    max_cost: float | None
+    max_call_cost: float | None
+    timeout: float | None
+    retries: int
+    shell: bool
+    seed: int | None
+    quiet: bool
+
+    @property
+    def of_race(self) -> dict[str, Any]:
+        """Options that a race file has already, by flag."""
+        return {
+            "--old": self.old,
+            "--new": self.new,
+            "--file": self.file,
+            "--max-call-cost": self.max_call_cost,
+            "--seed": self.seed,
+        }
+
+
+def run_live(
+    rows: Path,
+    live: LiveOptions,
+    *,
+    within: float | dict[str, float] | None,
+    better: bool,
+    kind: "Kind | None",
+    limits: Any,
+    reading: Any,
+    level: float,
+    column: str,
+) -> "GateResult":
+    """Run a live gate, or continue the one in a race file, and return its result."""
+    from tombola.cli.race import check_calls, run_commands
+    from tombola.gating import gate_of_race
+    from tombola.racing.subprocess_evaluator import CallCounts
+    from tombola.worklists.race_file import is_race_file
+
+    if isinstance(within, dict) or isinstance(limits, dict):
+        raise ParameterError(
+            "gate: expected one number of each command, got options of several metrics; write "
+            "--within 0.02 and --range LOW,HIGH without a name."
+        )
+    if is_race_file(rows):
+        given = {**live.of_race, "--within": within, "--better": better, "--reading": reading}
+        opened, evaluator = _continued(rows, live, given)
+    else:
+        settings, evaluator = _settings(
+            live,
+            within=within,
+            better=better,
+            kind=kind,
+            limits=limits,
+            reading=reading,
+            level=level,
+        )
+        opened = _started(rows, live, settings, evaluator, column)
+    log: Callable[[str], None] | None = None if live.quiet else print_error
+    counts = CallCounts()
+    with opened as file:
+        if is_race_file(rows):
+            file.raise_limits(max_calls=live.max_calls, max_cost=live.max_cost)
+        race = run_commands(
+            file, evaluator, live.workers, None, log, counts, f"tombola gate {file.path}"
+        )
+        check_calls(race.proved, evaluator, counts)
+        result = gate_of_race(race)
+    if race.limit_reached and race.proved is None:
+        is_calls = race.stop_reason.endswith(("call", "calls"))
+        option = "--max-calls" if is_calls else "--max-cost"
+        step = f"to go on, raise it: tombola gate {shlex.quote(str(file.path))} {option} NUMBER"
+        result = replace(result, notes=(*result.notes, step))
+    return result
+
+
+def _settings(
+    live: LiveOptions,
+    *,
+    within: float | None,
+    better: bool,
+    kind: "Kind | None",
+    limits: Any,
+    reading: Any,
+    level: float,
+) -> "tuple[RaceSettings, SubprocessEvaluator]":
+    """Return the settings of a new live gate and its commands; ParameterError if some are missing."""
+    from tombola.gating import check_margin
+    from tombola.racing import RaceSettings, SubprocessEvaluator
+
+    commands = _commands(live)
+    check_margin(within, better=better)
+    if live.loss == "exit":
+        kind = "losses"
+    if kind is None:
+        raise ParameterError(
+            "gate: expected the direction of the answers, got none; add --scores if higher is "
+            "better, --losses if lower is."
+        )
+    reading = reading or "beyond"
+    settings = RaceSettings(
+        tuple(commands),
+        live.seed,
+        level,
+        within or 0.0,
+        baseline=_OLD,
+        reading=reading,
+        answers="random" if reading == "expected" else "fixed",
+        max_calls=live.max_calls,
+        max_cost=live.max_cost,
+        max_call_cost=live.max_call_cost,
+        kind=kind,
+        range=limits or (0.0, 1.0),
+    )
+    evaluator = SubprocessEvaluator(
+        commands, live.loss, None, live.timeout, live.retries, live.shell, settings.units
+    )
+    evaluator.check()
+    return settings, evaluator
+
+
+def _commands(live: LiveOptions) -> dict[str, str]:
+    """Return the command of each version, the old one first."""
+    if not (live.old and live.new):
+        missing = "--old" if not live.old else "--new"
+        raise ParameterError(
+            f"gate: expected the commands of both versions, got none of {missing}; write "
+            f"{missing} 'COMMAND {{row}}'."
+        )
+    if len(live.new) == 1:
+        return {_OLD: live.old, _NEW: live.new[0]}
+    commands = {_OLD: live.old}
+    for text in live.new:
+        name, sign, command = text.partition("=")
+        if not (sign and name.strip() and command.strip()) or name.strip() in commands:
+            raise ParameterError(
+                f"--new: expected a new name for each of several commands, got {text!r}; write "
+                "--new 'name=COMMAND {row}'."
+            )
+        commands[name.strip()] = command.strip()
+    return commands
+
+
+def _started(
+    rows: Path,
+    live: LiveOptions,
+    settings: "RaceSettings",
+    evaluator: "SubprocessEvaluator",
+    column: str,
+) -> "RaceFile":
+    """Open the race file of this gate, or start it on a list of rows."""
+    from tombola.cli.race import stored_commands
+    from tombola.tables.cells import read_row_list
+    from tombola.worklists.race_file import RaceFile
+
+    if live.file is None:
+        raise ParameterError(
+            "gate: expected a file for the answers, so that the gate can go on after a stop, got "
+            "none; write --file my.race."
+        )
+    row_list = read_row_list(rows, column or None)
+    return RaceFile.at(live.file, settings, row_list.ids, stored_commands(evaluator))
+
+
+def _continued(
+    path: Path, live: LiveOptions, given: Mapping[str, Any]
+) -> "tuple[RaceFile, SubprocessEvaluator]":
+    """Open the race file of an earlier run; ParameterError if it has no old version."""
+    from tombola.cli.race import stored_evaluator
+    from tombola.worklists.race_file import RaceFile
+
+    if wrong := [name for name, value in given.items() if value]:
+        raise ParameterError(
+            f"gate: expected only limits and options of this run, got {wrong[0]}; leave it out, "
+            f"{path} has it already."
+        )
+    file = RaceFile.open(path)
+    if file.settings.baseline is None:
+        file.close()
+        raise ParameterError(
+            f"gate: expected a race against a baseline, got {path}, which has none; write tombola "
+            f"race run {path}."
+        )
+    return file, stored_evaluator(file, live.timeout, live.retries)

@@ -1,0 +1,158 @@
+"""Live gate: the result of a race against a baseline, in the form of a finished gate.
+
+The race decides. The bounds of the change are confidence sequences of the same paired rows, in the
+order in which they were counted (docs/theory/gate.md, Live gates).
+"""
+
+import math
+
+import numpy as np
+
+from tombola._formatting import join_names, plural
+from tombola._types import Floats
+from tombola.errors import ParameterError, SessionError
+from tombola.evidence.betting import Betting
+from tombola.gating.pairs import ROUNDING, Pairs, forecast_rows, make_comparison
+from tombola.gating.result import Comparison, GateResult, Verdict
+from tombola.racing import Race
+
+# Levels of the two sides of an interval are half of its level, which must be below 1.
+_MAX_LEVEL = 0.999
+
+
+def gate_of_race(race: Race) -> GateResult:
+    """Return the result of a race against a baseline as that of a gate.
+
+    ParameterError if the race has no baseline; SessionError before its first row, or if all calls
+    of a version failed.
+
+    >>> race = Race(["old", "new"], rows=400, baseline="old", within=0.1, reading="beyond", seed=1)
+    >>> while not race.done:
+    ...     for call in race.calls():
+    ...         _ = race.record(call, loss=0.0)
+    >>> result = gate_of_race(race)
+    >>> result.tag, result.comparisons[0].rows < 100
+    ('PASSED', True)
+    """
+    settings = race.settings
+    old = settings.baseline
+    if old is None:
+        raise ParameterError(
+            "gate: expected a race against a baseline, got a race without one; give the old "
+            "version as baseline."
+        )
+    if race.always_failed:
+        raise SessionError(
+            f"gate: expected answers from each version, got failed calls only from "
+            f"{join_names(race.always_failed)}; that is no regression: run its command by hand, "
+            "then start a new gate."
+        )
+    names = [name for name in race.candidates if name != old]
+    level = settings.level / len(names)
+    return GateResult(
+        old,
+        tuple(_compare(race, name, level) for name in names),
+        (),
+        race.reading,
+        "any",
+        settings.level,
+        notes=tuple(_notes(race)),
+        race=race.statement,
+    )
+
+
+def _compare(race: Race, name: str, level: float) -> Comparison:
+    """Return the comparison of one candidate with the baseline, on the rows counted for it."""
+    settings = race.settings
+    units = settings.units
+    pairs = _pairs(race, name)
+    gains = pairs.old - pairs.new
+    margin = settings.within / units.gap(1.0)
+    population = len(race.rows) if race.reading == "recorded" else math.inf
+    verdict = _verdict(race, name)
+    low, high = clamped(gain_bounds(gains, population, level), -margin, verdict)
+    equal = settings.within > 0.0 and low <= 0.0 <= high
+    forecast = forecast_rows(
+        float(gains.var()), float(gains.mean()), margin, len(gains), level, "any", equal=equal
+    )
+    within = settings.within or None
+    return make_comparison(
+        pairs, verdict, forecast, "", within, low, high, level, level, len(gains)
+    )
+
+
+def _pairs(race: Race, name: str) -> Pairs:
+    rows, new = race.counted_losses(name)
+    _, old = race.counted_losses(race.settings.baseline or "")
+    old = old[: len(rows)]
+    if not rows:
+        raise SessionError(
+            "gate: expected a row that both versions have answered, got none; raise the limit of "
+            "calls or of cost."
+        )
+    units = race.settings.units
+    return Pairs(
+        name,
+        units.quantity,
+        units,
+        [race.rows[row] for row in rows],
+        np.stack([old, new], axis=1)[:, :, None],
+        old,
+        new,
+        None,
+    )
+
+
+def _verdict(race: Race, name: str) -> Verdict:
+    decision = int(race.rule.state.decision[race.candidates.index(name)])
+    verdicts: dict[int, Verdict] = {1: "proved", -1: "refuted", 0: "undecided"}
+    return verdicts[decision]
+
+
+def gain_bounds(gains: Floats, population: float, level: float) -> tuple[float, float]:
+    """Return bounds of the mean gain, each wrong at any time with probability at most `level`.
+
+    gains: (n,), in [-1, 1], in random order. population: rows of the list that the mean is over;
+        infinite if rows are a sample. After the last row of a list the bounds are its mean.
+
+    >>> gain_bounds(np.zeros(40), 40, 0.05)
+    (0.0, 0.0)
+    """
+    if len(gains) == population:
+        mean = math.fsum(gains) / len(gains)
+        return mean, mean
+    sequence = Betting(population=population, level=min(2.0 * level, _MAX_LEVEL))
+    sequence.extend(np.clip(0.5 * (1.0 + gains), 0.0, 1.0))
+    interval = sequence.interval()
+    return 2.0 * interval.low - 1.0, 2.0 * interval.high - 1.0
+
+
+def clamped(bounds: tuple[float, float], limit: float, verdict: Verdict) -> tuple[float, float]:
+    """Return bounds that agree with a verdict about the limit.
+
+    "proved" has shown that the mean is at least the limit, "refuted" that it is at most the limit.
+    An open question must not look decided by a bound that another test has moved past the limit.
+
+    >>> clamped((-0.03, 0.1), -0.02, "proved"), clamped((-0.01, 0.1), -0.02, "undecided")[0] < -0.02
+    ((-0.02, 0.1), True)
+    """
+    low, high = bounds
+    if low == high:
+        return bounds
+    if verdict == "proved":
+        return max(low, limit), max(high, limit)
+    if verdict == "refuted":
+        return min(low, limit), min(high, limit)
+    return min(low, limit - ROUNDING), max(high, limit + ROUNDING)
+
+
+def _notes(race: Race) -> list[str]:
+    notes = []
+    if race.stop_reason:
+        notes.append(f"stopped {race.stop_reason}")
+    if race.failures:
+        word = race.settings.units.quantity
+        notes.append(f"{plural(race.failures, 'call')} failed, each counts as the worst {word}")
+    if race.pilot_text:
+        notes.append(race.pilot_text.removesuffix("."))
+    return notes

@@ -1,0 +1,160 @@
+"""Live `tombola gate`: verdicts, caps with several workers, kills, questions."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from cli.conftest import Main
+from conftest import HANGS
+
+# Each call is a line of calls.log. The score is that of the row in the file of the version.
+LOOK_UP = "echo {version}-{{row}} >> calls.log; sed -n 's/^{{row}},//p' {version}.csv"
+
+
+def command(version: str) -> str:
+    return LOOK_UP.format(version=version)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [f"q{place}" for place in range(300)]
+    (tmp_path / "rows.txt").write_text("\n".join(rows) + "\n")
+    scores = {
+        "old": [place % 5 != 0 for place in range(300)],
+        "same": [place % 5 != 0 for place in range(300)],
+        "down": [place % 5 != 0 and place % 3 != 0 for place in range(300)],
+        "mixed": [(place % 5 != 0) != (place % 7 == 0) for place in range(300)],
+    }
+    for version, values in scores.items():
+        lines = [f"{row},{int(value)}" for row, value in zip(rows, values, strict=True)]
+        (tmp_path / f"{version}.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def gate(new: str, *more: str, old: str = "old", file: str = "my.race") -> Sequence[str]:
+    start = ("gate", "rows.txt", "--old", command(old), "--new", command(new), "--file", file)
+    return (*start, "--scores", "--shell", "--quiet", "--seed", "1", *more)
+
+
+def calls(folder: Path) -> list[str]:
+    return (folder / "calls.log").read_text().split()
+
+
+@pytest.mark.parametrize(
+    ("new", "more", "status", "tag"),
+    [
+        ("same", ["--within", "0.1"], 0, "PASSED"),
+        ("down", ["--within", "0.1"], 1, "WORSE"),
+        ("mixed", ["--within", "0.01", "--max-calls", "40"], 3, "UNDECIDED"),
+        ("mixed", ["--within", "0.01", "--max-calls", "40", "--undecided", "fail"], 1, "UNDECIDED"),
+    ],
+)
+def test_three_verdicts(
+    folder: Path, run_main: Main, new: str, more: list[str], status: int, tag: str
+) -> None:
+    outputs = ("--summary", "s.md", "--junit", "j.xml", "--out", "g.html")
+    code, output, error = run_main(*gate(new, "--jobs", "2", *more, *outputs))
+    assert (code, error) == (status, "")
+    assert f"\n{tag} " in output
+    assert "for rows like these" in output
+    assert "every look" in output
+    assert tag.lower() in (folder / "s.md").read_text(encoding="utf-8")
+    assert tag in (folder / "g.html").read_text(encoding="utf-8")
+    assert ElementTree.parse(folder / "j.xml").getroot().get("tests") == "1"
+    # Far fewer calls than two on each row.
+    assert len(calls(folder)) < 300
+
+
+@pytest.mark.parametrize("limit", [["--max-calls", "41"], ["--max-cost", "20.5"]])
+def test_eight_workers_hold_the_cap(folder: Path, run_main: Main, limit: list[str]) -> None:
+    """A call costs .5: with either limit, 41 calls may start, whatever is in flight."""
+    scripts = [f"{command(version)} | sed 's/$/ 0.5/'" for version in ("old", "mixed")]
+    cost = [] if limit[0] == "--max-calls" else ["--max-call-cost", "0.5"]
+    words = ("gate", "rows.txt", "--old", scripts[0], "--new", scripts[1], "--file", "my.race")
+    options = ("--within", "0.01", "--scores", "--shell", "--quiet", "--workers", "8", "--json")
+    code, output, _ = run_main(*words, *options, *limit, *cost)
+    assert code == 3
+    assert len(calls(folder)) == 41
+    assert "stopped at the limit of" in " ".join(json.loads(output)["notes"])
+    # Continued with a higher limit, no call is made again.
+    more = ["--max-calls", "60"] if limit[0] == "--max-calls" else ["--max-cost", "30"]
+    assert run_main("gate", "my.race", *more, "--quiet")[0] == 3
+    assert len(calls(folder)) == len(set(calls(folder))) == 60
+
+
+def test_killed_and_resumed(folder: Path, run_main: Main) -> None:
+    """A killed gate ends as one that was never stopped; only calls in flight are made again."""
+    # While the file `armed` exists, the twelfth call kills the gate, its parent.
+    trap = "; [ -e armed ] && [ $(wc -l < calls.log) -ge 12 ] && kill -9 $PPID; sed"
+    words = [*gate("down", "--within", "0.05", "--workers", "3", file="killed.race")]
+    words = [word.replace("; sed", trap) for word in words]
+    (folder / "armed").touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "tombola", *words], cwd=folder, capture_output=True, timeout=HANGS
+    )
+    assert done.returncode == -signal.SIGKILL
+    (folder / "armed").unlink()
+    made = calls(folder)
+    code, output, _ = run_main("gate", "killed.race", "--quiet", "--json")
+    again = [call for call in calls(folder)[len(made) :] if call in made]
+    assert len(again) <= 3
+    (folder / "calls.log").unlink()
+    whole = run_main(*gate("down", "--within", "0.05", "--json"))
+    results = [json.loads(text) for text in (output, whole[1])]
+    assert code == whole[0] == 1
+    assert results[0]["comparisons"] == results[1]["comparisons"]
+
+
+def test_an_outage_is_no_regression(folder: Path, run_main: Main) -> None:
+    words = (
+        "gate",
+        "rows.txt",
+        "--old",
+        command("old"),
+        "--new",
+        "false {row}",
+        "--file",
+        "a.race",
+    )
+    options = ("--scores", "--shell", "--quiet", "--within", "0.1")
+    for again in (False, True):
+        code, output, error = run_main(
+            *(("gate", "a.race", "--quiet") if again else words + options)
+        )
+        assert (code, output) == (2, "")
+        assert "failed" in error
+        assert "run its command by hand" in error
+
+
+def test_race_run_is_the_same_code(folder: Path, run_main: Main) -> None:
+    run_main(*gate("down", "--within", "0.1"))
+    _, output, _ = run_main("race", "status", "my.race")
+    assert "new is worse than old by more than 0.1" in output
+    assert "for rows like these" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (gate("same"), "--better if the new version must be better"),
+        (gate("same", "--within", "0.1", "--by", "topic"), "--by: expected finished scores"),
+        (gate("same", "--within", "0.1", "--looks", "1"), "counts every look"),
+        (gate("same", "--within", "a=0.1"), "options of several metrics"),
+        (["gate", "rows.txt", "--old", "cat {row}", "--within", "0.1"], "none of --new"),
+        (["gate", "a.csv", "b.csv", "--within", "0.1", "--max-calls", "9"], "a live gate"),
+        ([*gate("same", "--within", "0.1")[:6], "--within", "0.1", "--scores"], "--file my.race"),
+        (gate("same", "--within", "0.1", "--max-calls", "1"), "raise the limit"),
+    ],
+)
+def test_bad_options_exit_with_2(
+    folder: Path, run_main: Main, words: list[str], message: str
+) -> None:
+    code, output, error = run_main(*words)
+    assert (code, output) == (2, "")
+    assert message in error

@@ -1,0 +1,108 @@
+"""Live gates: bounds of the change at every look, and their agreement with the race."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tombola import Race
+from tombola.errors import ParameterError, SessionError
+from tombola.gating import gate_of_race
+from tombola.gating.live import clamped, gain_bounds
+from tombola.gating.page import gate_page
+from tombola.gating.summary import to_markdown
+from tombola.racing.options import Answering
+from tombola.statements import Reading
+
+
+def play(race: Race, table: np.ndarray) -> Race:
+    """Answer all calls by a table of losses: (rows, versions)."""
+    while not race.done:
+        for call in race.calls():
+            race.record(call, loss=table[call.row_index, race.candidates.index(call.candidate)])
+    return race
+
+
+def test_bounds_of_a_list_hold_in_all_orders() -> None:
+    """Each side fails at any look in at most the level of all 120 orders of five gains."""
+    level = 0.2
+    for values in ([1, 1, 0, 0, -1], [1, 0.5, -0.5, -1, -1]):
+        gains = np.array(values, float)
+        wrong = np.zeros(2)
+        for order in itertools.permutations(range(5)):
+            sides = np.zeros(2, bool)
+            for count in range(1, 6):
+                low, high = gain_bounds(gains[list(order[:count])], 5, level)
+                sides |= [low > gains.mean() + 1e-9, high < gains.mean() - 1e-9]
+            wrong += sides
+        assert (wrong <= level * math.factorial(5)).all()
+
+
+def test_bounds_of_a_sample_hold_at_all_looks() -> None:
+    """Each side; five standard errors, so a false alarm has probability below 1e-6."""
+    rng = np.random.default_rng(5)
+    wrong = np.zeros(2)
+    repetitions = 150
+    for _ in range(repetitions):
+        gains = rng.choice([-1.0, 0.0, 1.0], 60, p=[0.3, 0.5, 0.2])
+        looks = [gain_bounds(gains[:count], math.inf, 0.2) for count in (10, 30, 60)]
+        wrong += [max(low for low, _ in looks) > -0.1, min(high for _, high in looks) < -0.1]
+    allowed = 0.2 + 5 * math.sqrt(0.2 * 0.8 / repetitions)
+    assert (wrong <= allowed * repetitions).all()
+
+
+@pytest.mark.parametrize("reading", ["recorded", "expected", "beyond"])
+@pytest.mark.parametrize("drop", [0.0, 0.3])
+def test_the_bounds_agree_with_the_verdict(reading: Reading, drop: float) -> None:
+    rng = np.random.default_rng(1)
+    old = rng.random(300) < 0.3
+    table = np.stack([old, old | (rng.random(300) < drop)], axis=1).astype(float)
+    answers: Answering = "random" if reading == "expected" else "fixed"
+    race = Race(["old", "new"], 300, baseline="old", within=0.1, reading=reading, answers=answers,
+                kind="scores", range=(0.0, 10.0), seed=3)  # fmt: skip
+    with pytest.raises(SessionError, match="raise the limit"):
+        gate_of_race(race)
+    race = Race(["old", "new"], 300, baseline="old", within=1.0, reading=reading, answers=answers,
+                kind="scores", range=(0.0, 10.0), seed=3)  # fmt: skip
+    result = gate_of_race(play(race, table))
+    (comparison,) = result.comparisons
+    assert result.tag == ("WORSE" if drop else "PASSED")
+    assert result.exit_code == (1 if drop else 0)
+    assert comparison.low <= comparison.gain <= comparison.high
+    assert comparison.low >= -1.0 if not drop else comparison.high <= -1.0
+    assert comparison.change == pytest.approx(10 * (table[:, 0] - table[:, 1])[
+        race.counted_losses("new")[0]].mean())  # fmt: skip
+    assert result.statement == race.statement
+    text = "\n".join([*result.lines(), to_markdown(result), gate_page(result, "Gate")])
+    assert "nan" not in text.lower()
+    json.dumps(result.to_json(), allow_nan=False)
+
+
+def test_several_new_versions_share_the_level() -> None:
+    rng = np.random.default_rng(2)
+    table = (rng.random((200, 3)) < [0.2, 0.2, 0.9]).astype(float)
+    race = play(Race(["old", "a", "b"], 200, baseline="old", within=0.05, reading="beyond"), table)
+    result = gate_of_race(race)
+    assert [c.verdict for c in result.comparisons] == ["undecided", "refuted"]
+    assert result.verdict == "refuted"
+    assert {c.pass_level for c in result.comparisons} == {0.025}
+    assert "b is worse than old by more than 0.05; a is undecided" in result.claim_line()
+    assert "all versions share 5 %" in str(result)
+
+
+def test_a_bound_never_contradicts_the_verdict() -> None:
+    for low, high in ((-0.5, 0.5), (0.1, 0.2), (-0.4, -0.3)):
+        passed = clamped((low, high), -0.02, "proved")
+        assert -0.02 <= passed[0] <= passed[1]
+        worse = clamped((low, high), -0.02, "refuted")
+        assert worse[0] <= worse[1] <= -0.02
+        is_open = clamped((low, high), -0.02, "undecided")
+        assert is_open[0] < -0.02 < is_open[1]
+    assert clamped((0.1, 0.1), -0.02, "proved") == (0.1, 0.1)
+
+
+def test_a_race_without_baseline_is_no_gate() -> None:
+    with pytest.raises(ParameterError, match="race against a baseline"):
+        gate_of_race(Race(["a", "b"], 3))
