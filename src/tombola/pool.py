@@ -345,15 +345,16 @@ def _names(
         raise PoolError(
             f"Pool: {name} must be a list of names, got the text {values!r}; write [{values!r}]."
         )
-    names = tuple(value if keep else str(value) for value in values)
+    names = tuple(values) if keep else tuple(map(str, values))
     try:
-        counts = Counter(names)
+        different = len(set(names))
     except TypeError:
         raise PoolError(
             f"Pool: {name} must be names, got {names[0]!r}; write text or numbers."
         ) from None
-    if len(names) != count or len(counts) != count:
-        came = f"{len(names)}" if len(names) != count else f"{counts.most_common(1)[0][0]!r} twice"
+    if len(names) != count or different != count:
+        repeated = Counter(names).most_common(1)[0][0]
+        came = f"{len(names)}" if len(names) != count else f"{repeated!r} twice"
         raise PoolError(
             f"Pool: {name} must be {count} different names, got {came}; give each its own name."
         )

@@ -10,12 +10,16 @@ import numpy as np
 from tombola._formatting import join_names
 from tombola._types import Floats
 from tombola.errors import TableError
-from tombola.tables.columns import Columns, check_unique_names, parse_number
+from tombola.tables.columns import (
+    Columns,
+    check_unique_names,
+    parse_number,
+    parse_text_column,
+)
 from tombola.tables.derived import without_summary_rows
 from tombola.tables.formats import read_file, suffix_of
 from tombola.tables.formats.delimited import (
     CellTable,
-    parse_text_column,
     text_encoding,
     text_lines,
     text_table,

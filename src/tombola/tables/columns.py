@@ -50,6 +50,10 @@ _RESULTWORDS = frozenset({
     "pass", "passed", "fail", "failed", "correct", "incorrect", "right", "wrong", "success", "failure", "ok", "solved",
     "unsolved", "y", "n",
 })  # fmt: skip
+# A text with one of these letters, or that begins with any, is no number: others are in 1e5, nan,
+# inf, NaT and >60 s. The words in lower case are the exceptions, with all percentages.
+_WORD_LETTER = re.compile(r"^[A-Za-z]|[bcdghjklmopqruvwxzBCDGHJKLMOPQRUVWXZ]")
+_WORDS = MISSING | _TIMEOUTS | BOOLEANS.keys() | {"to", "inf", "infinity", "nat"}
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+(?:\.\d+)?)")
 # Notations, the keys of `Column.notations`: how the number of a cell is written.
 PLAIN = "plain"  # with a decimal point, or true and false
@@ -296,30 +300,73 @@ def parse_column(
     name: str, cells: Iterable[Any], *, first_row: int = 0, keep_texts: bool = False
 ) -> Column:
     """Parse cells of a column that starts at row `first_row`; NaN for invalid cells."""
-    numbers = []
-    texts = []
+    cells = cells if isinstance(cells, list | tuple) else list(cells)
+    doubtful = _doubtful_rows(cells)
+    numbers = [math.nan] * len(cells)
     first_invalid = None
     first_missing = None
     notations: dict[str, CellRef] = {}
-    for row, cell in enumerate(cells, first_row):
+    word = next((row for row, other in enumerate(doubtful) if row != other), len(doubtful))
+    if word < len(cells):
+        first_invalid = CellRef(first_row + word, cells[word])
+    for place in doubtful:
+        row = first_row + place
+        cell = cells[place]
         value, notation = parse_cell(cell)
         if value is None:
-            first_invalid = first_invalid or CellRef(row, str(cell))
-        elif math.isnan(value):
+            if first_invalid is None or row < first_invalid.row:
+                first_invalid = CellRef(row, str(cell))
+            continue
+        if math.isnan(value):
             first_missing = first_missing or CellRef(row, "" if cell is None else str(cell))
-        if (
-            value is not None
-            and (notation == TIMEOUT or not math.isnan(value))
-            and notation not in notations
-        ):
+        if (notation == TIMEOUT or not math.isnan(value)) and notation not in notations:
             notations[notation] = CellRef(row, str(cell).strip())
-        numbers.append(math.nan if value is None else value)
-        if keep_texts:
-            texts.append("" if cell is None else str(cell).strip())
+        numbers[place] = value
+    texts = ["" if cell is None else str(cell).strip() for cell in cells] if keep_texts else None
     array = np.array(numbers, dtype=np.float64)
-    return Column(
-        name, array, texts if keep_texts else None, first_invalid, first_missing, notations
-    )
+    return Column(name, array, texts, first_invalid, first_missing, notations)
+
+
+def _doubtful_rows(cells: Sequence[Any]) -> Sequence[int]:
+    """Return the places of cells that may be numbers or missing; the others are words for certain."""
+    try:
+        joined = "".join(cells)
+        has_word = not _WORDS.isdisjoint(map(str.lower, map(str.strip, cells)))
+    except TypeError:  # not only texts
+        return range(len(cells))
+    if not has_word and "%" not in joined:
+        return [place for place, cell in enumerate(cells) if not _WORD_LETTER.search(cell)]
+    return [
+        place
+        for place, cell in enumerate(cells)
+        if "%" in cell or not _WORD_LETTER.search(cell) or cell.strip().lower() in _WORDS
+    ]
+
+
+def parse_text_column(
+    name: str, cells: Sequence[str], first_row: int = 0, *, keep_texts: bool
+) -> Column:
+    """Parse cells of text of a column; plain numbers are converted at once, which is faster."""
+    numbers: Floats
+    try:
+        numbers = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        numbers = np.full(1, np.nan)
+    joined = "".join(cells)
+    if not np.isfinite(numbers).all() or "_" in joined:
+        return parse_column(name, cells, first_row=first_row, keep_texts=keep_texts)
+    # Numbers below 1 cannot have a thousands separator.
+    large = np.flatnonzero(np.abs(numbers) >= 1).tolist() if "." in joined else ()
+    ambiguous = next((row for row in large if has_ambiguous_point(cells[row])), None)
+    plain = 0
+    notations = {}
+    if ambiguous is not None:
+        notations[AMBIGUOUS_POINT] = CellRef(first_row + ambiguous, cells[ambiguous].strip())
+        plain = next((row for row, c in enumerate(cells) if not has_ambiguous_point(c)), len(cells))
+    if plain < len(cells):
+        notations[PLAIN] = CellRef(first_row + plain, cells[plain].strip())
+    texts = [cell.strip() for cell in cells] if keep_texts else None
+    return Column(name, numbers, texts, notations=notations)
 
 
 def parse_words(words: Mapping[str, float] | str) -> dict[str, float]:
@@ -409,6 +456,8 @@ def check_unique_names(
     fix: str = "rename one of them",
 ) -> None:
     """Raise TableError "source: rule, got NAME twice; fix." if a name occurs twice."""
+    if len(set(names)) == len(names):
+        return
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -86,9 +86,12 @@ def without_summary_rows(
         return table, mask, []
     notes = []
     labels = None if label is None else _labels(label)
-    labelled = (
-        [] if labels is None else [row for row, text in enumerate(labels) if is_summary_label(text)]
-    )
+    # No word of a summary ends with a digit; most ids do, and need not be taken apart.
+    labelled = [
+        row
+        for row, text in enumerate(labels or ())
+        if not text[-1:].isdigit() and is_summary_label(text)
+    ]
     doubtful: list[int] = []
     numeric = [
         c for c in table.columns if c is not label and c.first_invalid is None and c.n_numbers > 1

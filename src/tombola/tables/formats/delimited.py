@@ -4,7 +4,6 @@ import codecs
 import csv
 import gzip
 import io
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -15,18 +14,16 @@ from zlib import error as zlib_error
 import numpy as np
 
 from tombola._formatting import is_number, join_names, option_text, plural
-from tombola._types import Floats
+from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.tables.columns import (
-    AMBIGUOUS_POINT,
-    PLAIN,
     CellRef,
     Column,
     Columns,
     check_unique_names,
-    has_ambiguous_point,
-    parse_column,
+    parse_text_column,
 )
+from tombola.tables.formats.plain_lines import Layout, cells_reader, parse_plain_block
 from tombola.tables.input_checks import check_file, check_memory
 from tombola.tables.names import ACTION, WEAK_ACTION, is_group_name, is_id_name, matching
 from tombola.tables.options import ReadOptions
@@ -38,11 +35,15 @@ _CHUNK_ROWS = 4096
 _CHUNK_CHARACTERS = 1 << 24
 # Excel's encoding of "CSV" in western Europe and America.
 _WINDOWS_ENCODING = "cp1252"
+# UTF-8, after a byte order mark if there is one.
+_UTF_8 = "utf-8-sig"
 # Delimiters in the order in which they are tried if the usual one is not in the header, and their
 # names in notes.
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 # Bytes decoded at a time to find the encoding.
 _ENCODING_CHUNK = 1 << 20
+# Bytes of a block of lines that is converted at once.
+_BLOCK_BYTES = 1 << 22
 
 
 class CellTable(NamedTuple):
@@ -56,47 +57,24 @@ class CellTable(NamedTuple):
 
 
 def read_text(path: Path, options: ReadOptions) -> Columns:
-    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups."""
-    table = _with_header(text_table(path), options)
+    """Read a CSV or TSV file; text is kept only of possible ids, actions and groups.
+
+    The first rows decide which columns are words. Then blocks of plain lines are converted at once,
+    and all others by the careful parser.
+    """
+    opened, encoding = _open_table(path)
+    table = _with_header(opened, options)
     rows = iter(table.rows)
     width = len(table.names)
-    keeps_text = [_keeps_text(options, place, name) for place, name in enumerate(table.names)]
-    parts: list[list[Column]] = [[] for _ in table.names]
-    numbers = array("q")
-    text_size = 0
-    blank = 0
-    while chunk := list(_next_chunk(rows, width)):
-        filled = [
-            (number, row)
-            for number, row in chunk
-            if any(cell and not cell.isspace() for cell in row)
-        ]
-        blank += len(chunk) - len(filled)
-        for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
-            name = table.names[place]
-            keep_texts = keeps_text[place]
-            column = parse_text_column(name, cells, len(numbers), keep_texts=keep_texts)
-            # Words may be ids or groups; a column that begins with numbers is one of numbers.
-            if column.first_invalid is not None and not keep_texts and not numbers:
-                keep_texts = keeps_text[place] = True
-                column = parse_text_column(name, cells, len(numbers), keep_texts=True)
-            parts[place].append(column)
-            # 50 bytes is the overhead of a Python string.
-            text_size += 50 * len(cells) + sum(map(len, cells)) if keep_texts else 0
-        numbers.extend(number for number, _ in filled)
-        check_memory(str(path), 16 * len(numbers) * width + text_size)
-    if not numbers:
-        lines = plural(int(bool(table.names)), "line")
-        raise TableError(
-            f"{path}: expected a header and at least one row, got {lines}; write names and numbers."
-        )
-    notes = (
-        (*table.notes, f"left out {plural(blank, 'blank line')}")
-        if blank and width > 1
-        else table.notes
-    )
-    columns = [_joined(chunks) for chunks in parts]
-    return Columns(str(path), columns, np.array(numbers, dtype=np.int64), notes, options.decimal)
+    parts = _Parts(path, table.names, options)
+    parts.add_rows(list(_next_chunk(rows, width)))
+    may_be_plain = encoding == _UTF_8 and parts.last_line > 0
+    start = _size_of_lines(path, parts.last_line) if may_be_plain else None
+    if start is not None:
+        _add_blocks(parts, _blocks(path, start), table.delimiter)
+    while start is None and (chunk := list(_next_chunk(rows, width))):
+        parts.add_rows(chunk)
+    return parts.joined(table.notes, options.decimal)
 
 
 def text_table(path: Path) -> CellTable:
@@ -105,6 +83,11 @@ def text_table(path: Path) -> CellTable:
     Encoding and delimiter are detected. Raises TableError for a file that is not text, also while
     rows are read.
     """
+    return _open_table(path)[0]
+
+
+def _open_table(path: Path) -> tuple[CellTable, str]:
+    """Open a text table; return also its codec."""
     encoding = text_encoding(path)
     lines = text_lines(path, encoding)
     above, first, notes = _skip_comments(lines)
@@ -129,7 +112,7 @@ def text_table(path: Path) -> CellTable:
     except csv.Error as error:
         raise _not_text(path, error) from None
     rows = _rows(path, reader, len(header), above)
-    return CellTable(str(path), header, rows, delimiter, tuple(notes))
+    return CellTable(str(path), header, rows, delimiter, tuple(notes)), encoding
 
 
 def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
@@ -139,7 +122,7 @@ def text_lines(path: Path, encoding: str = "") -> Iterator[str]:
     """
     try:
         with _open_bytes(path) as (binary, is_utf16):
-            encoding = encoding or ("utf-16" if is_utf16 else "utf-8-sig")
+            encoding = encoding or ("utf-16" if is_utf16 else _UTF_8)
             with io.TextIOWrapper(binary, encoding=encoding, newline="") as file:
                 yield from _bounded_lines(path, file)
     except UnicodeDecodeError as error:
@@ -163,35 +146,15 @@ def text_encoding(path: Path) -> str:
                 return "utf-16"
             while chunk := binary.read(_ENCODING_CHUNK):
                 # A byte order mark announces UTF-8, so that an invalid byte is damage.
-                ascii_so_far = decoder.decode(chunk).isascii() and ascii_so_far
+                if not chunk.isascii() or decoder.getstate()[0]:
+                    ascii_so_far = decoder.decode(chunk).isascii() and ascii_so_far
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         if ascii_so_far and error.object[: error.start].isascii():
             return _WINDOWS_ENCODING
     except (EOFError, OSError, zlib_error) as error:
         raise _not_text(path, error) from None
-    return "utf-8-sig"
-
-
-def parse_text_column(
-    name: str, cells: tuple[str, ...], first_row: int = 0, *, keep_texts: bool
-) -> Column:
-    """Parse cells of a column; plain numbers are converted at once, which is faster."""
-    try:
-        numbers: Floats = np.array([float(cell) for cell in cells])
-    except ValueError:
-        numbers = np.full(1, np.nan)
-    if not np.isfinite(numbers).all() or any("_" in cell for cell in cells):
-        return parse_column(name, cells, first_row=first_row, keep_texts=keep_texts)
-    notations = {PLAIN: CellRef(first_row, cells[0])}
-    # Numbers below 1 cannot have a thousands separator.
-    large = np.flatnonzero(np.abs(numbers) >= 1).tolist()
-    ambiguous = next((row for row in large if has_ambiguous_point(cells[row])), None)
-    if ambiguous is not None:
-        notations[AMBIGUOUS_POINT] = CellRef(first_row + ambiguous, cells[ambiguous].strip())
-    return Column(
-        name, numbers, [cell.strip() for cell in cells] if keep_texts else None, notations=notations
-    )
+    return _UTF_8
 
 
 @contextmanager
@@ -291,8 +254,8 @@ def _skip_comments(lines: Iterator[str]) -> tuple[int, str, list[str]]:
     return 0, comment, []
 
 
-def _bounded_lines(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
-    number = 0
+def _bounded_lines(path: Path, file: io.TextIOBase, number: int = 0) -> Iterator[str]:
+    """Yield the lines of a text, of which the first has `number` before it."""
     while line := file.readline(_MAX_LINE_LENGTH + 1):
         number += 1
         if "\0" in line:
@@ -337,11 +300,177 @@ def _rows(path: Path, reader: Any, width: int, above: int) -> Iterator[tuple[int
         raise _not_text(path, error) from None
 
 
+class _Parts:
+    """Collect the columns of a text table, part by part."""
+
+    def __init__(self, path: Path, names: Sequence[str], options: ReadOptions) -> None:
+        self.path = path
+        self.names = names
+        self.keeps_text = [_keeps_text(options, place, name) for place, name in enumerate(names)]
+        self.rows = 0
+        self.last_line = 0
+        # Of each column; only the first cell of each notation is of interest.
+        self.notations: list[set[str]] = [set() for _ in names]
+        self._columns: list[list[Column]] = [[] for _ in names]
+        self._lines: list[Integers] = []
+        self._text_size = 0
+        self._blank = 0
+
+    def add_rows(self, chunk: Sequence[tuple[int, Sequence[str]]]) -> None:
+        """Parse rows, with their line numbers, cell by cell; leave out blank ones."""
+        filled = [
+            (number, row)
+            for number, row in chunk
+            if any(cell and not cell.isspace() for cell in row)
+        ]
+        self._blank += len(chunk) - len(filled)
+        self.last_line = chunk[-1][0] if chunk else self.last_line
+        if not filled:
+            return
+        columns = []
+        for place, cells in enumerate(zip(*(row for _, row in filled), strict=True)):
+            name = self.names[place]
+            keep_texts = self.keeps_text[place]
+            column = parse_text_column(name, cells, self.rows, keep_texts=keep_texts)
+            # Words may be ids or groups; a column that begins with numbers is one of numbers.
+            if column.first_invalid is not None and not keep_texts and not self.rows:
+                self.keeps_text[place] = True
+                column = parse_text_column(name, cells, self.rows, keep_texts=True)
+            columns.append(column)
+        self._add(columns, np.array([number for number, _ in filled], np.int64))
+
+    def add_columns(self, columns: Sequence[Column]) -> None:
+        """Add the columns of consecutive lines, each of which is a row."""
+        rows = len(columns[0].numbers)
+        self._add(columns, np.arange(self.last_line + 1, self.last_line + rows + 1))
+        self.last_line += rows
+
+    def joined(self, notes: Sequence[str], decimal: str | None) -> Columns:
+        """Return the table; TableError if it has no rows."""
+        if not self.rows:
+            lines = plural(int(bool(self.names)), "line")
+            raise TableError(
+                f"{self.path}: expected a header and at least one row, got {lines}; write names "
+                "and numbers."
+            )
+        if self._blank and len(self.names) > 1:
+            notes = (*notes, f"left out {plural(self._blank, 'blank line')}")
+        columns = []
+        # The parts of a column are given up before the next one is joined.
+        self._columns.reverse()
+        while self._columns:
+            columns.append(_joined(self._columns.pop()))
+        lines_of_rows = np.concatenate(self._lines)
+        return Columns(str(self.path), columns, lines_of_rows, tuple(notes), decimal)
+
+    def _add(self, columns: Sequence[Column], lines: Integers) -> None:
+        for parts, notations, column in zip(self._columns, self.notations, columns, strict=True):
+            parts.append(column)
+            notations.update(column.notations)
+            if column.texts is not None:
+                # 50 bytes is the overhead of a Python string.
+                self._text_size += 50 * len(column.texts) + sum(map(len, column.texts))
+        self._lines.append(lines)
+        self.rows += len(lines)
+        check_memory(str(self.path), 16 * self.rows * len(self.names) + self._text_size)
+
+
+def _size_of_lines(path: Path, lines: int) -> int | None:
+    """Return the bytes of the first lines of a file; None if one ends without a line feed."""
+    size = 0
+    with _reading(path) as binary:
+        while lines and (piece := binary.read(_ENCODING_CHUNK)):
+            # A carriage return at the end is the first half of a line break.
+            piece += binary.read(1) if piece.endswith(b"\r") else b""
+            count = piece.count(b"\n")
+            if count > lines:
+                places = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
+                piece = piece[: int(places[lines - 1]) + 1]
+            if piece.count(b"\r") != piece.count(b"\r\n"):
+                return None
+            lines -= min(count, lines)
+            size += len(piece)
+            if not lines and not piece.endswith(b"\n"):
+                # The last of the lines ended within this piece.
+                size -= len(piece) - piece.rfind(b"\n") - 1
+    return size
+
+
+def _blocks(path: Path, start: int) -> Iterator[bytes]:
+    """Yield blocks of whole lines from a byte on; one is longer only if its line is."""
+    with _reading(path) as binary:
+        binary.seek(start)
+        rest = b""
+        while piece := binary.read(_BLOCK_BYTES):
+            end = piece.rfind(b"\n") + 1
+            if end:
+                yield rest + piece[:end]
+                rest = piece[end:]
+            elif len(rest) > 4 * _MAX_LINE_LENGTH and b"\r" not in rest:
+                break  # too long a line in any encoding; it is rejected where it is read
+            else:
+                rest += piece
+        if rest:
+            yield rest
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a file as bytes, unpacked; errors while it is read become a TableError."""
+    try:
+        with _open_bytes(path) as (binary, _):
+            yield binary
+    except (EOFError, OSError, zlib_error) as error:
+        raise _not_text(path, error) from None
+
+
+def _add_blocks(parts: _Parts, blocks: Iterator[bytes], delimiter: str) -> None:
+    """Add all blocks to the parts: plain ones at once, others by the careful parser."""
+    layout = Layout(parts.names, parts.keeps_text, delimiter)
+    read_cells = cells_reader(parts.path.stat().st_size)
+    for block in blocks:
+        columns = parse_plain_block(block, layout, parts.rows, parts.notations, read_cells)
+        if columns is not None:
+            parts.add_columns(columns)
+        else:
+            _add_carefully(parts, chain([block], blocks), delimiter)
+
+
+def _add_carefully(parts: _Parts, blocks: Iterator[bytes], delimiter: str) -> None:
+    """Add the first block, and those after it up to the first that ends with a row."""
+    above = parts.last_line
+    pulled = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal pulled
+        for block in blocks:
+            try:
+                text = io.StringIO(block.decode(), newline="")
+            except UnicodeDecodeError as error:
+                raise _not_text(parts.path, f"byte 0x{error.object[error.start]:02x}") from None
+            block_lines = list(_bounded_lines(parts.path, text, above + pulled))
+            pulled += len(block_lines)
+            yield from block_lines
+
+    rows = _rows(parts.path, csv.reader(lines(), delimiter=delimiter), len(parts.names), above)
+    ends = False
+    while not ends:
+        chunk: list[tuple[int, Sequence[str]]] = []
+        for number, row in _next_chunk(rows, len(parts.names)):
+            chunk.append((number, row))
+            if number - above == pulled:
+                break
+        ends = not chunk or chunk[-1][0] - above == pulled
+        parts.add_rows(chunk)
+    parts.last_line = above + pulled
+
+
 def _joined(parts: list[Column]) -> Column:
     """Return the column of consecutive parts."""
-    notations = {
-        notation: cell for part in reversed(parts) for notation, cell in part.notations.items()
-    }
+    notations: dict[str, CellRef] = {}
+    for part in parts:
+        notations = {**part.notations, **notations}
+    notations = dict(sorted(notations.items(), key=lambda notation: notation[1].row))
     return Column(
         parts[0].name,
         np.concatenate([part.numbers for part in parts]),
