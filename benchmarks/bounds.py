@@ -1,4 +1,4 @@
-"""Write docs/theory/bounds.md: bounds of learners and their regret on hard pools.
+"""Write docs/theory/lower.md: bounds of learners and their regret on hard pools.
 
 Run in the project's folder: python benchmarks/bounds.py. Pools, horizons, repetitions and the seed
 were fixed before the first run.
@@ -133,7 +133,7 @@ def table(learners: dict[str, Learner], delay: int) -> str:
 def main() -> None:
     """Measure, and write the page after its explanation."""
     delayed = {**FULL, "SuccessiveElimination": BANDIT["SuccessiveElimination"]}
-    page = Path("docs/theory/bounds.md")
+    page = Path("docs/theory/lower.md")
     explanation = page.read_text(encoding="utf-8").split("## No delay")[0]
     text = f"""{explanation}## No delay
 

@@ -1,7 +1,7 @@
 """OptimisticLP's theorem by enumeration: on small 0/1 pools, over all orders and all rng, each step
 of its proof.
 
-The bound itself equals T for small T, so its lemmas are enumerated (docs/theory/budget_bandit.md):
+The bound itself equals T for small T, so its lemmas are enumerated (docs/theory/budget.md):
 the probability that an optimistic mean is wrong after n plays of an action is at most e^-g for each
 action and n, also under adaptive play; and on every path the rate of the budget left, and the value
 of a plan.

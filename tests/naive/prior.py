@@ -1,4 +1,4 @@
-"""Naive empirical-Bayes prior over mean losses: the formulas of docs/theory/thrifty.md with numpy, from all losses."""
+"""Naive empirical-Bayes prior over mean losses: the formulas of docs/theory/frugal.md with numpy, from all losses."""
 
 import math
 from collections.abc import Sequence

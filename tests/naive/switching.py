@@ -236,7 +236,7 @@ def stopping_value(gap: float, variance: float, noise: float, rounds: float) -> 
 
 
 class Thrifty(FrugalUCB):
-    """The formulas of docs/theory/thrifty.md, with the normal distribution of scipy."""
+    """The formulas of docs/theory/frugal.md, with the normal distribution of scipy."""
 
     def __init__(self, k: int, T: int, price: float = 0.0) -> None:
         super().__init__(k, T, price=price)

@@ -4,7 +4,7 @@ Regret is T OPT minus the reward, where OPT is the reward per round of the best 
 budget (the value of a linear program). The reward of a play is 1 minus its loss, and costs are in
 [0, 1]. T is the horizon, k the number of actions, m that of resources, rho the rate: the budget per
 round, the same for every resource. `growth` is the factor of the rows seen between two linear
-programs. Proofs: docs/theory/budget.md and docs/theory/budget_bandit.md.
+programs. Proofs: docs/theory/budget.md.
 """
 
 import math

@@ -44,7 +44,7 @@ def erm(horizon: int, vc: int, delay: int = 0) -> float:
 
     .. math:: d + 1 + \pi \sqrt{2 v T \ln (e T / v)}
 
-    docs/theory/classification.md: a union over the labellings of the pool, of which there are at
+    docs/theory/context.md: a union over the labellings of the pool, of which there are at
     most (e T / v)^v, and Serfling 1974; no ghost sample. With delay d it is follow the leader on
     the revealed rows.
 

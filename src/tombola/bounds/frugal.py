@@ -119,7 +119,7 @@ def thrifty(horizon: int, actions: int, price: float = 1.0) -> float:
 
     E is `thrifty_exploration_budget`: the budget itself, and as much again for playing the smallest
     index. H_T = 1 + 1/2 + .. + 1/T, and S is the bound `bounds.frugal.growing_block_switches` on
-    the number of switches (docs/theory/thrifty.md). Without the last term the bound is at most T.
+    the number of switches (docs/theory/frugal.md). Without the last term the bound is at most T.
 
     >>> round(thrifty(2**16, 2)), round(thrifty(2**16, 10))
     (13004, 24526)

@@ -22,7 +22,7 @@ _SOURCES = {
     "Theorem 3",
     "HedgeAnytime": "Gerchinovitz 2011; Bubeck 2011",
     "Interleaved": "Weinberger and Ordentlich 2002; Joulani, Gyorgy and Szepesvari 2013",
-    "OptimisticLP": "docs/theory/budget_bandit.md, OptimisticLP",
+    "OptimisticLP": "docs/theory/budget.md, OptimisticLP",
     "OptimisticSimulation": "docs/theory/optimistic.md, Theorem 1'",
     "SerflingElimination": f"{PAPER}, Theorem 4.9, sharpened in docs/theory/switching.md",
     "SerflingLP": "docs/theory/budget.md, SerflingLP",
@@ -33,7 +33,7 @@ _SOURCES = {
     ),
     "SimulationSuccessiveElimination": f"{PAPER}, Theorem 4.9",
     "SuccessiveElimination": "i.i.d. bound plus drift, docs/theory/transfer.md",
-    "Thrifty": "docs/theory/thrifty.md",
+    "Thrifty": "docs/theory/frugal.md",
     "TsallisInf": "Zimmert and Seldin 2021, Theorem 1, sharpened in docs/theory/transfer.md",
     "TsallisSwitching": "Rouyer, Seldin and Cesa-Bianchi 2021, constants in "
     "docs/theory/switching.md",

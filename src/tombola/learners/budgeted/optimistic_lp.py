@@ -1,7 +1,7 @@
 """Optimistic LP: optimal mix for upper rewards and lower costs (bandit feedback).
 
 Badanidiyuru, Kleinberg and Slivkins 2013 and Agrawal and Devanur 2014 for i.i.d. rows;
-docs/theory/budget_bandit.md has the theorem for random order, and its proof.
+docs/theory/budget.md has the theorem for random order, and its proof.
 """
 
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ from tombola.learners.switching.prior import (
 
 # Multiple of the bonus sqrt(d) ln(R/(k n)); least spread of the means of actions never tried, and
 # least prior variance of an action tried, over the variance of a coin. Chosen on two tables
-# (docs/theory/budget_bandit.md).
+# (docs/theory/budget.md).
 _BONUS = 0.4
 _LEAST_SPREAD = 0.15
 _LEAST_PRIOR = 0.1

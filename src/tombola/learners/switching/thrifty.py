@@ -35,7 +35,7 @@ _VISIT_PRICES = 12.0
 # three alike.
 _PRIOR_ACTIONS = 4.0
 # The two spreads of `update_posterior`, and how much a price narrows the first: it is divided by 1
-# + 0.4 price. Chosen on nine tables (docs/theory/thrifty.md, section 4).
+# + 0.4 price. Chosen on nine tables (docs/theory/frugal.md, section 4).
 _FIRST_SPREAD = 0.15
 _TRIED_SPREAD = 0.15
 _SPREAD_BY_PRICE = 0.4
@@ -384,7 +384,7 @@ class Thrifty(Learner):
     With two actions and at most 5,000 rounds, the index with scale 1 (.8 at a price of 1 or more)
     and 4 R in place of R decides once 20 losses of each were seen: otherwise an unlucky action is
     given up too soon. While feedback is late, plays are spread over the actions that were played
-    but have no feedback yet. Formulas, proof, and tables used for tuning: docs/theory/thrifty.md.
+    but have no feedback yet. Formulas, proof, and tables used for tuning: docs/theory/frugal.md.
 
     price: cost of a switch, in losses; 0 if a switch is free.
 

@@ -2,7 +2,7 @@
 
 Theorem 2 (docs/theory/frugal.md): FrugalUCB has regret about sqrt(kT) and switches rarely.
 
-Theorem on Thrifty (docs/theory/thrifty.md): exploration within a budget. The loss of plays of
+Theorem on Thrifty (docs/theory/frugal.md): exploration within a budget. The loss of plays of
 another action than the one with the smallest index of FrugalUCB, a lower confidence bound, is
 computed from the recorded actions alone. On a pool without noise a few losses identify an action,
 but the indices demand more plays: the learner spends its exploration budget on ignoring them.
@@ -224,7 +224,7 @@ class ThriftyRegret(
     """Regret with switching costs, switches, and exploration loss of Thrifty.
 
     Title: Exploration within a budget
-    Source: our theorem on Thrifty (docs/theory/thrifty.md)
+    Source: our theorem on Thrifty (docs/theory/frugal.md)
     Statement: On every pool of T rows and k actions in random order Thrifty has regret with
         switches of at most 2 B + O(price k ln T), where its exploration budget B is of order √(kT);
         in every order it loses at most B against the actions that FrugalUCB's indices prefer.
