@@ -21,7 +21,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tombola import FollowTheLeader, instances, play, race
+from tombola import FollowTheLeader, Hedge, instances, play, race
+from tombola.lab import iid_minimax, minimax, worst_pool
 from tombola.paper.claims.birthday import worst_iid
 from tombola.paper.curves import mean_band, reference_lines
 from tombola.paper.rows import levels
@@ -77,7 +78,7 @@ def draw_all(folder):
     """Draw every picture into a folder."""
     folder.mkdir(exist_ok=True)
     with plt.rc_context(STYLE):
-        for picture in (shuffled, replacement, models, orders, collapse):
+        for picture in (shuffled, replacement, models, orders, collapse, worst_regrets, ratio):
             path, figure = folder / f"{picture.__name__}.svg", picture()
             figure.savefig(path, bbox_inches="tight", transparent=True, metadata={"Date": None})
             plt.close(figure)
@@ -136,6 +137,48 @@ def orders():
         title="FollowTheLeader on the same 2,000 rows",
         xlim=(0, 2250),
         ylim=(-110, 950),
+    )
+    return figure
+
+
+def worst_regrets():
+    """Plot exact worst regrets of learners in random order, and the smallest possible one."""
+    horizons = [4, 8, 16, 32, 64]
+    rows = np.eye(2)
+    curves = {
+        "FollowTheLeader": [worst_pool(FollowTheLeader(), rows, T)[0] for T in horizons],
+        "Hedge": [worst_pool(Hedge(), rows, T)[0] for T in horizons],
+        "minimax": [minimax(T, rows=rows).value for T in horizons],
+    }
+    figure, axes = plt.subplots(figsize=(7, 3.4))
+    for (name, values), color in zip(curves.items(), (RED, BLUE, GREEN), strict=True):
+        axes.plot(horizons, values, color=color, lw=2, marker="o")
+        axes.annotate(f" {name}", (horizons[-1], values[-1]), color=color, va="center")
+    axes.set(
+        xlabel="rows, T",
+        ylabel="worst expected regret",
+        title="Exact: the worst pool of two actions, over all orders",
+        xlim=(0, 78),
+        ylim=(0, 5.2),
+    )
+    return figure
+
+
+def ratio():
+    """Plot the minimax regret in random order divided by that on i.i.d. rows."""
+    horizons = [2, 4, 8, 16, 32, 64]
+    rows = np.eye(2)
+    ratios = [minimax(T, rows=rows).value / iid_minimax(T, rows=rows) for T in horizons]
+    figure, axes = plt.subplots(figsize=(7, 3.0))
+    axes.plot(horizons, ratios, color=BLUE, lw=2, marker="o")
+    axes.axhline(1.0, color=INK, lw=1, ls=":")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(horizons, [str(T) for T in horizons])
+    axes.set(
+        xlabel="rows, T",
+        ylabel="random order / i.i.d.",
+        title="Minimax regret: the price of a list instead of a law (two actions)",
+        ylim=(0.95, 1.6),
     )
     return figure
 

@@ -13,7 +13,16 @@ from tombola._types import Floats
 from tombola.budget.optimum import optimum
 from tombola.classification import ERM, Experts, FiniteClass, Halving, LabelledPool, Thresholds
 from tombola.errors import ParameterError
-from tombola.lab import exact
+from tombola.lab import exact, minimax, worst_pool
+from tombola.learners import (
+    UCB1,
+    AdaHedge,
+    EpsilonGreedy,
+    Exp3,
+    FollowTheLeader,
+    Hedge,
+    HedgeAnytime,
+)
 from tombola.learners.base import Feedback, Learner
 from tombola.pool import Pool
 from tombola.rng import uniform
@@ -348,3 +357,47 @@ def test_tree_within_the_limit():
         exact.worst_case(learners.Exp3(rate=RATE), ALL[1:3], 4, grid=300, limit=340).adversarial > 0
     )
     assert exact.expected_loss(learners.FollowTheLeader(), np.ones((3000, 2))) == 3000.0
+
+
+@pytest.mark.parametrize(
+    ("learner", "delay"),
+    [
+        (Hedge(), 0),
+        (Hedge(), 2),
+        (AdaHedge(), 1),
+        (FollowTheLeader(), 3),
+        (UCB1(), 0),
+        (EpsilonGreedy(), 0),
+        (Exp3(), 2),
+    ],
+    ids=str,
+)
+def test_merged_states_have_the_means_of_all_orders(learner, delay):
+    """Merging prefixes with equal rows and states must not change the mean loss of any pool."""
+    rows = [[0.0, 1.0], [1.0, 0.5], [0.5, 0.0]]
+    options = exact._Options(delay, None, "fits", 100_000)
+    trees = [exact._make_tree("test", learner, rows, 4, options) for _ in range(2)]
+    all_orders, *_ = exact._all_sequences(trees[0])
+    merged = exact._mean_losses(trees[1])
+    assert merged.keys() == all_orders.keys()
+    for counts, mean in all_orders.items():
+        assert merged[counts] == pytest.approx(mean, abs=1e-12)
+
+
+def test_states_that_differ_are_not_merged(monkeypatch):
+    """A key that forgets the state gives other means: the comparison above can fail."""
+    options = exact._Options(0, None, "fits", 100_000)
+    rows = [[0.0, 1.0], [1.0, 0.5], [0.5, 0.0]]
+    right = exact._mean_losses(exact._make_tree("test", UCB1(), rows, 5, options))
+    monkeypatch.setattr(exact._LossTree, "key", lambda self, snapshot: 0)
+    wrong = exact._mean_losses(exact._make_tree("test", UCB1(), rows, 5, options))
+    assert max(abs(wrong[counts] - right[counts]) for counts in right) > 0.05
+
+
+def test_sandwich_at_long_horizons():
+    """A learner that remembers sums is exact at T = 64; no learner is below the minimax value."""
+    values = [minimax(horizon, rows=np.eye(2)).value for horizon in (16, 64)]
+    regrets = [worst_pool(HedgeAnytime(), np.eye(2), horizon)[0] for horizon in (16, 64)]
+    assert values == pytest.approx([1.571045, 3.179096], abs=1e-6)
+    assert [regret > value for regret, value in zip(regrets, values, strict=True)] == [True, True]
+    assert regrets[1] < 1.2 * values[1]

@@ -60,6 +60,17 @@ def test_sources_of_a_command_are_in_the_theory(name: str) -> None:
         ("race plan", ("race: Theorem 1", "Theorem 4")),
         ("Simulation(FollowTheLeader())", ("Theorem 3 (1)", PAPER_ENTRY, SOFTWARE_ENTRY)),
         ("Uniform", ("no bound is proved",)),
+        ("Claim 4.3", ("probability of the clean event", "Errata, in docs/errata.md: 8, 9, 10")),
+        ("4.12", ("Claim 4.12: accuracy of the means",)),
+        (
+            "birthday-test",
+            ("In tombola: BirthdayTest", "--claims birthday,separation", PAPER_ENTRY),
+        ),
+        (
+            "Joulani",
+            ("cited in Bernasconi", "--claims delay-shift,delay-floor", "@inproceedings{j"),
+        ),
+        ("dong and yoshida 2023", ("In tombola: lab.BatchToOnline", "@inproceedings{dong2023")),
         ("", (PAPER_ENTRY, SOFTWARE_ENTRY)),
         (
             "Hedge",

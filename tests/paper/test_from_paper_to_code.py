@@ -1,9 +1,13 @@
 """Page `from_paper_to_code`: it names existing tests and bounds, and every claim with its number."""
 
+import importlib.util
 import re
 from pathlib import Path
 
+import tombola.learners
 from tombola import bounds
+from tombola.paper.contents import PLACES
+from tombola.paper.errata import ERRATA
 from tombola.paper.registry import CLAIMS, EXTENSIONS
 
 ROOT = Path(__file__).parents[2]
@@ -27,3 +31,36 @@ def test_claims_are_listed_with_their_number() -> None:
         number = re.match(r"(Lemma|Theorem|Corollary) [A-C\d]\.\d", claim.source)
         if claim not in EXTENSIONS and number:
             assert f"| {number.group()} |" in PAGE
+
+
+def test_page_is_made_from_the_table() -> None:
+    """After a change that is meant: python docs/studies/paper_to_code.py."""
+    path = ROOT / "docs" / "studies" / "paper_to_code.py"
+    spec = importlib.util.spec_from_file_location("paper_to_code", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.with_tables(PAGE) == PAGE
+    assert module.with_tables(PAGE.replace("| Lemma 3.1 |", "| Lemma 3.9 |")) == PAGE
+
+
+def test_every_erratum_has_one_place() -> None:
+    numbers = [number for place in PLACES for number in place.errata]
+    assert sorted(numbers) == sorted(erratum.number for erratum in ERRATA)
+
+
+def test_claims_and_learners_of_places_exist() -> None:
+    names = {claim.name for claim in CLAIMS}
+    assert [place.name for place in PLACES if set(place.claims) - names] == []
+    for place in PLACES:
+        assert place.claims or place.where or place.code
+        for name in re.findall(r"`([A-Z]\w+)[`(]", place.code):
+            assert hasattr(tombola.learners, name) or hasattr(tombola, name), name
+
+
+def test_every_numbered_statement_of_the_paper_has_a_place() -> None:
+    """The paper has one counter of theorems in each section."""
+    numbers = {place.name.partition(" ")[2] for place in PLACES if place.kind == "statement"}
+    sizes = {"3": 2, "4": 12, "5": 3, "A": 1, "B": 1, "C": 1}
+    assert numbers == {f"{part}.{n + 1}" for part, size in sizes.items() for n in range(size)}

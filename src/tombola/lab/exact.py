@@ -164,8 +164,7 @@ def worst_pool(
     (1.333333333, [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     """
     tree = _make_tree("worst_pool", learner, rows, horizon, _Options(delay, budget, stop, limit))
-    means, *_ = _all_sequences(tree)
-    return _worst_pool(tree, means)
+    return _worst_pool(tree, _mean_losses(tree))
 
 
 def worst_case(
@@ -205,6 +204,61 @@ def worst_case(
     law = zip(map(tuple, tree.values.tolist()), probabilities, strict=True)
     iid_input = {row: probability for row, probability in law if probability > 0}
     return Regrets(iid, random, adversarial, iid_input, random_input, tree.pool(path))
+
+
+def _mean_losses(tree: "_Tree") -> dict[_Path, float]:
+    """Return the mean loss over all orders of each pool, by its numbers of rows.
+
+    Prefixes with the same rows after which the learner is in the same state are merged: a learner
+    that remembers sums only has few states. A prefix of a pool is a draw without replacement, so
+    the mean loss of a round is the same for all pools but for hypergeometric weights.
+    """
+    kinds = len(tree.values)
+    empty = (0,) * kinds
+    # For the numbers of rows of a prefix: its states, with their probability over its orders.
+    level: dict[_Path, list[_Merged]] = {empty: [_Merged(_Branch(1.0, tree.start()), ())]}
+    round_losses: list[dict[tuple[_Path, int], float]] = []
+    for _ in range(tree.horizon):
+        losses: dict[tuple[_Path, int], float] = {}
+        merged: dict[_Path, dict[Any, _Merged]] = defaultdict(dict)
+        for counts, states in level.items():
+            for kind in range(kinds):
+                following = (*counts[:kind], counts[kind] + 1, *counts[kind + 1 :])
+                share = following[kind] / sum(following)
+                same_rows = merged[following]
+                loss = 0.0
+                for state in states:
+                    added, branches = tree.step(state.branch, (*state.late, kind), sum(following))
+                    loss += added
+                    late = (*state.late, kind)[-tree.delay :] if tree.delay else ()
+                    for branch in branches:
+                        key = (tree.key(branch.snapshot), branch.pending, late)
+                        weight = branch.weight * share
+                        known = same_rows.get(key)
+                        if known is not None:
+                            weight += known.branch.weight
+                        same_rows[key] = _Merged(branch._replace(weight=weight), late)
+                losses[counts, kind] = loss
+        round_losses.append(losses)
+        level = {counts: list(states.values()) for counts, states in merged.items()}
+    return {
+        pool: math.fsum(
+            _probability(pool, counts, kind) * loss
+            for losses in round_losses
+            for (counts, kind), loss in losses.items()
+            if pool[kind] > counts[kind]
+            and all(count <= size for count, size in zip(counts, pool, strict=True))
+        )
+        for pool in compositions(tree.horizon, kinds)
+    }
+
+
+def _probability(pool: _Path, counts: _Path, kind: int) -> float:
+    """Return the probability that a shuffle of a pool begins with these rows, then this kind."""
+    rows = sum(pool)
+    seen = sum(counts)
+    ways = math.prod(math.comb(size, count) for size, count in zip(pool, counts, strict=True))
+    return ways / math.comb(rows, seen) * ((pool[kind] - counts[kind]) / (rows - seen))
 
 
 def _all_sequences(tree: "_Tree") -> tuple[dict[_Path, float], float, _Path]:
@@ -296,6 +350,13 @@ class _Branch(NamedTuple):
     pending: tuple[tuple[int, float], ...] = ()
 
 
+class _Merged(NamedTuple):
+    """A state of the learner after a prefix, and the rows whose feedback is still to come."""
+
+    branch: _Branch
+    late: _Path
+
+
 def _make_tree(
     owner: str, learner: Any, rows: _Input, horizon: int | None, options: _Options
 ) -> "_Tree":
@@ -355,7 +416,7 @@ class _Tree(ABC):
             len(table) if horizon is None else _validate.integer(owner, "horizon", horizon, least=1)
         )
         self._limit = _validate.integer(owner, "limit", options.limit, least=1)
-        self._delay = _validate.integer(owner, "delay", options.delay, least=0)
+        self.delay = _validate.integer(owner, "delay", options.delay, least=0)
 
     @abstractmethod
     def pool(self, rows: Sequence[int]) -> Any:
@@ -382,6 +443,10 @@ class _Tree(ABC):
     @abstractmethod
     def loss(self, action: int, kind: int) -> float:
         """Return the loss of an action in a row."""
+
+    def key(self, snapshot: _Snapshot) -> Any:
+        """Return a value that is equal for equal states only."""
+        return snapshot
 
     def pool_of_counts(self, counts: Sequence[int]) -> Any:
         """Return the pool with these numbers of each distinct row."""
@@ -423,6 +488,18 @@ class _Tree(ABC):
                 following = (*path, kind)
                 stack.append((following, *self._play(following, loss, branches, choices)))
 
+    def step(self, branch: _Branch, path: _Path, round: int) -> tuple[float, list[_Branch]]:
+        """Return the expected loss in one round, and the states after it.
+
+        path: the rows whose feedback is still to come, the row of this round last.
+        """
+        choices = self.choices(branch.snapshot, path[-1])
+        self._count(choices)
+        loss = self._expected_loss(branch, choices, path[-1])
+        if round == self.horizon:
+            return loss, []
+        return loss, self._observe(branch, choices, path, round)
+
     def _play(
         self, path: _Path, loss: float, before: list[_Branch], choices: list[list[_Choice]]
     ) -> tuple[float, list[_Branch]]:
@@ -430,19 +507,31 @@ class _Tree(ABC):
         kind = path[-1]
         branches = []
         for branch, own_choices in zip(before, choices, strict=True):
-            self._nodes += len(own_choices) if self.branches_on_actions else 1
-            if self._nodes > self._limit:
-                self._raise_too_large()
-            loss += branch.weight * sum(
-                choice.probability * self.loss(choice.action, kind) for choice in own_choices
-            )
+            self._count(own_choices)
+            loss += self._expected_loss(branch, own_choices, kind)
             if len(path) < self.horizon:
-                branches += self._observe(branch, own_choices, path)
+                branches += self._observe(branch, own_choices, path, len(path))
         return loss, branches
 
-    def _observe(self, branch: _Branch, own_choices: list[_Choice], path: _Path) -> list[_Branch]:
-        """Return the possible states after the feedback of the round `delay` ago."""
-        played = len(path) - self._delay
+    def _count(self, choices: list[_Choice]) -> None:
+        """Count the nodes after the choices of one state; raise if they are too many."""
+        self._nodes += len(choices) if self.branches_on_actions else 1
+        if self._nodes > self._limit:
+            self._raise_too_large()
+
+    def _expected_loss(self, branch: _Branch, choices: list[_Choice], kind: int) -> float:
+        return branch.weight * sum(
+            choice.probability * self.loss(choice.action, kind) for choice in choices
+        )
+
+    def _observe(
+        self, branch: _Branch, own_choices: list[_Choice], path: _Path, round: int
+    ) -> list[_Branch]:
+        """Return the possible states after the feedback of the round `delay` ago.
+
+        path: ends with the rows of the last `delay` + 1 rounds.
+        """
+        played = round - self.delay
         branches = []
         for choice in (
             own_choices if self.branches_on_actions else [_Choice(0, 1.0, own_choices[0].after)]
@@ -451,7 +540,8 @@ class _Tree(ABC):
             pending = (*branch.pending, (choice.action, choice.probability))
             if played > 0:
                 (action, probability), *late = pending
-                snapshot = self.observe(snapshot, played, action, probability, path[played - 1])
+                row = path[-self.delay - 1]
+                snapshot = self.observe(snapshot, played, action, probability, row)
                 pending = tuple(late)
             branches.append(_Branch(branch.weight * choice.probability, snapshot, pending))
         return branches
@@ -573,6 +663,9 @@ class _LossTree(_Tree):
 
     def loss(self, action: int, kind: int) -> float:
         return float(self._losses[kind, action])
+
+    def key(self, snapshot: _Snapshot) -> Any:
+        return tuple(array.tobytes() for array in snapshot)
 
     def _plan(self, snapshot: _Snapshot) -> _Snapshot:
         """Restore a state, and let the learner plan if it needs to."""

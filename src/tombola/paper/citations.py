@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tombola import __version__
 from tombola.bounds.references import PAPER, bibtex_entries, bound_source
 from tombola.errors import ParameterError
+from tombola.paper.contents import Place, find_places
 
 # BibTeX entry of the paper; the same facts are in CITATION.cff. The title is that of the
 # proceedings: the preprint has no hyphen.
@@ -131,8 +132,9 @@ def cite(name: str = "") -> Citation:
 
     name: a learner (`"Simulation"`), a command (`"race"`, `"race plan"`, `"rank"`, `"certify"`,
         `"audit"`, `"check-order"`, `"compare"`, `"session"`), a claim (`"delay-theorem"`) or a
-        numbered statement of the paper (`"Theorem 4.2"`, or `"4.2"`), in upper or lower case; "" is
-        the paper (Bernasconi et al. 2025) and the software. Other names raise ParameterError.
+        statement, algorithm or cited source of the paper (`"Theorem 4.2"`, `"4.2"`,
+        `"Birthday-Test"`, `"Joulani"`), in upper or lower case; "" is the paper (Bernasconi et al.
+        2025) and the software. Other names raise ParameterError.
 
     >>> print(cite("Hedge").theorems[0])
     Cesa-Bianchi and Lugosi 2006, Theorem 2.2; with delay docs/theory/delay.md, Theorem 3
@@ -168,11 +170,14 @@ def cite(name: str = "") -> Citation:
     }
     kind = kinds.get(key.partition("(")[0].strip())
     if kind is None:
+        places = find_places(name)
+        if places:
+            return _place_citation(name.strip(), places)
         raise ParameterError(
             "cite: expected a learner, a claim, a statement of the paper such as 'Theorem 4.2', "
-            "or one of "
-            f"{', '.join(_COMMANDS)}, got {name!r}; tombola learners and tombola reproduce --list have the "
-            "others."
+            f"an algorithm or a source that it cites, or one of {', '.join(_COMMANDS)}, got "
+            f"{name!r}; tombola learners, tombola reproduce --list and "
+            "docs/from_paper_to_code.md have the names."
         )
     source = bound_source(kind)
     entries = [*bibtex_entries(source), *([PAPER_ENTRY] if PAPER in source else [])]
@@ -180,6 +185,27 @@ def cite(name: str = "") -> Citation:
         [SOFTWARE_ENTRY] if not entries or "docs/theory" in source or "tombola." in source else []
     )
     return Citation(name, (source or "no bound is proved",), tuple(entries))
+
+
+def _place_citation(name: str, places: list[Place]) -> Citation:
+    """Return the citation of places of the paper that are neither a claim nor a learner."""
+    theorems = []
+    for place in places:
+        cited = place.kind == "comparison"
+        source = f"{place.name}, cited in {PAPER}" if cited else f"{PAPER}, {place.name}"
+        theorems.append(f"{source}: {place.subject}")
+        code = place.code.replace("`", "")
+        claims = ", ".join(place.claims)
+        counterpart = [
+            f"In tombola: {code}" if code and code != "none" else "",
+            f"Tested by tombola reproduce --claims {claims.replace(', ', ',')}" if claims else "",
+        ]
+        theorems += filter(None, counterpart)
+        if place.errata:
+            numbers = ", ".join(map(str, place.errata))
+            theorems.append(f"Errata, in docs/errata.md: {numbers}")
+    literature = " ".join(place.name for place in places if place.kind == "comparison")
+    return Citation(name, tuple(theorems), (*bibtex_entries(literature), PAPER_ENTRY))
 
 
 def _is_statement(key: str, source: str) -> bool:
