@@ -148,4 +148,10 @@ def test_single_stratum_is_the_hypergeometric_test() -> None:
 
 
 def test_labels_needed_is_the_same_in_both_directions() -> None:
-    assert labels_needed(0.95, 0.9, 2000, 0.05) == labels_needed(0.05, 0.1, 2000, 0.05)
+    assert labels_needed([(2000, 0.95)], 0.9, 0.05) == labels_needed([(2000, 0.05)], 0.1, 0.05)
+
+
+def test_good_judge_halves_the_labels_needed() -> None:
+    """Strata with shares .02 and .96 against one list with their mean, .6."""
+    alone = labels_needed([(2000, 0.584)], 0.5, 0.05)
+    assert labels_needed([(800, 0.02), (1200, 0.96)], 0.5, 0.05) < 0.5 * alone

@@ -4,6 +4,9 @@ Exit status: 0 proved (or no evidence against random order), 1 refuted, 2 bad in
 Results for the rows before an invalid line are printed before the command fails.
 """
 
+import csv
+import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,6 +96,27 @@ def audit(
             "earlier candidates."
         ),
     ] = None,
+    judge: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table with a column id and a judge's scores of every row of the list; the table "
+            "of labels then has the ids that people labelled."
+        ),
+    ] = None,
+    looks: Annotated[
+        str,
+        typer.Option(help="With --judge: look at any number of labels (any), or once (1)."),
+    ] = "any",
+    labels: Annotated[
+        int | None,
+        typer.Option(help="With --looks 1: number of labels, fixed before the first.", min=1),
+    ] = None,
+    next_count: Annotated[
+        int,
+        typer.Option(
+            "--next", help="With --judge: print this many rows to label next, as CSV.", min=0
+        ),
+    ] = 0,
     ignore_rows: Annotated[
         str, typer.Option(help="Ids of rows to ignore, such as Total; or first, last, none.")
     ] = "",
@@ -116,6 +140,18 @@ def audit(
     if best and history is not None:
         raise ParameterError(
             "--history: expected statements or --mean COLUMN, got --best; write --mean COLUMN."
+        )
+    if judge is not None and (best or mean or order):
+        raise ParameterError(
+            "--judge: expected statements, got --best, --mean or --order; write for example "
+            "'mean(ok) > 0.9'."
+        )
+    if looks not in ("any", "1"):
+        raise ParameterError(f"--looks: expected any or 1, got {looks!r}; write one of these.")
+    if judge is None and (next_count or labels is not None or looks != "any"):
+        raise ParameterError(
+            "audit: expected --next, --looks and --labels with --judge only; add the judge, or "
+            "leave them out."
         )
     level = level if level is not None else (_ORDER_LEVEL if order else 0.05)
     check_level(level)
@@ -154,9 +190,14 @@ def audit(
                 ignore=parse_names(ignore),
                 **common,
             )
+        # Before the first label there may be no table yet.
+        is_new = bool(next_count) and not Path(table).exists()
         return tombola.audit(
-            table,
+            None if is_new else table,
             statements or [],
+            judge=judge,
+            looks=1 if looks == "1" else "any",
+            labels=labels,
             strata=strata or None,
             sizes=_parse_sizes(sizes) or None,
             **common,
@@ -168,8 +209,23 @@ def audit(
         # The result for the rows before the invalid one is printed first.
         show_answer(error.result, out, as_json=as_json)
         raise
+    if next_count:
+        _show_next(result, next_count, as_json=as_json)
+        return
     show_answer(result, out, as_json=as_json)
     raise typer.Exit(_STATUS[result.outcome])
+
+
+def _show_next(result: Any, count: int, *, as_json: bool) -> None:
+    """Print the rows to label next: JSON, or CSV with blank cells for the labels."""
+    rows = result.next_rows(count)
+    names = list(dict.fromkeys(name for part in result.statements for name in part.columns))
+    if as_json:
+        typer.echo(json.dumps({"next": rows, "columns": names}))
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["id", *names])
+    writer.writerows([row, *[""] * len(names)] for row in rows)
 
 
 def _parse_sizes(text: str) -> dict[str, int]:

@@ -25,7 +25,7 @@ _PANELS = {
     "Live": "old new loss shell quiet",
     "Question": "feedback learners learner orders delay switching-price candidate best mean order "
     "within better baseline metric lower higher metric-range question top rank-of reading future "
-    "in-order pair looks next each level",
+    "in-order pair looks labels next each level",
     "Limits": "max-calls max-cost max-call-cost max-seconds budget worst prices null target "
     "repetitions workers timeout on-failure retries undecided",
     "Output": "file out json force seed list",
@@ -46,7 +46,7 @@ COMMON = {
     "race start": "losses scores range candidates known by within baseline level max-calls file "
     "json",
     "session start": "losses scores range actions features budget worst learner file seed json",
-    "audit": "best mean order within level rows range history out json",
+    "audit": "best mean order within level rows range history judge next out json",
 }
 
 

@@ -6,6 +6,7 @@ from tombola.evidence.betting import Betting
 from tombola.evidence.certificate import Certificate
 from tombola.evidence.e_process import EProcess
 from tombola.evidence.intervals import EmpiricalBernsteinSerfling, Hoeffding, Serfling
+from tombola.evidence.judge_audit import JudgeAudit, JudgeSummary
 from tombola.evidence.list_audit import AuditReport, audit
 from tombola.evidence.list_order import OrderCheck, check_order
 from tombola.evidence.monitors import (
@@ -44,6 +45,8 @@ __all__ = [
     "Hoeffding",
     "HoeffdingSequence",
     "Interval",
+    "JudgeAudit",
+    "JudgeSummary",
     "OrderCheck",
     "OrderVerdict",
     "PairedDifferences",

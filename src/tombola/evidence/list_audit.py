@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class AuditReport(Result):
             verdict=self.statement,
             tone={"refuted": "bad", "undecided": "fair", "proved": "good"}[self.outcome],
             facts=size_facts(self.rows, self.population, self.level),
-            tables=(TextTable("Results", _HEADINGS, tuple(self._cells())),),
+            tables=self._page_tables(),
             figures=tuple(
                 self._figure(running, result)
                 for running, result in zip(self._running_means, self.results, strict=False)
@@ -123,6 +123,9 @@ class AuditReport(Result):
             command=command,
         )
         return render_evidence(page)
+
+    def _page_tables(self) -> tuple[TextTable, ...]:
+        return (TextTable("Results", _HEADINGS, tuple(self._cells())),)
 
     def plot(
         self,
@@ -210,6 +213,9 @@ def audit(
     sizes: Mapping[str, int] | None = None,
     range: tuple[float, float] | None = None,
     history: Any = None,
+    judge: Any = None,
+    looks: Literal["any", 1] = "any",
+    labels: int | None = None,
     ignore_rows: Sequence[str] = (),
     sheet: str | None = None,
     follow: bool = False,
@@ -232,13 +238,19 @@ def audit(
     range: the smallest and the largest possible number of the columns in means; None: 0 and 1.
     history: a table with ids and numbers of every row of the list; predictions from them take fewer
         rows.
+    judge: a table with ids and the judge's scores of every row of the list; `table` then has the
+        labels of people, with ids, for some rows. They count in the random order of the seed
+        (`JudgeAudit.next_rows`). None: no judge.
+    looks: with a judge: "any" number of looks at the labels, or 1, planned at `labels` labels,
+        which are 0 or 1. One look takes about half of the labels.
+    labels: the number of labels of one planned look, fixed before the first label.
     ignore_rows: ids of rows to leave out, such as Total; "none" for none.
     sheet: the sheet of an Excel file.
     follow: wait for new rows at the end of a growing file.
     seed: fixes the shuffle.
 
-    Returns an `AuditReport`. RowError, with the result for the rows before it, at an invalid row of
-    a sample.
+    Returns an `AuditReport`; with a judge a `JudgeAudit`. RowError, with the result for the rows
+    before it, at an invalid row of a sample.
 
     >>> report = audit([{"ok": 1}, {"ok": 1}, {"ok": 0}] * 200, "mean(ok) > 0.5")
     >>> report.outcome, report.results[0].statement
@@ -253,6 +265,25 @@ def audit(
         raise ParameterError(
             f"audit: expected {option_text('strata')} and {option_text('sizes')} together, and no "
             f"{option_text('rows')}; write {example}."
+        )
+    if judge is not None:
+        return _with_judge(
+            table,
+            statements,
+            judge,
+            {"rows": rows, "strata": strata, "history": history, "follow": follow},
+            looks=looks,
+            labels=labels,
+            level=level,
+            range=range,
+            ignore_rows=ignore_rows,
+            sheet=sheet,
+            seed=seed,
+        )
+    if looks != "any" or labels is not None:
+        raise ParameterError(
+            f"audit: expected {option_text('looks')} and {option_text('labels')} with "
+            f"{option_text('judge')} only; add the judge, or leave them out."
         )
     source = RowSource(table, sheet, follow=follow, ignore_rows=ignore_rows)
     past = None if history is None else History(history, source)
@@ -324,6 +355,21 @@ def audit(
     )
     sample.raise_error(report)
     return report
+
+
+def _with_judge(
+    table: Any, statements: str | Sequence[str], judge: Any, others: Mapping[str, Any], **kept: Any
+) -> AuditReport:
+    """Return the audit with a judge; ParameterError if `others` has a value."""
+    from tombola.evidence.judge_audit import audit_with_judge
+
+    for name, value in others.items():
+        if value:
+            raise ParameterError(
+                f"audit: expected {option_text('judge')} or {option_text(name)}, got both; leave "
+                "one out."
+            )
+    return audit_with_judge(table, statements, judge, **kept)
 
 
 def _drop_present_values(absent: dict[Statement, dict[str, None]], columns: Batch) -> None:

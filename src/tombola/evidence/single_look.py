@@ -189,22 +189,30 @@ def _masses(stratum: Stratum, ones: Any) -> Floats:
     return np.where(possible, np.exp(size), 0.0)
 
 
-def labels_needed(share: float, threshold: float, rows: int, level: float) -> int:
-    """Return the labels at which a single look without a judge decides, if their share stays.
+def labels_needed(shares: Sequence[tuple[int, float]], threshold: float, level: float) -> int:
+    """Return the labels at which a single look decides, if the shares of ones stay.
 
-    `rows` if no smaller number does. Either direction: the share above or below the threshold.
+    All rows if no smaller number does. Either direction: their mean above or below the threshold.
 
-    >>> labels_needed(0.95, 0.9, 2000, 0.05)
+    shares: rows and share of ones of each stratum, one or two.
+
+    >>> labels_needed([(2000, 0.95)], 0.9, 0.05)
     114
     """
-    if share < threshold:
-        share = 1.0 - share
+    rows = sum(size for size, _ in shares)
+    mean = sum(size * share for size, share in shares) / rows
+    if mean < threshold:
+        shares = [(size, 1.0 - share) for size, share in shares]
         threshold = 1.0 - threshold
     most = math.floor(threshold * rows + _ROUNDING)
 
     def is_decided(labels: int) -> bool:
-        stratum = Stratum(rows, labels, round(share * labels))
-        return single_look_p_value([stratum], most, level) <= level
+        counts = [round(labels * size / rows) for size, _ in shares]
+        strata = [
+            Stratum(size, count, round(share * count))
+            for (size, share), count in zip(shares, counts, strict=True)
+        ]
+        return single_look_p_value(strata, most, level) <= level
 
     # The p-value falls with the number of labels but for rounding of the ones.
     return _bisect(1, rows, is_decided)

@@ -109,7 +109,7 @@ class Statement:
 
     @property
     def is_difference(self) -> bool:
-        """Whether it compares two columns: |mean(FIRST) - mean(SECOND)| <= number."""
+        """Whether it compares the means of two columns."""
         return len(self.columns) == 2
 
     def __str__(self) -> str:
@@ -119,8 +119,9 @@ class Statement:
 def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     """Parse a statement such as "mean(score) > 70"; ParameterError if malformed.
 
-    text: "mean(COLUMN) > 0.7", "share(COLUMN = VALUE) >= 0.9" or "|mean(FIRST) - mean(SECOND)| <=
-        0.02", in the units of the columns. The first two take >, >=, < and <=.
+    text: "mean(COLUMN) > 0.7", "share(COLUMN = VALUE) >= 0.9", "mean(FIRST) - mean(SECOND) > 0" or
+        "|mean(FIRST) - mean(SECOND)| <= 0.02", in the units of the columns. All but the last take
+        >, >=, < and <=.
     span: smallest and largest possible number of its columns.
 
     >>> [len(parse_statement(text).inequalities) for text in ("mean(a) < 0.2", "|mean(a) - mean(b)| <= 0.1")]
@@ -142,13 +143,9 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     ):
         first, second = match[1].strip(), match[2].strip()
         bound = _threshold(owner, match[3], 0.0, width)
-
-        def rescaled_difference(rows: Batch) -> Floats:
-            return (1.0 + _numbers(rows, first, span) - _numbers(rows, second, span)) / 2.0
-
         inequalities = tuple(
             Inequality(
-                rescaled_difference,
+                _difference(first, second, span),
                 (1 + end / width) / 2,
                 above,
                 strict=False,
@@ -160,6 +157,21 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
         return Statement(
             f"|mean({first}) - mean({second})| <= {bound:g}", inequalities, (first, second)
         )
+    if match := re.fullmatch(
+        rf"mean\((.+?)\)\s*-\s*mean\((.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole
+    ):
+        first, second, sign = match[1].strip(), match[2].strip(), match[3]
+        bound = _threshold(owner, match[4], -width, width)
+        inequality = Inequality(
+            _difference(first, second, span),
+            (1.0 + bound / width) / 2.0,
+            sign[0] == ">",
+            len(sign) == 1,
+            -width,
+            2.0 * width,
+        )
+        text = f"mean({first}) - mean({second}) {sign} {bound:g}"
+        return Statement(text, (inequality,), (first, second))
     if match := re.fullmatch(rf"mean\((.+?)\)\s*(>=|<=|>|<)\s*{_NUMBER_PATTERN}", whole):
         column = match[1].strip()
         sign = match[2]
@@ -186,6 +198,15 @@ def parse_statement(text: str, *, span: _Span = _UNIT_SPAN) -> Statement:
     raise ParameterError(
         f"audit: expected a statement, got {text!r}; write for example {_EXAMPLES}."
     )
+
+
+def _difference(first: str, second: str, span: _Span) -> Callable[[Batch], Floats]:
+    """Return the function that computes half of one plus a difference of rescaled columns."""
+
+    def rescaled_difference(rows: Batch) -> Floats:
+        return (1.0 + _numbers(rows, first, span) - _numbers(rows, second, span)) / 2.0
+
+    return rescaled_difference
 
 
 def _share(
