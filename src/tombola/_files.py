@@ -28,6 +28,14 @@ _FILE_TYPES = {
     stat.S_IFBLK: "a device",
 }
 
+# File systems, as Linux names them, whose locks or shared memory do not reach other machines.
+_NETWORK_SYSTEMS = frozenset(
+    {
+        *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "davfs"),
+        *("fuse.sshfs", "fuse.glusterfs", "fuse.davfs", "fuse.rclone", "fuse.s3fs"),
+    }
+)
+
 # Windows: lock without waiting (msvcrt.LK_NBLCK).
 _LK_NBLCK = 2
 
@@ -168,6 +176,26 @@ def _try_lock(handle: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def network_drive(path: PathLike) -> str | None:
+    """Return the file system of a path if it is one of a network, else None.
+
+    None also where the system does not tell (elsewhere than on Linux).
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        text = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    # The deepest mount point above the path counts, of several there the last one.
+    depth, kind = -1, ""
+    for line in text.splitlines():
+        mount, _, source = line.partition(" - ")
+        point = Path(mount.split(" ")[4].replace("\\040", " "))
+        if target.is_relative_to(point) and len(point.parts) >= depth:
+            depth, kind = len(point.parts), source.split(" ")[0]
+    return kind if kind in _NETWORK_SYSTEMS else None
 
 
 def file_type_text(mode: int) -> str:

@@ -151,6 +151,8 @@ def test_backup_under_load_is_a_prefix(tmp_path: Path) -> None:
                     rounds.append(copy.issued)
         # A graceful stop finishes the requests under way.
         assert server.stop(signal.SIGTERM) == 143
+        left = sorted(file.name for file in tmp_path.iterdir())
+    assert left == ["0.run", "1.run", "2.run", "3.run", "calls.run"], "one file for each list"
     assert rounds == sorted(rounds)
     assert check_result(path, workers) >= rounds[-1]
 

@@ -22,6 +22,7 @@ from tombola.errors import FileError
 from tombola.service.parsing import CheckedRequest
 from tombola.service.problems import ProblemError
 from tombola.worklists.work_file import Assignment, Outcome, WorkFile
+from tombola.worklists.write_ahead import FORMAT
 
 if TYPE_CHECKING:
     from tombola.service.app import Service
@@ -228,6 +229,9 @@ def _copy_database(source: Path, target: Path) -> None:
             closing(sqlite3.connect(target)) as writer,
         ):
             reader.backup(writer)
+            # The copy has no write-ahead log: it is at rest.
+            writer.execute(f"PRAGMA user_version = {FORMAT}")
+            writer.execute("PRAGMA journal_mode = DELETE").fetchall()
     except (sqlite3.Error, OSError) as error:
         raise FileError(
             f"backup: expected to copy {source.name}, got {type(error).__name__}; try again."

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import json
 import logging
+import os
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -126,6 +127,8 @@ def open_service(
         else:
             # `race run` on the same file would make the calls that clients make.
             lock.enter_context(run_lock(path))
+        if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+            file.write_ahead()
         lists[name] = HostedFile(name, file, on_close=lock.close)
     return Service(lists, tokens, outcomes)
 

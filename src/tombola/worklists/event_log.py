@@ -12,10 +12,10 @@ Reading verifies the chain, so that a changed, missing or added record raises Se
 detect accidents, not attackers: the owner of the log checks the shape of every event and replays
 it.
 
-Durability: a transaction is atomic also under `kill -9` (SQLite rolls back when the file is opened
-next), is on the disk when it returns (synchronous=EXTRA), and excludes other writers. The rollback
-journal is used instead of the write-ahead log, which needs shared memory and so does not work
-across machines.
+Durability: a transaction is atomic also under `kill -9` (SQLite repairs the file when it is opened
+next), is on the disk when it returns (synchronous=EXTRA), and excludes other writers. A file that
+stays open may be written ahead (`write_ahead`): a transaction then waits for one sync, not for
+four. `close` leaves one file again (`tombola.worklists.write_ahead`).
 
     log = EventLog.create(path, "Owner", {"kind": "session", ...}, ids)
     with log.writing():                     # or log.reading(): a consistent snapshot
@@ -32,19 +32,26 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import repeat
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 
+from tombola._files import network_drive
 from tombola._formatting import escape_control
 from tombola.errors import MALFORMED_DATA_ERRORS, LearnerError, SessionError
+from tombola.worklists.write_ahead import (
+    FORMAT,
+    FORMAT_AHEAD,
+    Header,
+    check_log,
+    discard_log,
+    read_header,
+)
 
 # Number in the header of an SQLite file that marks it as a file of tombola.
 _APPLICATION_ID = int.from_bytes(b"tomb", "big")
-# Version of the tables, also in the header; files of other versions are rejected.
-_FORMAT = 4
 # Seconds to wait for the lock of another process before SessionError; a transaction takes far less.
 _LOCK_TIMEOUT = 60.0
 # Row ids requested in one query, with one more row each for the digest; old SQLite allows 999
@@ -115,8 +122,12 @@ class EventLog:
         self._start = self._position = self._end = _Position(0, b"")
         self._appended: list[tuple[Any, ...]] = []
         self._is_writing = False
+        # Whether this object writes ahead, and whether the log still belongs to the file.
+        self._is_ahead = False
+        self._is_followed = True
         self._rejected: SessionError | None = None
         self._lock = RLock()
+        check_log(path, owner)
         with self._sqlite_errors():
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
@@ -133,6 +144,7 @@ class EventLog:
                 self._connection.execute("PRAGMA trusted_schema = OFF")
                 self._connection.execute("PRAGMA cell_size_check = ON")
                 self._identity = _file_identity(path)
+                self._changed = _time_changed(path)
 
     @classmethod
     def create(
@@ -334,8 +346,12 @@ class EventLog:
         return int(places[0][0]) if places else None
 
     def close(self) -> None:
-        """Close the SQLite connection."""
-        self._connection.close()
+        """Close the SQLite connection; leave one file if no other process has it open."""
+        with self._lock:
+            # A closed connection, a file that only may be read, or one in use: it stays as it is.
+            with suppress(sqlite3.Error):
+                self._rest()
+            self._connection.close()
 
     def damage_error(self, reason: str) -> SessionError:
         """Return the error for a damaged file; the caller raises it."""
@@ -367,7 +383,7 @@ class EventLog:
         )
         self._write_end(start)
         self._connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        self._connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        self._connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _write_end(self, end: _Position) -> None:
         text = _encode_json([end.number, end.digest.hex()])
@@ -385,10 +401,10 @@ class EventLog:
                     "something else; "
                     "give the file of a session or a race."
                 )
-            if version != _FORMAT:
+            if version not in (FORMAT, FORMAT_AHEAD):
                 raise SessionError(
                     f"{self.owner}: {self.path} has format {version}, this version of tombola "
-                    f"reads {_FORMAT}; "
+                    f"reads {FORMAT}; "
                     "use the version that wrote it."
                 )
             objects = self._rows("SELECT name, type, sql FROM sqlite_master")
@@ -453,26 +469,89 @@ class EventLog:
                 yield
                 return
             self._is_writing = kind == "IMMEDIATE"
-            # Forget cached pages: SQLite does not notice every backup that is copied over the file.
-            self._connection.execute("PRAGMA shrink_memory")
+            if not self._is_ahead:
+                # Forget cached pages: SQLite does not notice every backup that is copied over the
+                # file.
+                self._connection.execute("PRAGMA shrink_memory")
             self._connection.execute(f"BEGIN {kind}")
+            while self._is_writing and self._must_mark():
+                self._connection.execute("ROLLBACK")
+                self._mark_ahead()
+                self._connection.execute(f"BEGIN {kind}")
             try:
-                if _file_identity(self.path) != self._identity:
-                    raise SessionError(
-                        f"{self.owner}: {self.path} was moved, or replaced by another file, "
-                        "after it was opened here; "
-                        "nothing was changed, so open it again."
-                    )
+                self._check_identity()
                 if self._start.digest:
                     self._read_end()
                 yield
                 self._connection.execute("COMMIT")
+                if self._is_ahead:
+                    # SQLite may have copied the log into the file.
+                    self._changed = _time_changed(self.path)
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
             finally:
                 self._appended = []
+
+    def _check_identity(self) -> None:
+        """Raise SessionError if the file is not the one that was opened."""
+        is_same = _file_identity(self.path) == self._identity
+        if is_same and self._is_ahead and (changed := _time_changed(self.path)) != self._changed:
+            # Another process that writes ahead may have copied the log into the file. A backup is
+            # at rest: SQLite would go on with its own log and the content of the backup.
+            is_same = self._is_followed = _is_written_ahead(self.path)
+            self._changed = changed
+            self._connection.execute("PRAGMA shrink_memory")
+        if not (is_same and self._is_followed):
+            raise SessionError(
+                f"{self.owner}: {self.path} was moved, or replaced by another file or a backup, "
+                "after it was opened here; "
+                "nothing was changed, so open it again."
+            )
+
+    def write_ahead(self) -> None:
+        """Wait for one sync in a transaction, not for four, until `close`.
+
+        SessionError on a network drive, where the processes of two machines do not see each
+        other's writes.
+        """
+        drive = network_drive(self.path)
+        if drive is not None:
+            raise SessionError(
+                f"{self.owner}: expected a file on a local disk, got {self.path} on a network "
+                f"drive ({drive}), where two machines can issue the same ticket; copy it to a "
+                "local disk."
+            )
+        with self._lock, self._sqlite_errors():
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._is_ahead = self._rows("PRAGMA journal_mode") == [("wal",)]
+            if self._is_ahead:
+                self._mark_ahead()
+                self._changed = _time_changed(self.path)
+
+    def _must_mark(self) -> bool:
+        """Return whether a write would go to a log that the header does not announce."""
+        is_ahead = self._rows("PRAGMA journal_mode") == [("wal",)]
+        return is_ahead and self._rows("PRAGMA user_version") == [(FORMAT,)]
+
+    def _mark_ahead(self) -> None:
+        """State in the file itself that events may be in its log."""
+        self._connection.execute(f"PRAGMA user_version = {FORMAT_AHEAD}")
+        self._connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
+        if read_header(self.path) != Header(is_ahead=True, format=FORMAT_AHEAD):
+            raise sqlite3.OperationalError("database is locked")
+
+    def _rest(self) -> None:
+        """Leave one file, unless other processes have it open; the last one does it then."""
+        if self._rows("PRAGMA journal_mode") != [("wal",)]:
+            return
+        if _file_identity(self.path) == self._identity and not _is_written_ahead(self.path):
+            discard_log(self.path)
+            return
+        self._connection.execute("PRAGMA busy_timeout = 100")
+        self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+        self._connection.execute("PRAGMA journal_mode = DELETE").fetchall()
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
@@ -515,6 +594,20 @@ def _file_identity(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _time_changed(path: Path) -> tuple[int, int] | None:
+    """Return what changes with the content of a file: size and time."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _is_written_ahead(path: Path) -> bool:
+    header = read_header(path)
+    return header is not None and header.is_ahead
 
 
 def _advice(error: sqlite3.Error) -> str:

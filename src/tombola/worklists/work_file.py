@@ -504,6 +504,13 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
         with self._reading():
             return dict(self._lease_of_ticket)
 
+    def write_ahead(self) -> None:
+        """Wait less for the disk until `close`: a second file has the newest events until then.
+
+        SessionError on a network drive.
+        """
+        self._log.write_ahead()
+
     def close(self) -> None:
         """Close the file; everything recorded is on the disk already."""
         self._log.close()
