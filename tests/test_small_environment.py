@@ -54,7 +54,7 @@ def folders(tmp_path: Path) -> list[Path]:
 
 
 RACE = [
-    "race", "run", "list.txt", "--file", "models.race", "--loss", "exit", "--seed", "1", "--baseline", "a",
+    "race", "run", "list.txt", "--file", "models.race", "--loss", "exit", "--seed", "1", "--baseline", "a", "--better",
     "--candidate", "a=sh check.sh good {row}", "--candidate", "b=sh check.sh bad {row}",
 ]  # fmt: skip
 SESSION = ["session", "start", "list.txt", "--actions", "a,b", "--file", "work.session", "--seed"]

@@ -22,8 +22,7 @@ print(best.verdict)
 
 first, *others = pool.actions
 print(f"\nIs anything better than {first}? At most 600 runs.")
-gate = race(
-    solvers, range(pool.rows), run, kind="losses", seed=2, workers=1, baseline=first, max_calls=600
-)
+asked = {"baseline": first, "better": True, "max_calls": 600}
+gate = race(solvers, range(pool.rows), run, kind="losses", seed=2, workers=1, **asked)
 print(gate.verdict)
 print("passed by all:", gate.proved)

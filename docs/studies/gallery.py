@@ -30,7 +30,7 @@ def write_pages(folder):
         "race": race_page(pool),
         "race-running": race_page(pool, max_calls=90),
         "race-by-group": race_page(pool, groups=True),
-        "gate": race_page(pool, baseline="v4"),
+        "gate": race_page(pool, baseline="v4", better=True),
         "rank": ranking_page(tombola.rank(pool.losses, names=pool.actions, kind="losses"), "Ranks"),
         "rank-two-metrics": two_metrics_page(),
         "compare": learner_page(pool),

@@ -136,3 +136,24 @@ def seed_sequence(owner: str, seed: Seed) -> np.random.SeedSequence:
             seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size
         )
     return np.random.SeedSequence(integer(owner, "seed", seed, least=0))
+
+
+def allowed_loss(
+    owner: str, within: float | None, *, better: bool, metric: str = ""
+) -> float | None:
+    """Return the allowed loss of a gate; None if a better version is asked instead.
+
+    ParameterError if neither is stated: a gate asks, it does not guess.
+
+    metric: the metric that it is about; "" for all.
+    """
+    if within is not None:
+        return real(owner, "within", within, above=0)
+    if not better:
+        raise ParameterError(
+            f"{owner}: expected the allowed loss{f' of {metric}' if metric else ''}, got none, and "
+            "with 0 identical versions could never pass; "
+            f"write {assignment_text('within', '0.02')} if a loss of 0.02 may pass, "
+            f"{option_text('better', on=True)} if the new version must be better."
+        )
+    return None

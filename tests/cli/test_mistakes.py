@@ -45,6 +45,7 @@ MISTAKES = {
     "race plan table.csv --losses --ignore 'a\nb'": "on one line",
     "race plan table.csv --losses --within 3": "--within",
     "race plan table.csv --losses --baseline z": "baseline",
+    "race plan table.csv --losses --baseline a": "--better if the new version must be better",
     "race start list.csv --losses --candidates a,a --file new.race": "different names",
     "race start list.csv --losses --candidates a --file new.race": "candidates",
     "race start noid.csv --losses --candidates a,b --file new.race": "--id",

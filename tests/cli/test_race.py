@@ -300,14 +300,14 @@ def test_run_continues(
 
 def test_exit_codes_seed_and_cost_of_a_run(script: list[str], command: Command) -> None:
     gate = ("run", "rows.txt", "--losses", *script, "--quiet", "--file")
-    code, text = command(*gate, "a", "--baseline", "high")
+    code, text = command(*gate, "a", "--baseline", "high", "--better")
     assert code == 0
-    assert command(*gate, "a", "--baseline", "high") == (code, text)
+    assert command(*gate, "a", "--baseline", "high", "--better") == (code, text)
     seed = json.loads(command("status", "a", "--json")[1])["settings"]["seed"]
     assert f"seed {seed}" in text, "a drawn seed is printed and kept"
     assert f"seed {seed}" in command("status", "a")[1]
-    assert command(*gate, "b", "--baseline", "low")[0] == 1
-    assert command(*gate, "c", "--baseline", "high", "--max-calls", "2")[0] == 3
+    assert command(*gate, "b", "--baseline", "low", "--better")[0] == 1
+    assert command(*gate, "c", "--baseline", "high", "--better", "--max-calls", "2")[0] == 3
     # Each call costs 0.25.
     code, text = command(
         *gate, "d", "--workers", "4", "--json", "--max-cost", "1.1", "--max-call-cost", "0.25"
@@ -903,6 +903,7 @@ def test_candidate_whose_calls_all_fail(run_main: Main, tmp_path: Path) -> None:
         "old=sh -c 'echo 0.5' {row}",
         "--baseline",
         "old",
+        "--better",
         "--seed",
         "1",
         "--quiet",
@@ -966,6 +967,7 @@ def test_failures_that_are_answers(
         f"new={bad}",
         "--baseline",
         "old",
+        "--better",
         "--shell",
     ]
     code, _, err = run_main(

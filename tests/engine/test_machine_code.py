@@ -198,7 +198,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "best": {},
     "within": {"within": 0.1},
     "top": {"top": 2},
-    "gate": {"baseline": "a"},
+    "gate": {"baseline": "a", "better": True},
     "ranks": {"question": "ranks"},
     "place": {"question": "ranks", "candidate": "a"},
 }

@@ -55,7 +55,7 @@ RACES = (
     RaceSettings(("x", "y", "z"), 3, max_cost=30.0),
     RaceSettings(("x", "y", "z"), 4, within=0.2, on_failure="stop"),
     RaceSettings(("x", "y", "z"), 5, top=2, max_calls=60),
-    RaceSettings(("x", "y"), 6, baseline="y", reading="beyond"),
+    RaceSettings(("x", "y"), 6, baseline="y", better=True, reading="beyond"),
 )
 
 

@@ -40,7 +40,7 @@ QUESTIONS: tuple[dict[str, Any], ...] = (
     {"within": 0.1},
     {"top": 2},
     {"question": "ranks"},
-    {"baseline": "c"},
+    {"baseline": "c", "better": True},
     {"max_calls": 90},
     {"known": True},
     {"strata": True},

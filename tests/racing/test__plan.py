@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("plainly")
     ("question", "answer"),
     [
         ({"top": 2}, ("a", "b")),
-        ({"baseline": "c"}, ("a", "b")),
+        ({"baseline": "c", "better": True}, ("a", "b")),
         ({"within": 0.2}, ("a",)),
         ({"question": "ranks"}, ("a", "b", "c")),
         ({"question": "ranks", "candidate": "b"}, ("b: rank 2",)),

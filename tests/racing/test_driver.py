@@ -283,7 +283,9 @@ def test_failing_baseline_does_not_pass_the_gate(delay: float) -> None:
     with pytest.raises(
         SessionError, match="expected a baseline that answers, but the first 3 calls of old"
     ):
-        race(["old", "new"], range(60), evaluate, baseline="old", kind="losses", seed=0)
+        race(
+            ["old", "new"], range(60), evaluate, baseline="old", better=True, kind="losses", seed=0
+        )
 
 
 def test_cap_without_costs() -> None:

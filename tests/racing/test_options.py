@@ -18,7 +18,7 @@ from tombola.racing import Race, RaceSettings
         {"within": -0.1},
         {"top": 0},
         {"top": 2},
-        {"baseline": "c"},
+        {"baseline": "c", "better": True},
         {"seed": -1},
         {"reading": "future"},
         {"max_calls": -1},
@@ -62,3 +62,15 @@ def test_rule_of_ranks() -> None:
     whole, top, place = rules
     assert [type(rule).__name__ for rule in rules] == ["Ranks", "Ranks", "Place"]
     assert (whole.top, top.top, place.candidate) == (3, 2, 2)
+
+
+def test_a_gate_asks_for_the_allowed_loss() -> None:
+    """At a loss of 0 identical versions could never pass; files of earlier versions still open."""
+    for wrong in ({}, {"within": 0.1, "better": True}):
+        with pytest.raises(ParameterError, match="better"):
+            RaceSettings(("a", "b"), baseline="a", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="used with baseline"):
+        RaceSettings(("a", "b"), better=True)
+    stored = RaceSettings(("a", "b"), baseline="a", better=True).to_json()
+    del stored["better"]
+    assert RaceSettings.from_json(stored).better

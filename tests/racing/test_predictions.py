@@ -84,7 +84,13 @@ def test_guarantee_with_history_exactly(N: int, k: int, count: int) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(
     "question",
-    [{}, {"within": 0.2}, {"top": 2}, {"baseline": "a"}, {"baseline": "b", "within": 0.1}],
+    [
+        {},
+        {"within": 0.2},
+        {"top": 2},
+        {"baseline": "a", "better": True},
+        {"baseline": "b", "within": 0.1},
+    ],
 )
 def test_guarantee_with_history_exactly_larger(question: Any) -> None:
     """Lists of 6 rows, compiled: 720 orders of each."""

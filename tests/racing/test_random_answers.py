@@ -207,7 +207,7 @@ def test_group_questions_share_fresh_rows() -> None:
     "question",
     [
         {"within": 0.1},
-        {"baseline": "a"},
+        {"baseline": "a", "better": True},
         {"baseline": "a", "within": 0.1},
         {"question": "ranks"},
         {"top": 2},

@@ -20,7 +20,9 @@ from tombola.racing.report import RaceReport, run_times
 pytestmark = pytest.mark.usefixtures("plainly")
 
 
-@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"baseline": "a"}, {"within": 0.25}])
+@pytest.mark.parametrize(
+    "asked", [{}, {"top": 2}, {"baseline": "a", "better": True}, {"within": 0.25}]
+)
 def test_page_of_one_row(asked: Any) -> None:
     """What is certain after the first row has a wealth without end from the start."""
     losses = {"a": 0.0, "b": 0.5, "c": 1.0}
@@ -32,7 +34,7 @@ def test_page_of_one_row(asked: Any) -> None:
 
 def test_gate_highlights_candidates_that_passed() -> None:
     race = answer_all(
-        Race(["old", "new", "bad"], 40, seed=1, baseline="old"),
+        Race(["old", "new", "bad"], 40, seed=1, baseline="old", better=True),
         {"old": 0.5, "new": 0.0, "bad": 1.0},
     )
     page = RaceReport.from_race(race).to_html()

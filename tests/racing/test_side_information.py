@@ -54,7 +54,13 @@ def test_best_with_known_cells_matches_naive(
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"within": 0.2}, {"top": 2}, {"baseline": "b"}, {"baseline": "a", "within": 0.1}],
+    [
+        {},
+        {"within": 0.2},
+        {"top": 2},
+        {"baseline": "b", "better": True},
+        {"baseline": "a", "within": 0.1},
+    ],
 )
 def test_race_with_nothing_on_file_is_unchanged(options: Any) -> None:
     """Also to the bit: the wealth after every row is equal."""
@@ -72,7 +78,7 @@ QUESTIONS: list[Any] = [
     {},
     {"within": 0.2},
     {"top": 2},
-    {"baseline": "a"},
+    {"baseline": "a", "better": True},
     {"baseline": "b", "within": 0.1},
 ]
 
@@ -149,7 +155,14 @@ def test_fault_known_rest_of_current_row_is_detected(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
-    "question", [{}, {"within": 0.05}, {"baseline": "b"}, {"baseline": "a"}, {"top": 2}]
+    "question",
+    [
+        {},
+        {"within": 0.05},
+        {"baseline": "b", "better": True},
+        {"baseline": "a", "better": True},
+        {"top": 2},
+    ],
 )
 def test_answer_certain_by_file_needs_no_call(question: Any, seed: int) -> None:
     """Three missing cells cannot change the answer, wherever their rows are in the order."""

@@ -114,7 +114,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {},
     {"within": 0.1},
     {"top": 2},
-    {"baseline": "c"},
+    {"baseline": "c", "better": True},
     {"question": "ranks"},
 ]
 TABLE = (np.random.default_rng(3).random((90, 3)) < [0.2, 0.35, 0.7]).astype(float)
@@ -216,6 +216,7 @@ def test_gate_fails_in_one_group() -> None:
         kind="losses",
         seed=1,
         baseline="old",
+        better=True,
         progress=False,
     )
     assert one.whole.proved is True

@@ -87,7 +87,7 @@ LEVEL = {"a": 0.5, "b": 0.5, "c": 0.6}
         (
             "abc",
             6,
-            {"baseline": "a"},
+            {"baseline": "a", "better": True},
             {"a": 0.5, "b": 0.5, "c": 0.0},
             "b is not better than a (the same mean loss on 6 rows), c is better than a (mean "
             "loss lower by 0.5 on 5 rows",
@@ -152,7 +152,7 @@ def test_verdict_of_finished_race(
             "here for these 40 rows; 0 rows, ",
         ),
         (
-            {"baseline": "a"},
+            {"baseline": "a", "better": True},
             "open: nothing is proved yet about whether b is better than a or whether c is better "
             "than a on the answers recorded here for these 40 rows; ",
         ),

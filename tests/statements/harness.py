@@ -24,7 +24,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "best": {},
     "within": {"within": 0.15},
     "top": {"top": 2},
-    "gate": {"baseline": "a"},
+    "gate": {"baseline": "a", "better": True},
     "gate margin": {"baseline": "a", "within": 0.1},
     "ranks": {"question": "ranks"},
     "first ranks": {"question": "ranks", "top": 2},

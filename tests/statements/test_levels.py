@@ -77,7 +77,7 @@ def test_groups_share_the_level_with_the_list() -> None:
 
 def test_initial_wealth_is_one() -> None:
     """Strategies and accounts share it; with predictions too."""
-    for question in ({}, {"top": 2}, {"baseline": "a"}, {"question": "ranks"}):
+    for question in ({}, {"top": 2}, {"baseline": "a", "better": True}, {"question": "ranks"}):
         rule = RaceSettings(("a", "b", "c"), level=LEVEL, **question).rule(20)
         assert rule.state.wealth.sum(axis=1) == pytest.approx(np.ones(len(rule.state.wealth)))
     best = Best(3, 20, 20, LEVEL)

@@ -75,7 +75,7 @@ def test_top_after_the_last_row_is_by_totals() -> None:
 
 def test_undecided_gate_of_a_sample_is_not_certain() -> None:
     """The page had "error probability 0: certain" for a gate without any decision."""
-    race = Race("ab", 6, baseline="a", reading="beyond", seed=1)
+    race = Race("ab", 6, baseline="a", better=True, reading="beyond", seed=1)
     answer_table(race, [[0.5, 0.4]] * 6)
     assert race.proved is None
     assert "0: certain" not in text_of_page(race)
@@ -112,7 +112,7 @@ def test_certain_winner_is_strict() -> None:
 
 
 def test_gate_says_not_better_rather_than_worse() -> None:
-    race = answer_table(Race("ab", 200, baseline="a", seed=1), [[0.0, 1.0]] * 200)
+    race = answer_table(Race("ab", 200, baseline="a", better=True, seed=1), [[0.0, 1.0]] * 200)
     assert race.proved is False
     assert "b is not better than a" in race.verdict
     assert "is worse than" not in race.verdict

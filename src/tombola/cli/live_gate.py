@@ -115,11 +115,9 @@ def _settings(
     level: float,
 ) -> "tuple[RaceSettings, SubprocessEvaluator]":
     """Return the settings of a new live gate and its commands; ParameterError if some are missing."""
-    from tombola.gating import check_margin
     from tombola.racing import RaceSettings, SubprocessEvaluator
 
     commands = _commands(live)
-    check_margin(within, better=better)
     if live.loss == "exit":
         kind = "losses"
     if kind is None:
@@ -134,6 +132,7 @@ def _settings(
         level,
         within or 0.0,
         baseline=_OLD,
+        better=better,
         reading=reading,
         answers="random" if reading == "expected" else "fixed",
         max_calls=live.max_calls,

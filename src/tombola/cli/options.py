@@ -160,11 +160,17 @@ Within = Annotated[
 ]
 # Option --top: the number of candidates to find.
 Top = Annotated[int, typer.Option(help="Find the best TOP candidates.", min=1)]
-_Baseline = Annotated[
+# Option --baseline: the old version of a gate.
+Baseline = Annotated[
     str,
     typer.Option(
-        help="Gate: are the others better than this candidate (with --within: not worse by more)?"
+        help="Gate: compare the others with this candidate; needs --within (not worse by more) or "
+        "--better."
     ),
+]
+# Option --better of a gate.
+Better = Annotated[
+    bool, typer.Option("--better", help="With --baseline: the others must be strictly better.")
 ]
 _Answers = Annotated[
     Literal["fixed", "random", "auto"] | None,
@@ -223,7 +229,8 @@ def _make_settings(
     level: _Level = 0.05,
     within: Within = 0.0,
     top: Top = 1,
-    baseline: _Baseline = "",
+    baseline: Baseline = "",
+    better: Better = False,
     reading: ReadingOption = None,
     answers: _Answers = None,
     max_calls: MaxCalls = None,
@@ -267,6 +274,7 @@ def _make_settings(
             "candidate": rank_of or None,
             "kind": kind,
             "range": parse_range(limits) if limits else (0.0, 1.0),
+            "better": better,
         }
         return RaceSettings(
             tuple(candidates),

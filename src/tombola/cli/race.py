@@ -24,6 +24,8 @@ from tombola.cli.help import App
 from tombola.cli.options import (
     CORES,
     REPLACED,
+    Baseline,
+    Better,
     By,
     Force,
     Json,
@@ -139,9 +141,8 @@ def plan_(
         ),
     ] = 0.0,
     top: Top = 1,
-    baseline: Annotated[
-        str, typer.Option(help="Gate: are the others better than this candidate?")
-    ] = "",
+    baseline: Baseline = "",
+    better: Better = False,
     question: Question = "best",
     rank_of: RankOf = "",
     by: By = "",
@@ -177,6 +178,7 @@ def plan_(
         within=within,
         top=top,
         baseline=baseline or None,
+        better=better,
         question=question,
         candidate=rank_of or None,
         by=by,

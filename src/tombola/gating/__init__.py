@@ -3,8 +3,8 @@
 The module is called `gating` because `tombola.gate` is the function.
 """
 
-from tombola.gating._gate import check_margin, gate
+from tombola.gating._gate import gate
 from tombola.gating.live import gate_of_race
 from tombola.gating.result import Comparison, GateResult
 
-__all__ = ["Comparison", "GateResult", "check_margin", "gate", "gate_of_race"]
+__all__ = ["Comparison", "GateResult", "gate", "gate_of_race"]

@@ -219,25 +219,6 @@ def _frame_versions(frame: Any, roles: Roles) -> list[Version]:
     return _from_columns(read_frame(frame, "frame"), roles, "frame", wide=True)
 
 
-def check_margin(
-    within: float | None, *, better: bool, metric: str = "", owner: str = "gate"
-) -> float | None:
-    """Return the allowed loss; ParameterError if there is none and `better` is not asked either.
-
-    metric: the metric that it is about; "" for all. owner: who asks, for the message.
-    """
-    if within is not None:
-        return _validate.real(owner, "within", within, above=0)
-    if not better:
-        raise ParameterError(
-            f"{owner}: expected the allowed loss{f' of {metric}' if metric else ''}, got none; "
-            f"write {assignment_text('within', '0.02')} if a loss of 0.02 may pass, "
-            f"{option_text('better', on=True)} if the new version must be better. With a loss "
-            "of 0, identical versions could never pass."
-        )
-    return None
-
-
 def _margins(
     within: float | Mapping[str, float] | None, metrics: Sequence[str], *, better: bool
 ) -> dict[str, float | None]:
@@ -245,9 +226,8 @@ def _margins(
     margins: dict[str, float | None] = {}
     for name in metrics:
         own = within.get(name) if isinstance(within, Mapping) else within
-        margins[name] = check_margin(
-            own, better=better, metric=name if isinstance(within, Mapping) else ""
-        )
+        metric = name if isinstance(within, Mapping) else ""
+        margins[name] = _validate.allowed_loss("gate", own, better=better, metric=metric)
     if isinstance(within, Mapping) and (unknown := [n for n in within if n not in metrics]):
         raise ParameterError(
             f"gate: expected an allowed loss of {join_names(metrics)}, got one of {unknown[0]!r}; "

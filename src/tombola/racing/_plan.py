@@ -187,6 +187,7 @@ def plan(
     history: Any = None,
     strata: Iterable[Any] | None = None,
     runs: Floats | None = None,
+    better: bool = False,
 ) -> list[Plan]:
     """Simulate races on a finished table: one `Plan` per level, in their order.
 
@@ -195,7 +196,7 @@ def plan(
 
     pool      the table of losses; its costs are the costs of the calls
     levels    error probabilities to compare
-    within, top, baseline, question, candidate   the question; see `RaceSettings`
+    within, top, baseline, better, question, candidate   the question; see `RaceSettings`
     max_cost  cap on the total cost of all calls, made one at a time; None: no cap
     max_call_cost   largest cost of a call; in a table without costs, the cost of every call
     shuffles  number of simulated races per level
@@ -224,6 +225,7 @@ def plan(
         max_cost=max_cost,
         max_call_cost=max_call_cost,
         answers="fixed" if runs is None else "random",
+        better=better,
     )
     groups = (
         None

@@ -57,6 +57,7 @@ class RaceOptions(TypedDict, total=False):
     kind: Kind
     range: tuple[float, float]
     unit: str
+    better: bool
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class RaceSettings:
     within          tolerance in the unit of `range`: ask for a candidate that is at most this much
                     worse than the best
     top             ask for the best `top` candidates
-    baseline        ask whether the others are better than this candidate, or, with `within`, not
-                    worse by more; None: no baseline
+    baseline        compare the others with this candidate: not worse by more than `within`, or, with
+                    `better`, strictly better. One of the two must be stated. None: no baseline
     reading         what the answer is about. "recorded": the answers recorded here; "expected": the
                     mean of repeated answers to these rows, which are drawn with replacement;
                     "beyond": rows like these, of which the list is a sample. None: by `answers`
@@ -97,6 +98,7 @@ class RaceSettings:
     range           the smallest and the largest possible value; they become losses 0 and 1, or 1
                     and 0
     unit            the word for the values in texts, such as seconds; default: loss or score
+    better          with `baseline`: the others must be strictly better
     """
 
     candidates: tuple[str, ...]
@@ -117,6 +119,7 @@ class RaceSettings:
     kind: Kind = "losses"
     range: tuple[float, float] = (0.0, 1.0)
     unit: str = ""
+    better: bool = False
 
     def __post_init__(self) -> None:
         self._check_unit()
@@ -222,6 +225,12 @@ class RaceSettings:
                 "Race(..., question='ranks') alone",
             ),
             (
+                "better",
+                self.better and (self.baseline is None or self.within > 0),
+                "used with baseline, and without within",
+                "either better or within",
+            ),
+            (
                 "candidate",
                 self.candidate is not None and not (ranks and self.top == 1),
                 "used with question='ranks' and without top",
@@ -242,6 +251,8 @@ class RaceSettings:
         ):
             if wrong:
                 _reject(name, expected, getattr(self, name), remedy)
+        if self.baseline is not None:
+            _validate.allowed_loss("race", self.within or None, better=self.better)
 
     def with_seed(self) -> "RaceSettings":
         """Return these settings if they have a seed, else a copy with a random seed."""
@@ -341,6 +352,9 @@ class RaceSettings:
     def from_json(cls, data: dict[str, Any]) -> "RaceSettings":
         """Return the settings from the output of `to_json`; ParameterError if invalid."""
         names = tuple(data["candidates"])
+        # Files of earlier versions asked for "better" by the absence of a tolerance.
+        better = data.get("baseline") is not None and not data.get("within")
+        data = {"better": better, **data}
         return cls(**{**data, "candidates": names, "range": tuple(data["range"])})
 
 
