@@ -1,6 +1,6 @@
 """Gates on real tables: false verdicts at several looks, power, identical versions, peers.
 
-    python benchmarks/gate.py --pools ../shared/pools [--only errors|power|agents|identical|calls]
+    python benchmarks/gate.py --pools ../shared/pools [--only errors|power|agents|identical|calls|live|winner]
     python benchmarks/gate.py --pools ../shared/pools --only peers   # needs evalsig and pytest-probability
 
 A pair of columns is an old and a new version, its rows are a law: samples are drawn from it with
@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from tombola import gate
+from tombola.evidence.betting import Betting
 from tombola.evidence.paired import _no_loss_level, planned_wealth, running_wealth
 from tombola.gating.live import gain_bounds
 from tombola.racing.rules.gate import Gate
+from tombola.racing.rules.within import Within
 
 SEED = 20261118
 LEVELS = (0.01, 0.05, 0.1, 0.2)
@@ -77,7 +79,8 @@ def one_look(gains: Any, shift: float, level: float, *, margin: bool) -> Any:
 
 
 def check(gains: Any, shift: float, level: float) -> None:
-    from tombola.evidence.paired import rejections
+    from tombola.evidence.betting import Betting
+from tombola.evidence.paired import rejections
 
     plain = [
         bool(rejections(own, np.array([shift]), level, margin=-shift)[0]) for own in gains[:20]
@@ -238,6 +241,48 @@ def live(folder: Path, count: int) -> None:
     print(f"bounds of a live gate, 20 looks, {repetitions} samples: {wrong / repetitions}")
 
 
+def winner(folder: Path, count: int) -> None:
+    """Print how often intervals contain the mean of the winner of a race, on a table with ties."""
+    rows = 500
+    k = 10
+    rng = np.random.default_rng(SEED + 700)
+    column = (np.arange(rows) < 0.4 * rows).astype(float)
+    table = np.stack([rng.permutation(column) for _ in range(k)], axis=1)
+    print(f"{k} candidates with equal means on {rows} rows, within .15, {count} orders")
+    for name, population in (("on the list", rows), ("rows like these", math.inf)):
+        covered = np.zeros(2)
+        widths = np.zeros(2)
+        bias = 0.0
+        counted = 0
+        for _ in range(count):
+            is_list = population == rows
+            order = rng.permutation(rows) if is_list else rng.integers(rows, size=rows)
+            rule = Within(k, rows, population, 0.05, within=0.15)
+            for row in table[order]:
+                rule.update(row)
+                if rule.done:
+                    break
+            chosen = rule.leader
+            losses = table[order[: rule.rows_seen], chosen]
+            n = len(losses)
+            sequence = Betting(population=population, level=0.05 / k)
+            sequence.extend(losses)
+            correction = math.sqrt(1.0 - n / rows) if is_list else 1.0
+            half = 1.96 * losses.std() / math.sqrt(n) * correction
+            naive = (losses.mean() - half, losses.mean() + half)
+            for at, (low, high) in enumerate((sequence.interval(), naive)):
+                covered[at] += low <= 0.4 <= high
+                widths[at] += high - low
+            bias += losses.mean() - 0.4
+            counted += n
+        print(
+            f"{name} | covered: ours {covered[0] / count:.3f}, naive {covered[1] / count:.3f} | "
+            f"width {widths[0] / count:.3f}, {widths[1] / count:.3f} | naive mean too good by "
+            f"{-bias / count:.4f} | {counted / count:.0f} rows",
+            flush=True,
+        )
+
+
 def looks_share(verdict: Callable[[Any], bool], drawn: Any, looks: int) -> float:
     """Return the share of samples that are claimed wrongly at any of the looks."""
     wrong = [any(verdict(own[:n]) for n in looks_at(looks)) for own in drawn]
@@ -310,6 +355,7 @@ PARTS = {
     "identical": identical,
     "calls": calls,
     "live": live,
+    "winner": winner,
     "peers": peers,
 }
 

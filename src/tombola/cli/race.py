@@ -565,6 +565,7 @@ def run(
         show(f"{file}: {_direction(now.settings)}", soft=True)
         # The first line states the direction.
         show(f"{now.statement}; seed {now.settings.seed}")
+        show_lines(page.mean_texts())
         if out is not None:
             show(written_line(out), soft=True)
         if hint := evaluator.hint(now):
@@ -844,6 +845,8 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
     # The first line states the direction.
     show(f"{facts['verdict'].removesuffix(f'; {_direction(settings)}')}; seed {settings.seed}")
     _show_standings(facts, settings)
+    if report is not None:
+        show_lines(report.mean_texts())
     if facts.get("calls_on_file"):
         show(MEANS_NOTE)
     if report is None:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from tombola.racing.means import ChosenMean
+
 # Loss of a failed call, with on_failure="worst": failing must never pay.
 _WORST_LOSS = 1.0
 # Relative tolerance of `max_cost`: 250 calls of 0.1 are allowed to cost 25, although 250 doubles
@@ -456,6 +458,16 @@ class Race(ProcessBound, Answers):
         """
         with self._locked():
             return self._losses.copy()
+
+    def chosen_means(self) -> "tuple[ChosenMean, ...]":
+        """Return the means of the answer, or of the leader, with intervals that allow for the choice.
+
+        See `tombola.racing.means.chosen_means`.
+        """
+        # Its statements are about races.
+        from tombola.racing.means import chosen_means
+
+        return chosen_means(self)
 
     @property
     def always_failed(self) -> tuple[str, ...]:

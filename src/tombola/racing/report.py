@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from tombola._formatting import HtmlTable, format_percent, html_block
 from tombola.errors import ParameterError
 from tombola.racing._race import Race
 from tombola.racing.events import Event
+from tombola.racing.means import ChosenMean, mean_statement, mean_text
 from tombola.racing.options import hash_of_rows
 from tombola.report.figures import draw_chart
 from tombola.report.lanes import draw_lanes
@@ -102,6 +104,8 @@ class RaceReport:
         candidates: list of dicts: name; mean, in the unit of the race, and rows it is over; active;
             against and wealth, opponent and wealth of the bet that dropped it, "certain" if
             infinite; ranks, [first, last]; drop_row. None if unknown.
+        chosen_means: of a finished race, for each candidate of the answer (or the leader): name, mean,
+            low and high in the unit of the race, which allow for the choice, rows, and statement.
         calls_on_file: only with answers on file. cost_saved_estimate: None if unknown.
         groups: only with groups: by name, proved, answer, rows, rows_counted, and means by
             candidate.
@@ -117,6 +121,7 @@ class RaceReport:
             "done": race.done,
             "quantity": race.settings.units.quantity,
             "candidates": [_to_json(standing, race.settings.units) for standing in self.standings],
+            "chosen_means": [_mean_json(race, mean) for mean in self.chosen_means],
             "rows": len(race.rows),
             "rows_counted": race.rows_counted,
             "calls": race.calls_made,
@@ -135,6 +140,15 @@ class RaceReport:
             "evaluator": self.evaluator_config,
             "tombola": __version__,
         }
+
+    @cached_property
+    def chosen_means(self) -> tuple[ChosenMean, ...]:
+        """Means of the chosen candidates of a finished race; else empty, since they take time."""
+        return self.race.chosen_means() if self.race.done else ()
+
+    def mean_texts(self) -> list[str]:
+        """Return a sentence on the mean of each chosen candidate of a finished race."""
+        return [mean_text(self.race, mean) for mean in self.chosen_means]
 
     def group_cells(self) -> list[dict[str, str]]:
         """Return a dict of texts per group: name, rows, answer, leader and its mean."""
@@ -285,6 +299,19 @@ def _known_mean(loss: float, units: Units) -> float | None:
     return None if math.isnan(loss) else float(units.text(loss))
 
 
+def _mean_json(race: Race, mean: ChosenMean) -> dict[str, Any]:
+    units = race.settings.units
+    low, high = sorted((units.number(mean.low), units.number(mean.high)))
+    return {
+        "name": mean.name,
+        "mean": _known_mean(mean.naive, units),
+        "low": low,
+        "high": high,
+        "rows": mean.rows,
+        "statement": str(mean_statement(race, mean)),
+    }
+
+
 def _groups_json(race: Race) -> dict[str, Any]:
     units = race.settings.units
     return {
@@ -318,6 +345,10 @@ def _cards(report: RaceReport) -> list[tuple[str, str]]:
     ]
     if race.calls_on_file:
         cards.append(("answers on file", f"{race.calls_on_file:,}"))
+    for mean in report.chosen_means:
+        ends = sorted((units.number(mean.low), units.number(mean.high)))
+        text = " to ".join(dict.fromkeys(f"{end:.4g}" for end in ends))
+        cards.append((f"mean {units.quantity} of {mean.name}, choice allowed for", text))
     if race.cost:
         cards.append(("cost", f"{race.cost:,.6g}"))
     if report.cost_saved is not None:
