@@ -19,7 +19,7 @@ import numpy as np
 
 from tombola import gate
 from tombola.evidence.betting import Betting
-from tombola.evidence.paired import _no_loss_level, planned_wealth, running_wealth
+from tombola.evidence.paired import _no_loss_level, planned_wealth, rejections, running_wealth
 from tombola.gating.live import gain_bounds
 from tombola.racing.rules.gate import Gate
 from tombola.racing.rules.within import Within
@@ -79,9 +79,7 @@ def one_look(gains: Any, shift: float, level: float, *, margin: bool) -> Any:
 
 
 def check(gains: Any, shift: float, level: float) -> None:
-    from tombola.evidence.betting import Betting
-from tombola.evidence.paired import rejections
-
+    """Compare `one_look` with the plain function on a few samples."""
     plain = [
         bool(rejections(own, np.array([shift]), level, margin=-shift)[0]) for own in gains[:20]
     ]
