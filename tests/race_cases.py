@@ -78,7 +78,8 @@ def loss_of(call: Call | Assignment) -> float:
 
 
 def start_file(path: Path, **settings: Any) -> RaceFile:
-    return RaceFile.start(path, RaceSettings(NAMES, seed=3, **settings), ROWS)
+    options: Any = {"answers": "fixed", **settings}
+    return RaceFile.start(path, RaceSettings(NAMES, seed=3, **options), ROWS)
 
 
 def finish_files(*files: RaceFile) -> None:

@@ -48,6 +48,8 @@ RANDOM_STRATA = "if the rows read are a random sample of each stratum"
 # How often the data may be looked at.
 ONE_LOOK = "for one look"
 EVERY_LOOK = "however often you look"
+# Remark on the reading of a race that was too short for a pilot.
+UNCHECKED = "not checked whether answers change"
 # Convention for equal means in claims about ranks (docs/theory/ranks.md).
 FILE_ORDER = "candidates with equal means are placed as in the file"
 
@@ -353,6 +355,7 @@ class Statement:
     standing     who leads so far, without a guarantee; None: nobody
     condition    assumption that the conclusions need beyond the random order; a clause
     reason       why it stopped; a clause
+    remark       remark on the reading, in brackets after it; a clause
     parts        statements about parts, such as groups; the level is for all of them together
     parts_title  word for a part, such as the column of the groups
     rows_text    words for the rows that it is about, if not all, such as "the 40 rows left"
@@ -378,6 +381,7 @@ class Statement:
     standing: Standing | None = None
     condition: str = ""
     reason: str = ""
+    remark: str = ""
     parts: tuple["Statement", ...] = ()
     parts_title: str = "group"
     rows_text: str = ""
@@ -408,11 +412,12 @@ class Statement:
         """What the conclusions are about, as a clause: the reading and the rows."""
         rows = "this row" if self.counts.rows == 1 else f"these {self.counts.rows:,} rows"
         rows = self.rows_text or rows
-        return {
+        scope = {
             "recorded": f"on the {self.quantity.recorded} recorded here for {rows}",
             "expected": f"in expectation over repeated answers, on {rows}",
             "beyond": "for rows like these",
         }[self.reading]
+        return f"{scope} ({self.remark})" if self.remark else scope
 
     @property
     def confidence(self) -> str:

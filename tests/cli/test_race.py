@@ -44,6 +44,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def start(command: Command, *options: str, names: str = "low,high", file: str = "r") -> str:
     """Start a race on the rows; losses without another direction. Return the output."""
     direction = () if "--scores" in options else ("--losses",)
+    direction = direction if "--answers" in options else (*direction, "--answers", "fixed")
     return command(
         "start",
         "rows.txt",
@@ -665,6 +666,8 @@ def test_race_in_the_unit_of_the_user(command: Command, tmp_path: Path) -> None:
         "0.5",
         "--seed",
         "1",
+        "--answers",
+        "fixed",
     ]
     command("start", "rows.txt", *names, "--file", "r")
     (tmp_path / "a.csv").write_text("ticket,score\n1,7.5\n")
@@ -1183,3 +1186,40 @@ def test_run_computes_the_race_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     done = CliRunner().invoke(app, ["run", "rows.txt", *options])
     assert done.exit_code == 0, done.output
     assert len(rows) == json.loads(done.stdout)["rows_counted"]
+
+
+def test_start_prints_the_pilot_before_it_is_spent(command: Command, tmp_path: Path) -> None:
+    """Tickets of a pilot name row and run; answers by names need the run."""
+    said = start(command, "--answers", "auto")
+    assert "at most 121 calls" in said
+    assert "Pilot: 1 cell is called twice (2 calls), to see whether answers change" in said
+    listed = [line for line in command("next", "r")[1].splitlines() if line.startswith("ticket")]
+    assert len(listed) == 2
+    assert listed[1] == f"{listed[0].replace('ticket 1', 'ticket 2')}, run 2"
+    command("next", "r", "--again", "--out", "calls.csv")
+    table = read_cells(tmp_path / "calls.csv")
+    assert table.names == ["row", "ticket", "candidate", "run", "outcome"]
+    (row, _, name, _, _), _ = (line for _, line in table.rows)
+    (tmp_path / "a.csv").write_text(f"candidate,row,loss\n{name},{row},0.5\n")
+    with pytest.raises(FeedbackError, match=r"expected the run of .* which was called 2 times"):
+        command("record", "r", "--csv", "a.csv")
+    (tmp_path / "b.csv").write_text(
+        f"candidate,row,run,loss\n{name},{row},1,0.5\n{name},{row},2,1\n"
+    )
+    assert command("record", "r", "--csv", "b.csv")[1].startswith("2 recorded")
+    shown = command("status", "r")[1]
+    assert "answers change from call to call. Rows are drawn with replacement" in shown
+    assert "in expectation over repeated answers, on these 60 rows" in shown
+    assert json.loads(command("status", "r", "--json")[1])["pilot"].startswith("Pilot (2 calls)")
+    command("next", "r", "--count", "4")
+    command("export", "r", "--out", "all.csv")
+    assert (tmp_path / "all.csv").read_text().startswith("ticket,candidate,row,run,loss,cost")
+    assert command("record", "r", "--csv", "all.csv")[1].startswith("0 recorded")
+
+
+def test_start_of_a_short_race_says_that_nothing_is_checked(command: Command) -> None:
+    (Path("few.txt")).write_text("\n".join(ROWS[:20]))
+    options = ("--losses", "--candidates", "a,b", "--file", "s")
+    said = command("start", "few.txt", *options)[1]
+    assert "No pilot: 2 % of the calls are fewer than 2." in said
+    assert "(not checked whether answers change)" in command("status", "s")[1]

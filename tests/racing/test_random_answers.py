@@ -98,7 +98,7 @@ def test_pilot_is_drawn_independently_of_the_order() -> None:
     unknown = np.full((500, 2), math.nan)
     cells = pilot_cells(settings, unknown)
     assert len({cell.row for cell in cells}) == 8
-    first = Race(["a", "b"], rows=500, seed=1)
+    first = Race(["a", "b"], rows=500, seed=1, answers="fixed")
     early = {first.call(ticket).row_index for ticket in range(1, 200)}
     assert not {cell.row for cell in cells} <= early
     # Cells on file are not called.
@@ -230,9 +230,57 @@ def test_answers_on_file_are_asked_again() -> None:
 
 def test_contradictions_are_refused() -> None:
     with pytest.raises(ParameterError, match="reading"):
-        Race(["a", "b"], rows=4, reading="expected")
+        Race(["a", "b"], rows=4, reading="expected", answers="fixed")
     with pytest.raises(ParameterError, match="answers"):
         Race(["a", "b"], rows=4, answers="sometimes")  # type: ignore[arg-type]
     current = Race(["a", "b"], rows=4, answers="random", seed=1)
     with pytest.raises(FeedbackError, match="from 1 on"):
         current.record(0, loss=0.5)
+
+
+def test_tickets_number_the_runs_of_a_cell() -> None:
+    """Pilot and rounds count on: the n-th call of a candidate on a row is run n."""
+    rng = np.random.default_rng(12)
+    current = Race(["a", "b"], rows=60, seed=1, max_calls=200)
+    seen: dict[tuple[str, str], int] = {}
+    assert len(current.pilot) == 1
+    assert [call.run for call in current.calls()] == [1, 2]
+    for ticket in (1, 2):
+        current.record(ticket, loss=float(ticket == 1))
+    for call in (current.call(ticket) for ticket in range(1, 2 + 2 * 100)):
+        key = (call.candidate, call.row)
+        seen[key] = seen.get(key, 0) + 1
+        assert call.run == seen[key]
+    assert max(seen.values()) >= 4
+    play(current, rng, np.full(60, 0.5))
+    fixed = Race(["a", "b"], rows=60, seed=1, answers="fixed")
+    assert {fixed.call(ticket).run for ticket in range(1, 121)} == {1}
+
+
+def test_short_race_says_that_it_did_not_check() -> None:
+    """2 % of 80 calls are fewer than 2: no pilot, and no silence about it."""
+    rng = np.random.default_rng(13)
+    current = Race(["a", "b"], rows=40, seed=1)
+    assert current.pilot_calls == 0
+    assert "It is not checked whether answers change" in current.pilot_text
+    remark = "on the answers recorded here for these 40 rows (not checked whether answers change)"
+    assert remark in current.verdict
+    assert remark in play(current, rng, np.full(40, 0.3), 0.6).verdict
+    for stated in ({"answers": "fixed"}, {"reading": "recorded"}, {"reading": "beyond"}):
+        other = Race(["a", "b"], rows=40, seed=1, **stated)  # type: ignore[arg-type]
+        assert other.pilot_text == ""
+        assert "not checked" not in other.verdict
+    assert "not checked" not in Race(["a", "b"], rows=50, seed=1).verdict
+
+
+def test_reading_expected_needs_no_pilot() -> None:
+    current = Race(["a", "b"], rows=500, seed=1, reading="expected")
+    assert current.pilot_calls == 0
+    assert current.is_fresh
+
+
+def test_pilot_takes_a_share_of_the_unknown_cells_only() -> None:
+    known = np.zeros((100, 2))
+    known[:20, 1] = math.nan
+    current = Race(["a", "b"], rows=100, known=known, seed=1)
+    assert current.settings.pilot == 0

@@ -198,7 +198,9 @@ def test_group_certain_by_file_needs_no_call() -> None:
 def test_race_asks_only_unknown_cells() -> None:
     cells = random_cells(np.random.default_rng(4), *LOSSES.shape)
     cells[7], cells[:, 2] = True, True
-    one = Race(NAMES, ROWS, known=np.where(cells, LOSSES, math.nan), seed=3, level=1e-9)
+    one = Race(
+        NAMES, ROWS, known=np.where(cells, LOSSES, math.nan), seed=3, answers="fixed", level=1e-9
+    )
     asked = set()
 
     def answer(call: Call) -> float:
@@ -244,7 +246,7 @@ def test_known_answers_are_stored_with_the_race(tmp_path: Path) -> None:
 
 
 def test_event_of_known_cell_is_rejected() -> None:
-    one = Race(NAMES, ROWS, known={"low": LOSSES[:, 0]}, seed=3)
+    one = Race(NAMES, ROWS, known={"low": LOSSES[:, 0]}, seed=3, answers="fixed")
     with pytest.raises(FeedbackError, match="on file"):
         one.apply(Event("answer", 1, 0.5))
 
@@ -272,8 +274,8 @@ def test_known_scores_are_read_in_their_unit(ends: tuple[int, int]) -> None:
     """Scores on file were once read as losses: the worst candidate would have won."""
     low, high = ends
     scores = high - (high - low) * LOSSES
-    one = Race(NAMES, ROWS, known=scores, kind="scores", range=ends, seed=3)
-    assert one.answer == Race(NAMES, ROWS, known=LOSSES, seed=3).answer
+    one = Race(NAMES, ROWS, known=scores, kind="scores", range=ends, seed=3, answers="fixed")
+    assert one.answer == Race(NAMES, ROWS, known=LOSSES, seed=3, answers="fixed").answer
     np.testing.assert_allclose(one.side.known, LOSSES, atol=1e-12)
     finished = race(
         NAMES,

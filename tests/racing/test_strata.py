@@ -134,7 +134,9 @@ def test_group_answers_are_those_of_a_race_on_the_group(
     question: dict[str, Any], known: Any
 ) -> None:
     """Each group, raced alone in its order at its share of the level, gives the same answer after the same rows."""
-    one = answer_all(Race("abc", 90, strata=LABELS, seed=5, known=known, **question), losses_of)
+    one = answer_all(
+        Race("abc", 90, strata=LABELS, seed=5, answers="fixed", known=known, **question), losses_of
+    )
     for name, result in one.by_group.items():
         members = [row for row in one._order if LABELS[row] == name]
         on_file = known and {
@@ -145,6 +147,7 @@ def test_group_answers_are_those_of_a_race_on_the_group(
             [str(row) for row in sorted(members)],
             known=on_file,
             seed=0,
+            answers="fixed",
             level=0.05 / 4,
             **question,
         )
@@ -167,7 +170,7 @@ def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) 
     pool = Pool(TABLE, actions=["a", "b", "c"], costs=np.tile([0.1, 0.15, 0.1], (90, 1)))
     [one] = plan(pool, seed=4, shuffles=3, strata=labels, **question)
     for seed, found in zip(repetition_seeds(4, 3), one.outcomes, strict=True):
-        live = Race(pool.actions, 90, seed=0, strata=labels, **question)
+        live = Race(pool.actions, 90, seed=0, answers="fixed", strata=labels, **question)
         live._order = draw_order("random", 90, RngStreams(seed).order()).tolist()
         live._await_row()
         while not live.done:
@@ -190,7 +193,9 @@ def test_plan_matches_live_race_by_group(question: dict[str, Any], labels: Any) 
 @pytest.mark.usefixtures("plainly")
 def test_decided_groups_are_not_called() -> None:
     """The list is long decided when the small, close group still needs calls."""
-    one = Race(["a", "b"], rows=360, strata=["easy"] * 300 + ["close"] * 60, seed=2)
+    one = Race(
+        ["a", "b"], rows=360, strata=["easy"] * 300 + ["close"] * 60, seed=2, answers="fixed"
+    )
     late: list[int] = []
     while not one.done:
         decided = one.whole.proved and one.by_group["easy"].proved
@@ -229,7 +234,10 @@ def test_gate_fails_in_one_group() -> None:
 
 @pytest.mark.usefixtures("plainly")
 def test_race_file_stores_the_groups(tmp_path: Any) -> None:
-    settings, rows = RaceSettings(("a", "b", "c"), seed=5), [str(row) for row in range(90)]
+    settings, rows = (
+        RaceSettings(("a", "b", "c"), seed=5, answers="fixed"),
+        [str(row) for row in range(90)],
+    )
     groups = strata.Strata.of(LABELS, 90, "subject")
     RaceFile.start(tmp_path / "my.race", settings, rows, strata=groups).close()
     with RaceFile.at(tmp_path / "my.race", settings, rows, strata=groups) as again:
@@ -254,7 +262,7 @@ def test_wrong_labels_are_rejected(labels: Any, words: str) -> None:
 
 
 def test_estimate_of_rows_counts_open_groups_only() -> None:
-    one = Race("abc", 90, strata=LABELS, seed=5)
+    one = Race("abc", 90, strata=LABELS, seed=5, answers="fixed")
     assert (one.rows_remaining, one.rows_remaining_range) == (None, None)
     while not one.done:
         for call in one.calls():

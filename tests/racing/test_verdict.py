@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(("rows", "least"), [(60, 59), (100_000, 700)])
 def test_rows_remaining_for_small_differences(rows: int, least: int) -> None:
     """There is no spread at all, but no row counts for more than its difference of .004."""
-    race = Race("ab", rows, seed=1)
+    race = Race("ab", rows, seed=1, answers="fixed")
     for call in race.calls(4):
         race.record(call, loss=0.004 * (call.candidate == "b"))
     guess, ends = race.rows_remaining, race.rows_remaining_range
@@ -133,7 +133,7 @@ def test_verdict_of_finished_race(
     names: str, rows: int, options: Any, losses: dict[str, float], verdict: str
 ) -> None:
     """Calls are saved only if the question is answered, and drops of no bet that reached its goal are certain."""
-    race = answer_all(Race(names, rows, seed=1, **options), losses)
+    race = answer_all(Race(names, rows, seed=1, answers="fixed", **options), losses)
     assert race.verdict.startswith(verdict)
     assert ("saved" in race.verdict) == race.rule.done
     if race.settings.baseline:
@@ -168,7 +168,7 @@ def test_verdict_of_finished_race(
 )
 def test_verdict_of_open_race(options: Any, verdict: str) -> None:
     """Before anything is proved, a probability would be that of no statement."""
-    race = Race("abc", 40, seed=1, **options)
+    race = Race("abc", 40, seed=1, answers="fixed", **options)
     first = race.calls()
     assert race.verdict.startswith(verdict)
     assert "probability" not in race.verdict
@@ -181,7 +181,7 @@ def test_verdict_of_open_race(options: Any, verdict: str) -> None:
 
 def test_verdict_is_certain_only_without_early_drop() -> None:
     """The last rows of a candidate that was dropped were never counted, even if it was asked for all of them."""
-    far = Race("abc", 60, seed=1)
+    far = Race("abc", 60, seed=1, answers="fixed")
     for call in far.calls(180):
         far.record(
             call, loss={"a": 0.3, "b": 0.3 + 0.01 * (call.row_index == 0), "c": 1.0}[call.candidate]
@@ -192,7 +192,7 @@ def test_verdict_is_certain_only_without_early_drop() -> None:
 
 def test_within_answers_with_one_of_a_tie() -> None:
     """Before the last row a leads by more than the tolerance; after it b and c tie for the lead."""
-    race = Race("abc", 2, seed=1, within=0.01)
+    race = Race("abc", 2, seed=1, answers="fixed", within=0.01)
     for losses in ({"a": 0.0, "b": 0.5, "c": 0.5}, {"a": 1.0, "b": 0.0, "c": 0.0}):
         for call in race.calls():
             race.record(call, loss=losses[call.candidate])
@@ -205,18 +205,19 @@ def test_within_answers_with_one_of_a_tie() -> None:
 
 def test_answer_of_ranks() -> None:
     """The first ranks need fewer calls than all."""
-    race = answer_all(Race("dcba", 400, seed=1, question="ranks"), STEPS)
+    race = answer_all(Race("dcba", 400, seed=1, answers="fixed", question="ranks"), STEPS)
     assert (race.proved, race.leader, race.active) == (True, "a", ())
     assert (race.answer, race.rank_sets["c"]) == (("a", "b", "c", "d"), (3, 3))
     assert {one.against for one in race.dropped} == {""}
     close = {**STEPS, "d": 0.75}
-    first = answer_all(Race("dcba", 400, seed=1, question="ranks", top=2), close)
+    first = answer_all(Race("dcba", 400, seed=1, answers="fixed", question="ranks", top=2), close)
     assert first.verdict.startswith(
         "the first 2 of 4 candidates in order are a and b on the answers recorded here"
     )
     assert first.rank_sets["c"] == (3, 4)
     assert (
-        first.calls_made < answer_all(Race("dcba", 400, seed=1, question="ranks"), close).calls_made
+        first.calls_made
+        < answer_all(Race("dcba", 400, seed=1, answers="fixed", question="ranks"), close).calls_made
     )
 
 
@@ -263,7 +264,7 @@ def test_is_wrong_of_place() -> None:
 
 
 def test_contradiction_of_place_is_reported() -> None:
-    race = Race("abc", 9, seed=1, question="ranks", candidate="b")
+    race = Race("abc", 9, seed=1, answers="fixed", question="ranks", candidate="b")
     race.rule.state.rank_range[:] = [3.0, 2.0]
     assert race.verdict.startswith(
         "stopped by a contradiction: the rank of b was proved above 2 and below 3"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from race_cases import finish_files, loss_of, start_file
@@ -105,3 +106,38 @@ def test_served_race_is_paused_and_locked(api: Api) -> None:
     assert api("GET", "/v1").json()["lists"][0]["paused"] is True
     with pytest.raises(SessionError, match="being run by another process"):
         open_service([api.service.lists["models"].path], TokenStore(None))
+
+
+def test_random_answers_over_http_equal_the_file(tmp_path: Path) -> None:
+    """Rows come again with another run; the race is that of a file with the same answers."""
+    rng = np.random.default_rng(5)
+    start_file(tmp_path / "models.race", answers="auto", max_calls=300).close()
+    with (
+        api_of(tmp_path / "models.race") as api,
+        start_file(tmp_path / "same.race", answers="auto", max_calls=300) as same,
+    ):
+        runs: dict[tuple[str, str], list[int]] = {}
+        while True:
+            reply = api.post(f"{R}/next", {"count": 5}).json()
+            again = same.next(5)
+            tickets = reply["tickets"]
+            assert [ticket["ticket"] for ticket in tickets] == [item.ticket for item in again]
+            if not tickets:
+                break
+            outcomes = []
+            for ticket in tickets:
+                runs.setdefault((ticket["action"], ticket["id"]), []).append(ticket["run"])
+                # The two answers of the pilot differ.
+                number = ticket["ticket"]
+                loss = float(rng.random() < 0.5 if number > 2 else number == 1)
+                outcomes.append({"ticket": number, "loss": loss})
+            api.post(f"{R}/record", {"outcomes": outcomes})
+            for outcome in outcomes:
+                same.record(outcome["ticket"], loss=outcome["loss"])
+        status = api("GET", f"{R}/status").json()
+        assert status["verdict"] == same.race.verdict
+        assert status["calls"] <= 300
+        assert status["pilot"].startswith("Pilot (2 calls): answers change")
+        assert "in expectation over repeated answers" in status["verdict"]
+        assert all(sorted(numbers) == [*range(1, len(numbers) + 1)] for numbers in runs.values())
+        assert max(map(len, runs.values())) > 1

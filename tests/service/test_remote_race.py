@@ -34,7 +34,9 @@ NAMES = ("low", "middle", "high")
 def start(tmp_path: Path, rows: int = 400, **settings: Any) -> Path:
     path = tmp_path / "models.race"
     RaceFile.start(
-        path, RaceSettings(NAMES, seed=3, **settings), [str(row) for row in range(rows)]
+        path,
+        RaceSettings(NAMES, seed=3, **{"answers": "fixed", **settings}),
+        [str(row) for row in range(rows)],
     ).close()
     return path
 

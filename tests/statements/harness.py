@@ -231,7 +231,7 @@ def make_race(
     question: str, circumstance: Circumstance, table: np.ndarray, level: float, seed: int
 ) -> Race:
     rows = len(table)
-    options = {**QUESTIONS[question], **circumstance.options}
+    options = {"answers": "fixed", **QUESTIONS[question], **circumstance.options}
     known = None
     if circumstance.known:
         # Chosen against b by its losses, before the shuffle.

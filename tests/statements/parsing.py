@@ -27,7 +27,8 @@ COMPARISON = re.compile(
     r"(?: by more than (?P<d>[\d.e-]+))? \((?:the same mean|mean)[^)]*\)"
 )
 SCOPES = {
-    "recorded": r" on the answers recorded here for (?:this row|these [\d,]+ rows)",
+    "recorded": r" on the answers recorded here for (?:this row|these [\d,]+ rows)"
+    r"(?: \(not checked whether answers change\))?",
     "expected": r" in expectation over repeated answers, on (?:this row|these [\d,]+ rows)",
     "beyond": r" for rows like these",
 }

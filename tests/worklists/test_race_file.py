@@ -188,7 +188,9 @@ def test_malformed_settings_are_rejected(
 @pytest.mark.parametrize("asked", [{}, {"top": 2}, {"candidate": "middle"}])
 def test_race_file_resumes_ranks(tmp_path: Path, asked: Any) -> None:
     """After a restart in the middle the rank sets and the verdict are those of an uninterrupted race."""
-    whole = Race.restore(RaceSettings(NAMES, seed=3, question="ranks", **asked), ROWS)
+    whole = Race.restore(
+        RaceSettings(NAMES, seed=3, answers="fixed", question="ranks", **asked), ROWS
+    )
     path = tmp_path / "r"
     start_file(path, question="ranks", **asked).close()
     while not whole.done:

@@ -49,7 +49,7 @@ def read(tmp_path: Path) -> Read:
             range=(0.0, 1.0) if unit is None else (unit.low, unit.high),
         )
 
-        def ticket_of(id_: str, action: str = "") -> int:
+        def ticket_of(id_: str, action: str = "", run: int | None = None) -> int:
             if id_ == "z":
                 raise FeedbackError("SessionFile: expected a row with a ticket, got 'z'; issue it.")
             return {"x": 3, "y": 1}[id_]

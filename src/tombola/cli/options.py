@@ -13,7 +13,6 @@ from tombola.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from tombola.racing import RaceSettings
-    from tombola.racing.options import Answering
     from tombola.units import Kind
 
 # The rule of every page of --out.
@@ -173,12 +172,10 @@ Better = Annotated[
     bool, typer.Option("--better", help="With --baseline: the others must be strictly better.")
 ]
 _Answers = Annotated[
-    Literal["fixed", "random", "auto"] | None,
+    Literal["fixed", "random", "auto"],
     typer.Option(
         help="How calls behave. fixed: the same call, the same answer; random: answers change; "
-        "auto: a pilot calls at most 8 cells twice, at most 2 % of the calls. Default: auto for "
-        "race run, fixed for race start.",
-        show_default=False,
+        "auto: a pilot calls at most 8 cells twice, at most 2 % of the calls.",
     ),
 ]
 # Option --max-calls: the largest number of calls of a race.
@@ -232,7 +229,7 @@ def _make_settings(
     baseline: Baseline = "",
     better: Better = False,
     reading: ReadingOption = None,
-    answers: _Answers = None,
+    answers: _Answers = "auto",
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     max_call_cost: MaxCallCost = None,
@@ -248,7 +245,6 @@ def _make_settings(
     def settings(
         candidates: Iterable[str],
         stated: "Kind | None" = None,
-        usual_answers: "Answering" = "fixed",
         **unit: Any,
     ) -> "RaceSettings":
         from tombola.cli.table_options import parse_kind
@@ -262,9 +258,6 @@ def _make_settings(
                 "better, --scores if "
                 "higher is better."
             )
-        if reading is not None:
-            # Answers that change are what the reading "expected" is about; no pilot is needed.
-            usual_answers = "random" if reading == "expected" else "fixed"
         options: Any = {
             "max_calls": max_calls,
             "max_cost": max_cost,
@@ -284,7 +277,7 @@ def _make_settings(
             top,
             baseline or None,
             reading,
-            answers or usual_answers,
+            answers,
             **{**options, **unit},
         )
 

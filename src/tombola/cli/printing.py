@@ -147,10 +147,7 @@ def open_text(word: str, waiting: "Sequence[Assignment]") -> str:
     >>> open_text("call", [Assignment(2, "row 3", "a")])
     '1 call waits for an answer: ticket 2 (a on row 3).'
     """
-    texts = [
-        f"ticket {task.ticket} ({task.action} on {task.id}{since_text(task.since)})"
-        for task in waiting
-    ]
+    texts = [f"ticket {task.ticket} ({task.text}{since_text(task.since)})" for task in waiting]
     verb = "waits" if len(waiting) == 1 else "wait"
     return (
         f"{plural(len(waiting), word)} {verb} for an answer: "

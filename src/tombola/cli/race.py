@@ -229,16 +229,17 @@ def start(
     ) as race_file:
         about = race_file.describe()
         chosen = race_file.settings
-        on_file = race_file.race.calls_on_file
+        calls = race_file.race.calls_left
+        pilot = race_file.race.pilot_text
     k = len(about.actions)
-    calls = k * about.rows - on_file
     show_result(
-        {"file": str(file), "rows": about.rows, "race": chosen.to_json()},
+        {"file": str(file), "rows": about.rows, "race": chosen.to_json(), "pilot": pilot},
         f"{file}: {k} candidates on {plural(about.rows, 'row')} in random order (seed "
         f"{chosen.seed}), at most {plural(calls, 'call')}",
         f"ids: column {row_list.id_column}{other_id_text(row_list, column)}",
         f"Answers from {chosen.range[0]:g} to {chosen.range[1]:g}, {_direction(chosen)}.",
         *_list_remarks(row_list, known_table, chosen, by),
+        *filter(None, [pilot]),
         "The next calls to make:" if calls else "All answers are on file. The result:",
         f"  tombola race {'next' if calls else 'status'} {file}",
         as_json=as_json,
@@ -512,8 +513,6 @@ def run(
         chosen = settings(
             commands,
             "losses" if url or loss != "stdout" else stated,
-            # Commands can be called again: a pilot shows whether their answers change.
-            usual_answers="auto",
             **seconds,
         )
         evaluator = replace(evaluator, units=chosen.units)
@@ -849,6 +848,8 @@ def _show_status(facts: dict[str, Any], report: "RaceReport | None", file: Path)
         show_lines(report.mean_texts())
     if facts.get("calls_on_file"):
         show(MEANS_NOTE)
+    if facts.get("pilot"):
+        show(facts["pilot"])
     if report is None:
         return
     race = report.race

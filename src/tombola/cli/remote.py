@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from tombola.errors import FeedbackError, ParameterError
 from tombola.service.client import Client
+from tombola.worklists.race_file import ticket_of_run
 from tombola.worklists.work_file import Assignment, Description
 
 
@@ -62,20 +63,17 @@ class RemoteList:
         """Whether no further ticket will be issued."""
         return bool(self.to_json()["done"])
 
-    def ticket_of(self, id: str, action: str = "") -> int:
+    def ticket_of(self, id: str, action: str = "", run: int | None = None) -> int:
         """Return the ticket of a pending call of a race; in a session raise FeedbackError."""
         if self._about.kind == "session":
             raise FeedbackError(
                 "session record: expected the column ticket with --url, got a table with ids such "
                 f"as {id!r}; take the table that `session next --out` wrote."
             )
-        for ticket in self._client.pending:
-            if (ticket.id, ticket.action) == (id, action):
-                return ticket.ticket
-        raise FeedbackError(
-            f"race record: expected a call that waits for an answer, got {action!r} on {id!r}; "
-            "request it with tombola race next."
-        )
+        pending = [
+            ticket for ticket in self._client.pending if (ticket.id, ticket.action) == (id, action)
+        ]
+        return ticket_of_run(pending, id, action, run)
 
     def rows_of(self, assignments: Sequence[Assignment]) -> list[tuple[str, ...]]:
         """Return rows of tickets, in the order of the columns; one request per ticket."""

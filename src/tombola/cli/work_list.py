@@ -107,7 +107,7 @@ def issue_tickets(
 
 def _instruction(about: "Description", ticket: "Assignment") -> str:
     if about.kind == "race":
-        return f"{ticket.action} on {ticket.id}"
+        return ticket.text
     if about.is_null(ticket.action):
         return f"leave {ticket.id} alone{'' if about.full_feedback else ' (recorded)'}"
     return f"play {ticket.action} on {ticket.id}"

@@ -68,6 +68,8 @@ class EarlyStoppingRace:
                 "EarlyStoppingRace: inspect_ai has no costs, but got max_cost; write "
                 "max_calls=... instead."
             )
+        # The order of the samples is fixed beforehand, so no row can come again.
+        options.setdefault("answers", "fixed")
         settings, self._log = open_log(log, RaceSettings(tuple(candidates), **options), names)
         self.race = Race.restore(settings, names, self._log.replay())
         self._scorer = scorer

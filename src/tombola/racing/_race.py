@@ -149,7 +149,7 @@ class Race(ProcessBound, Answers):
         strata: Strata | None,
     ) -> None:
         self._bind_to_process()
-        self.settings = settings = settings.with_seed().with_pilot(len(rows))
+        self.settings = settings = settings.with_seed().with_pilot(len(rows), side.on_file)
         self.rows = rows
         self.side = side
         self.strata = strata
@@ -227,16 +227,29 @@ class Race(ProcessBound, Answers):
         return 2 * len(self.pilot)
 
     @property
+    def is_unchecked(self) -> bool:
+        """Whether a pilot was wanted, but would have cost too much."""
+        settings = self.settings
+        is_wanted = settings.answers == "auto" and settings.reading is None
+        cells = len(self.rows) * len(self.candidates)
+        return is_wanted and not self.pilot and self.calls_on_file < cells
+
+    @property
     def pilot_text(self) -> str:
-        """What the pilot does, or what it has found, as a sentence; "" without one."""
+        """What the pilot does, or what it has found, as a sentence; "" if none was wanted."""
+        if self.is_unchecked:
+            return (
+                "No pilot: 2 % of the calls are fewer than 2. It is not checked whether answers "
+                "change from call to call; the answer is about the answers recorded here."
+            )
         if not self.pilot:
             return ""
-        cells = f"{len(self.pilot)} cells" if len(self.pilot) > 1 else "1 cell"
+        cells = f"{len(self.pilot)} cells are" if len(self.pilot) > 1 else "1 cell is"
         calls = plural(self.pilot_calls, "call")
         if not self.pilot_done:
             return (
-                f"Pilot: {cells} are called twice ({calls}), to see whether answers change from "
-                "call to call."
+                f"Pilot: {cells} called twice ({calls}), to see whether answers change from call "
+                "to call."
             )
         if self.is_fresh:
             return (
@@ -339,7 +352,8 @@ class Race(ProcessBound, Answers):
         """Return the `Call` of a ticket, from 1; it need not be issued."""
         ticket = self._check_ticket(ticket)
         row, candidate = self._cell(ticket)
-        return Call(ticket, self.candidates[candidate], self.rows[row], row)
+        run = self._run(ticket, (row, candidate))
+        return Call(ticket, self.candidates[candidate], self.rows[row], row, run)
 
     def recorded(self, ticket: int) -> Event:
         """Return the recorded answer of a ticket; KeyError if it has none."""
@@ -690,6 +704,15 @@ class Race(ProcessBound, Answers):
             return self.pilot[(ticket - 1) // 2]
         position, candidate = self._position(ticket)
         return self._order[position], candidate
+
+    def _run(self, ticket: int, cell: tuple[int, int]) -> int:
+        """Return which call of its cell a ticket is, from 1."""
+        if ticket <= self.pilot_calls:
+            return 2 - ticket % 2
+        if not isinstance(self._order, DrawnRows):
+            return 1
+        in_pilot = 2 if cell in self.pilot else 0
+        return in_pilot + self._order.run(self._position(ticket)[0])
 
     def _loss_of(self, ticket: int) -> float:
         """Return the recorded loss of a ticket; a failed call has the worst one."""

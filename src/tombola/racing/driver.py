@@ -118,7 +118,6 @@ def race(
     ids, row_at = _rows_by_position(rows)
     check_frame_kind("race", known, options)
     options["kind"] = _direction(evaluate, options.get("kind"))
-    options.setdefault("answers", "auto")
     chosen = RaceSettings(names, **options)
     side = SideInformation.of(names, ids, known, history, chosen.units)
     groups = None if strata is None else Strata.of(strata, len(ids))

@@ -13,13 +13,15 @@ class Call(NamedTuple):
     """One evaluation to make: `candidate` on `row`, by name.
 
     `ticket` counts from 1, and is passed to `Race.record`; `row_index` is the position in the list
-    as given, from 0.
+    as given, from 0. `run` numbers the calls of the candidate on this row from 1; only races on
+    random answers and pilots have a second one, which must be a fresh call.
     """
 
     ticket: int
     candidate: str
     row: str
     row_index: int
+    run: int = 1
 
 
 class Event(NamedTuple):

@@ -58,6 +58,20 @@ class DrawnRows(Sequence[int]):
         self._rows = rows
         self._rng = rng
         self._drawn: list[int] = []
+        # How often the row of a position was drawn up to there, and each row up to the last one.
+        self._runs: list[int] = []
+        self._times = [0] * rows
+
+    def run(self, position: int) -> int:
+        """Return how often the row of a position is drawn up to and including it.
+
+        >>> from tombola.rng import RngStreams
+        >>> drawn = DrawnRows(1, RngStreams(1).order())
+        >>> drawn.run(0), drawn.run(4)
+        (1, 5)
+        """
+        self[position]
+        return self._runs[position]
 
     def __len__(self) -> int:
         """Return a number larger than any race needs: there is always another row."""
@@ -74,6 +88,9 @@ class DrawnRows(Sequence[int]):
             with np.errstate(over="ignore"):
                 drawn = [int(integers(self._rng, self._rows)) for _ in range(_DRAWN_AT_A_TIME)]
             self._drawn += drawn
+            for row in drawn:
+                self._times[row] += 1
+                self._runs.append(self._times[row])
         return self._drawn[position]
 
 

@@ -75,10 +75,11 @@ class RaceSettings:
     reading         what the answer is about. "recorded": the answers recorded here; "expected": the
                     mean of repeated answers to these rows, which are drawn with replacement;
                     "beyond": rows like these, of which the list is a sample. None: by `answers`
-    answers         how calls behave. "fixed": the same call has the same answer, so the reading is
-                    "recorded"; "random": answers change, so it is "expected"; "auto": a pilot calls
-                    at most 8 cells twice, at most 2 % of the calls, and decides. `race` and the
-                    commands have "auto", `Race` has "fixed"
+    answers         how calls behave, if no reading is given. "fixed": the same call has the same
+                    answer, so the reading is "recorded"; "random": answers change, so it is
+                    "expected"; "auto": a pilot calls at most 8 cells twice, at most 2 % of the
+                    calls, and decides. Where 2 % are less than 2 calls, the statement says that
+                    it was not checked
     pilot           cells that the pilot calls twice; None: chosen when the race starts, and stored
     max_calls       largest number of calls to issue; None: no limit
     max_cost        cap on the total cost, in the unit of the recorded costs; None: no cap. A call
@@ -108,7 +109,7 @@ class RaceSettings:
     top: int = 1
     baseline: str | None = None
     reading: Reading | None = None
-    answers: Answering = "fixed"
+    answers: Answering = "auto"
     pilot: int | None = None
     max_calls: int | None = None
     max_cost: float | None = None
@@ -238,8 +239,8 @@ class RaceSettings:
             ),
             (
                 "reading",
-                self.reading == "expected" and self.answers != "random",
-                "expected only with answers='random'",
+                self.reading == "expected" and self.answers == "fixed",
+                "expected only with answers that may change",
                 "answers='random' beside it",
             ),
             (
@@ -258,15 +259,15 @@ class RaceSettings:
         """Return these settings if they have a seed, else a copy with a random seed."""
         return self if self.seed is not None else replace(self, seed=secrets.randbits(_SEED_BITS))
 
-    def with_pilot(self, rows: int) -> "RaceSettings":
+    def with_pilot(self, rows: int, on_file: int = 0) -> "RaceSettings":
         """Return the settings with the number of cells of their pilot on a list of `rows` rows.
 
         It is at most 8, and its calls are at most 2 % of the limit at the start. A limit that is
-        raised later does not change it.
+        raised later does not change it. on_file: number of cells whose answers are on file.
         """
         if self.answers != "auto" or self.reading is not None or self.pilot is not None:
             return self
-        every = rows * len(self.candidates)
+        every = rows * len(self.candidates) - on_file
         calls = _PILOT_SHARE * (every if self.max_calls is None else min(self.max_calls, every))
         if self.max_cost is not None and self.max_call_cost:
             calls = min(calls, _PILOT_SHARE * self.max_cost / self.max_call_cost)
@@ -368,10 +369,9 @@ def accepts_race_options(function: _Function) -> _Function:
         known[name].replace(kind=known[name].KEYWORD_ONLY) for name in RaceOptions.__annotations__
     ]
     if "evaluate" in signature(function).parameters:
-        # Its name states the direction by default, and a pilot how its answers behave.
-        defaults = {"kind": None, "answers": "auto"}
+        # Its name states the direction by default.
         options = [
-            parameter.replace(default=defaults.get(parameter.name, parameter.default))
+            parameter.replace(default=None) if parameter.name == "kind" else parameter
             for parameter in options
         ]
     own = [

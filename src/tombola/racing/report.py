@@ -106,6 +106,7 @@ class RaceReport:
             infinite; ranks, [first, last]; drop_row. None if unknown.
         chosen_means: of a finished race, for each candidate of the answer (or the leader): name, mean,
             low and high in the unit of the race, which allow for the choice, rows, and statement.
+        pilot: sentence on the pilot, if one was wanted.
         calls_on_file: only with answers on file. cost_saved_estimate: None if unknown.
         groups: only with groups: by name, proved, answer, rows, rows_counted, and means by
             candidate.
@@ -129,6 +130,7 @@ class RaceReport:
             "calls_saved": race.calls_saved,
             **({"calls_on_file": race.calls_on_file} if race.calls_on_file else {}),
             **({"groups": _groups_json(race)} if race.strata is not None else {}),
+            **({"pilot": race.pilot_text} if race.pilot_text else {}),
             "failures": race.failures,
             "cost": race.cost,
             "cost_saved_estimate": self.cost_saved,

@@ -73,6 +73,11 @@ class SideInformation:
         """Whether there are neither answers on file nor history."""
         return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
 
+    @property
+    def on_file(self) -> int:
+        """Number of cells whose answers are on file."""
+        return int(np.count_nonzero(~np.isnan(self.known)))
+
     def of_rows(self, rows: Order) -> "SideInformation":
         """Return the side information of these rows, by index, in their order."""
         return SideInformation(self.known[rows], self.history[rows])

@@ -9,7 +9,7 @@ import numpy as np
 from tombola.racing.options import RaceSettings
 from tombola.racing.rules.base import Elimination, OpenQuestion
 from tombola.racing.rules.bets import MAX_LOSS_SHARE
-from tombola.statements import Counts, Reading, Statement
+from tombola.statements import UNCHECKED, Counts, Reading, Statement
 
 if TYPE_CHECKING:
     from tombola.racing._race import Race
@@ -122,6 +122,8 @@ class Result(Answers):
 def statement_of(race: "Race") -> Statement:
     """Return what a race has established: the answer for the list, by groups, and counts."""
     statement = race.whole.statement
+    if race.is_unchecked:
+        statement = replace(statement, remark=UNCHECKED)
     if race.failed_call is not None:
         # The failed answer is missing, so the evidence before it is no answer.
         statement = replace(statement, verdict="stopped", conclusions=(), standing=None)

@@ -70,9 +70,10 @@ async def next_tickets(request: CheckedRequest) -> Any:
     A ticket is a row of the list with the action to try, or in a race the candidate. Body: count
     (default: 1, in a race all that the next row needs) and reissue_after, both optional. Tickets
     without an outcome that were issued at least reissue_after seconds ago are offered first. Reply:
-    tickets, each with ticket (number), id, action, probability, since and columns (cells of its
-    row), key, and done: whether no further ticket will be issued. No tickets and not done: the race
-    waits for answers.
+    tickets, each with ticket (number), id, action, probability, since, run (which call of the
+    candidate on the row: a race on random answers calls afresh) and columns (cells of its row),
+    key, and done: whether no further ticket will be issued. No tickets and not done: the race waits
+    for answers.
     """
     key = request.key
     file = request.list.file

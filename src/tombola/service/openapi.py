@@ -175,13 +175,15 @@ _LEASE_BODY = _body(
     count={"type": "integer", "minimum": 1, "maximum": _MAX_COUNT},
     reissue_after={"type": "number", "minimum": 0, "maximum": _MAX_SECONDS},
 )
-# A ticket: row id, action (or candidate) and its probability, Unix time of its issue.
+# A ticket: row id, action (or candidate) and its probability, Unix time of its issue, and the
+# number of the call of the candidate on the row.
 _TICKET_FIELDS = {
     "ticket": _TICKET,
     "id": _TEXT,
     "action": _TEXT,
     "probability": _nullable(_NUMBER),
     "since": _nullable(_NUMBER),
+    "run": {"type": "integer", "minimum": 1},
 }
 # An issued ticket, with the cells of its row by column.
 _ASSIGNMENT = _object(**_TICKET_FIELDS, columns={"type": "object"})

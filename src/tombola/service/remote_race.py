@@ -114,7 +114,7 @@ class _RemoteWorker:
             # A call that is under way here may be offered again.
             if any(call.ticket == ticket.ticket for call in tasks.values()):
                 break
-            call = Call(ticket.ticket, ticket.action, ticket.id, -1)
+            call = Call(ticket.ticket, ticket.action, ticket.id, -1, ticket.run)
             tasks[asyncio.ensure_future(ask(call))] = call
         if time.monotonic() < self._next_look:
             return False
@@ -133,7 +133,7 @@ class _RemoteWorker:
             first = pending[0]
             self._log(
                 f"waits for {plural(len(pending), 'call')} without an answer, the first is "
-                f"ticket {first.ticket} ({first.action} on {first.id}{since_text(first.since)})"
+                f"ticket {first.ticket} ({first.text}{since_text(first.since)})"
                 + (
                     "; to take them over, run with --reissue-after 600"
                     if self._reissue_after is None

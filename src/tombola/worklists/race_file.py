@@ -74,8 +74,8 @@ class RaceFile(WorkFile[None]):
 
     def __init__(self, log: EventLog) -> None:
         self._rows: tuple[str, ...] | None = None
-        # Tickets of the issued calls by row and candidate; None until they are needed.
-        self._tickets: dict[tuple[str, str], int] | None = None
+        # Issued calls by row and candidate; None until they are needed.
+        self._calls: dict[tuple[str, str], list[Call]] | None = None
         with log.malformed_data_as_error():
             self._first_settings = self.settings = RaceSettings.from_json(
                 log.about["race"]
@@ -126,7 +126,8 @@ class RaceFile(WorkFile[None]):
                     f"Race: names must be valid Unicode, got {name!r} with a lone surrogate; "
                     "repair it."
                 )
-        settings = settings.with_seed().with_pilot(len(names))
+        on_file = 0 if side is None else side.on_file
+        settings = settings.with_seed().with_pilot(len(names), on_file)
         about = {
             "kind": "race",
             "tombola": __version__,
@@ -256,6 +257,7 @@ class RaceFile(WorkFile[None]):
             cost_columns=("cost",),
             default_cost=settings.default_cost,
             evaluator=self.evaluator_config or None,
+            repeats=bool(settings.pilot) or settings.first_reading == "expected",
         )
 
     def _issue(self, count: int | None, *, is_optional: bool = True) -> list[int]:
@@ -277,7 +279,8 @@ class RaceFile(WorkFile[None]):
             return [self._assignment(call) for call in calls]
 
     def _assignment(self, call: Call) -> Assignment:
-        return Assignment(call.ticket, call.row, call.candidate, since=self._since(call.ticket))
+        since = self._since(call.ticket)
+        return Assignment(call.ticket, call.row, call.candidate, since=since, run=call.run)
 
     def assignment(self, ticket: int) -> Assignment:
         """Return the issued ticket with this number; FeedbackError if it was not issued."""
@@ -293,20 +296,20 @@ class RaceFile(WorkFile[None]):
                 f"calls with tombola race next {shlex.quote(str(self.path))}."
             )
 
-    def ticket_of(self, id: str, action: str = "") -> int:
-        """Return the ticket of a candidate on a row; FeedbackError if it was not issued."""
+    def ticket_of(self, id: str, action: str = "", run: int | None = None) -> int:
+        """Return the ticket of a candidate on a row; FeedbackError if it was not issued.
+
+        run: which call of the cell; None if it was called once.
+        """
         with self._reading():
             race = self._current_race()
-            if self._tickets is None:
-                calls = [race.call(ticket) for ticket in self._answers]
-                self._tickets = {(call.row, call.candidate): call.ticket for call in calls}
-            ticket = self._tickets.get((id, action))
-        if ticket is None:
-            raise FeedbackError(
-                f"Race: expected a call that has been issued, got {action!r} on {id!r}; request it "
-                "with tombola race next."
-            )
-        return ticket
+            if self._calls is None:
+                self._calls = {}
+                for ticket in self._answers:
+                    call = race.call(ticket)
+                    self._calls.setdefault((call.row, call.candidate), []).append(call)
+            calls = self._calls.get((id, action), [])
+        return ticket_of_run(calls, id, action, run)
 
     @property
     def _lease_size(self) -> int:
@@ -450,7 +453,7 @@ class RaceFile(WorkFile[None]):
         self._events: list[Event] = []
         # Answer of each issued call, None while it is pending.
         self._answers: dict[int, Event | None] = {}
-        self._tickets = None
+        self._calls = None
         self.settings = self._first_settings
         self.earlier_limits: tuple[tuple[int | None, float | None], ...] = ()
 
@@ -517,8 +520,31 @@ class RaceFile(WorkFile[None]):
 
     def _remember(self, event: Event) -> None:
         self._events.append(event)
-        self._tickets = None
+        self._calls = None
         self._answers[event.ticket] = event if event.kind == "answer" else None
+
+
+def ticket_of_run(
+    calls: Sequence[Call] | Sequence[Assignment], row: str, candidate: str, run: int | None
+) -> int:
+    """Return the ticket of a run among the calls of a candidate on a row.
+
+    FeedbackError if there is none, or several and no run is given: rows of races on random answers
+    come again, and which answer belongs to which call must be stated.
+    """
+    matching = [call.ticket for call in calls if run in (None, call.run)]
+    if len(matching) == 1:
+        return matching[0]
+    where = f"{candidate!r} on {row!r}" + ("" if run is None else f", run {run}")
+    if matching:
+        raise FeedbackError(
+            f"race record: expected the run of {where}, which was called {len(matching)} times, "
+            "got none; add a column run, or ticket, as race next printed it."
+        )
+    raise FeedbackError(
+        f"race record: expected a call that has been issued, got {where}; request it with tombola "
+        "race next."
+    )
 
 
 def is_race_file(path: Path) -> bool:
@@ -545,4 +571,7 @@ def open_log(
     if isinstance(log, str | PathLike):
         file = RaceFile.at(log, settings, rows, side=side, strata=strata)
         return file.settings, file
-    return settings.with_seed().with_pilot(len(rows)), MemoryLog() if log is None else log
+    on_file = 0 if side is None else side.on_file
+    return settings.with_seed().with_pilot(len(rows), on_file), (
+        MemoryLog() if log is None else log
+    )

@@ -126,7 +126,7 @@ class SessionFile(WorkFile[Session]):
     >>> file.close()
     >>> with SessionFile.open(path) as file:
     ...     file.pending
-    [Assignment(ticket=1, id='Bob', action='call', probability=1.0, since=None)]
+    [Assignment(ticket=1, id='Bob', action='call', probability=1.0, since=None, run=1)]
     >>> folder.cleanup()
     """
 
@@ -391,7 +391,7 @@ class SessionFile(WorkFile[Session]):
         """Whether all rows have a ticket."""
         return self.issued == self.horizon
 
-    def ticket_of(self, id: str, action: str = "") -> int:
+    def ticket_of(self, id: str, action: str = "", run: int | None = None) -> int:
         """Return the number of the ticket of a row; FeedbackError if there is none."""
         name = str(id)
         with self._reading() as session:

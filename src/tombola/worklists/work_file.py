@@ -58,6 +58,11 @@ class Assignment(NamedTuple):
     action: of a session, or candidate of a race.
     probability: with which the learner chose the action; NaN if it is not known, or in a race.
     since: Unix time of the last request that it was issued for; None if that was not stored.
+    run: which call of the candidate on this row it is, from 1. In a race on random answers, or by
+        its pilot, a row comes again, and needs a fresh call.
+
+    >>> Assignment(7, "row 3", "a", run=2).text
+    'a on row 3, run 2'
     """
 
     ticket: int
@@ -65,6 +70,12 @@ class Assignment(NamedTuple):
     action: str
     probability: float = math.nan
     since: float | None = None
+    run: int = 1
+
+    @property
+    def text(self) -> str:
+        """What to do, in a few words: the action, the row, and the run from the second one on."""
+        return f"{self.action} on {self.id}{f', run {self.run}' if self.run > 1 else ''}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON data, None for NaN."""
@@ -81,6 +92,7 @@ class Assignment(NamedTuple):
             data["action"],
             math.nan if probability is None else probability,
             data.get("since"),
+            data.get("run", 1),
         )
 
 
@@ -119,6 +131,7 @@ class Description:
     default_cost: of an outcome without a cost; None if it must have one, or has none.
     learner: of a session, as text; "" for a race.
     evaluator: how the calls of a race are made; None if unknown.
+    repeats: whether a candidate may be called on the same row again.
     """
 
     kind: Literal["session", "race"]
@@ -136,6 +149,7 @@ class Description:
     default_cost: float | None = None
     learner: str = ""
     evaluator: dict[str, Any] | None = None
+    repeats: bool = False
 
     @property
     def units(self) -> Units:
@@ -234,10 +248,10 @@ class WorkFile(ProcessBound, ABC, Generic[_State]):
         """Return the issued ticket with this number; FeedbackError if it was not issued."""
 
     @abstractmethod
-    def ticket_of(self, id: str, action: str = "") -> int:
-        """Return the number of the ticket of a row, and in a race of a candidate.
+    def ticket_of(self, id: str, action: str = "", run: int | None = None) -> int:
+        """Return the number of the ticket of a row, and in a race of a candidate and run.
 
-        FeedbackError if there is none.
+        FeedbackError if there is none, or several and no run is given.
         """
 
     @abstractmethod

@@ -60,8 +60,8 @@ class WorkList(Protocol):
     def assignment(self, ticket: int) -> Assignment:
         """Return the issued ticket with this number."""
 
-    def ticket_of(self, id: str, action: str = "") -> int:
-        """Return the number of the ticket of a row, and in a race of a candidate."""
+    def ticket_of(self, id: str, action: str = "", run: int | None = None) -> int:
+        """Return the number of the ticket of a row, and in a race of a candidate and run."""
 
 
 def column_units(
@@ -114,9 +114,9 @@ def read_outcomes(
     TableError or FeedbackError names the line of a malformed row. Ids and actions in the table must
     be those of the tickets.
 
-    path: a table with a column `ticket`, or ids and in a race `candidate`; and outcomes in a column
-        `outcome`, `loss` or `score`, or with full feedback in a column for each action; optionally
-        with costs, and in a race with `failed`.
+    path: a table with a column `ticket`, or ids and in a race `candidate` (and `run`, where a row
+        comes again); and outcomes in a column `outcome`, `loss` or `score`, or with full feedback
+        in a column for each action; optionally with costs, and in a race with `failed`.
     kind, limits: as of `column_units`.
     outcome: the column of outcomes, if it has another name.
     """
@@ -137,14 +137,18 @@ def read_outcomes(
             )
         with errors_at(source):
             ticket = (
-                work.ticket_of(row[places.key], places.action_in(row))
+                work.ticket_of(row[places.key], places.action_in(row), places.run_in(source, row))
                 if places.ticket is None
                 else ticket_number(source, row[places.ticket])
             )
             task = work.assignment(ticket) if places.checked else None
         for field, place in places.checked.items():
             expected = getattr(task, field)
-            if not csv_cell_matches(row[place], expected):
+            if not (
+                _run_number(source, row[place]) == expected
+                if field == "run"
+                else csv_cell_matches(row[place], expected)
+            ):
                 name = table.names[place]
                 raise TableError(
                     f"{source}: expected the {name} {expected!r} for ticket {ticket}, got "
@@ -174,7 +178,8 @@ def read_outcomes(
 class _Places:
     """Columns of a table of outcomes, as positions; TableError if one is missing or twice.
 
-    ticket, key, action: the ticket, else the row id and in a race the candidate; None if absent.
+    ticket, key, action, run: the ticket, else the row id and in a race the candidate and its run;
+        None if absent.
     checked: columns that must agree with the ticket, by field of `Assignment`.
     """
 
@@ -190,6 +195,8 @@ class _Places:
         else:
             self.key = _column(table, header, ids, advice)
         self.action = header.index(about.action_word) if about.action_word in header else None
+        # A list may have a column run of its own.
+        self.run = header.index("run") if about.repeats and header.count("run") == 1 else None
         if is_race and self.ticket is None and self.action is None:
             _column(table, header, ("candidate",), "a header such as candidate,row,loss")
         actions = about.actions[: about.n_listed] if about.full_feedback else ()
@@ -206,6 +213,8 @@ class _Places:
         self.failed = header.index("failed") if is_race and "failed" in header else None
         id_names = [name for name in ids if header.count(name) == 1]
         fields = {"id": id_names[0] if id_names else "", "action": about.action_word}
+        if self.run is not None:
+            fields["run"] = "run"
         self.checked = {
             field: header.index(name)
             for field, name in fields.items()
@@ -215,6 +224,10 @@ class _Places:
     def action_in(self, row: Sequence[str]) -> str:
         """Return the action in the cells of a row; "" if the table does not have it."""
         return "" if self.action is None else row[self.action]
+
+    def run_in(self, source: str, row: Sequence[str]) -> int | None:
+        """Return the run in the cells of a row; None if the table does not have it."""
+        return None if self.run is None else _run_number(source, row[self.run])
 
 
 def _cost_in_cell(text: str) -> float | str:
@@ -254,6 +267,8 @@ def write_tickets(
     inputs: files in use, which must not be replaced.
     """
     reserved = {"ticket", "outcome", about.action_word, *about.cost_columns}
+    if about.repeats:
+        reserved.add("run")
     if about.kind == "race":
         reserved |= {
             "failed",
@@ -276,9 +291,11 @@ def write_tickets(
         blank = [name for name in about.actions[: about.n_listed] if name not in own]
     else:
         blank = [] if has_outcome else ["outcome"]
-    lines = [[*own, "ticket", about.action_word, *blank]]
+    run = ["run"] if about.repeats else []
+    lines = [[*own, "ticket", about.action_word, *run, *blank]]
     for task, row in zip(assignments, rows, strict=True):
-        lines.append([*row, str(task.ticket), task.action, *("" for _ in blank)])
+        runs = [str(task.run) for _ in run]
+        lines.append([*row, str(task.ticket), task.action, *runs, *("" for _ in blank)])
     check_new_table(path, *inputs)
     if path.suffix.lower() == ".csv":
         # Without a byte order mark Excel misreads letters outside ASCII.
@@ -319,7 +336,9 @@ def export_answers(file: "RaceFile", path: Path) -> int:
     back.
     """
     units = file.settings.units
+    repeats = file.describe().repeats
     types = {"ticket": "int64", "candidate": "string", "row": "string"}
+    types |= {"run": "int64"} if repeats else {}
     types |= {quantity_column(units): "float64", "cost": "float64", "failed": "int8"}
     lines: list[list[Any]] = []
     with file.reading():
@@ -328,16 +347,16 @@ def export_answers(file: "RaceFile", path: Path) -> int:
             if event.kind == "answer":
                 call = race.call(event.ticket)
                 number = _in_units(event.loss, units)
-                lines.append(
-                    [call.ticket, call.candidate, call.row, number, event.cost, int(event.failed)]
-                )
+                run = [call.run] if repeats else []
+                answer = [number, event.cost, int(event.failed)]
+                lines.append([call.ticket, call.candidate, call.row, *run, *answer])
     columns = [list(column) for column in zip(*lines, strict=True)] or [[] for _ in types]
     return write_columns(path, types, lambda: iter([columns]), file.path)
 
 
 def quantity_column(units: Units) -> str:
     """Return the name of a column of answers of a race: loss, score or unit, such as seconds."""
-    reserved = ("ticket", "candidate", "row", "cost", "failed")
+    reserved = ("ticket", "candidate", "row", "run", "cost", "failed")
     return "outcome" if units.quantity.lower() in reserved else units.quantity
 
 
@@ -538,11 +557,19 @@ def _column(table: CellTable, header: Sequence[str], names: tuple[str, ...], adv
 
 def ticket_number(source: str, text: str) -> int:
     """Return the number of a ticket in a cell; TableError names `source`."""
+    return _whole_number(source, text, "the number of a ticket")
+
+
+def _run_number(source: str, text: str) -> int:
+    """Return the number of a run in a cell; TableError names `source`."""
+    return _whole_number(source, text, "the number of a run, from 1")
+
+
+def _whole_number(source: str, text: str, expected: str) -> int:
     # Spreadsheets write 17 as 17.0 or 17,0.
     number = parse_cell(text).number
     if number is None or not (number.is_integer() and 0 < number < _MAX_TICKET):
         raise TableError(
-            f"{source}: expected the number of a ticket, got {text!r}; take the one that `next` "
-            "returned."
+            f"{source}: expected {expected}, got {text!r}; take the one that `next` returned."
         )
     return int(number)
