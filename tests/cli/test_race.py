@@ -1198,7 +1198,7 @@ def test_start_prints_the_pilot_before_it_is_spent(command: Command, tmp_path: P
     assert listed[1] == f"{listed[0].replace('ticket 1', 'ticket 2')}, run 2"
     command("next", "r", "--again", "--out", "calls.csv")
     table = read_cells(tmp_path / "calls.csv")
-    assert table.names == ["row", "ticket", "candidate", "run", "outcome"]
+    assert table.names == ("id", "ticket", "candidate", "run", "outcome")
     (row, _, name, _, _), _ = (line for _, line in table.rows)
     (tmp_path / "a.csv").write_text(f"candidate,row,loss\n{name},{row},0.5\n")
     with pytest.raises(FeedbackError, match=r"expected the run of .* which was called 2 times"):
