@@ -152,7 +152,7 @@ def print_speed(rows: int = 10_000) -> None:
     nanoseconds = 1e9 / rule.play(table, order) * (process_time() - started)
     print(f"compiled, {rows:,} rows x 100 candidates: {nanoseconds:.0f} ns an answer (< 1000)")
     for k in (2, 100):
-        race = Race([str(a) for a in range(k)], rows, seed=1, level=1e-300)
+        race = Race([str(a) for a in range(k)], rows, seed=1, level=1e-300, answers="fixed")
         times: list[float] = []
         while len(times) < 20:
             started, answers = process_time(), 0

@@ -46,7 +46,9 @@ def race_page(pool, *, groups=False, **options):
     strata = None
     if groups:
         strata = np.random.default_rng(0).choice(["law", "code", "maths"], pool.rows).tolist()
-    race = tombola.Race(pool.actions, list(pool.ids), seed=SEED, strata=strata, **options)
+    race = tombola.Race(
+        pool.actions, list(pool.ids), seed=SEED, strata=strata, answers="fixed", **options
+    )
     while not race.done:
         for call in race.calls():
             column = pool.actions.index(call.candidate)

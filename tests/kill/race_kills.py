@@ -58,7 +58,7 @@ def configuration(
         if options.pop("strata", False)
         else None
     )
-    return RaceSettings(NAMES, seed=seed, **options), side, strata
+    return RaceSettings(NAMES, seed=seed, answers="fixed", **options), side, strata
 
 
 def loss_of(call: Call | Assignment) -> float:
