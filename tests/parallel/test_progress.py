@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from tombola import race
+from tombola import Race, race
 from tombola.parallel import progress
 from tombola.parallel.parallel_map import parallel_map
 from tombola.parallel.progress import in_notebook
+from tombola.racing import driver
 
 
 @pytest.fixture
@@ -120,3 +121,17 @@ def test_nested_work_shares_one_display(monkeypatch: pytest.MonkeyPatch) -> None
     assert progress.with_status_label(outer, "outer") == 7
     assert (len(displays), tasks) == (1, [2])
     assert progress._display._progress is None
+
+
+def test_log_of_a_race_has_few_lines() -> None:
+    """A log of continuous integration must not have a line for each row."""
+    lines: list[str] = []
+    shown = driver._Progress(log=lines.append)
+    run = Race(["a", "b"], range(400), kind="losses", seed=1)
+    while calls := run.calls():
+        for call in calls:
+            run.record(call.ticket, loss=0.5)
+            shown.update(run)
+    assert run.rows_counted == 400
+    assert 15 < len(lines) < 30
+    assert lines[0].startswith("row 1: ")

@@ -160,7 +160,7 @@ def run_race_file(
 
     workers      number of commands that run at a time
     max_seconds  time limit of this run; the file then holds an unfinished race. None: no limit
-    log          receives one line per row counted and per failed command; None: silent
+    log          receives a line whenever the rows have grown by a quarter, per drop and per failed command; None: silent
     counts       counts the calls of this run and their failures
     on_start     called with the race as the file has it, before the first call
     """
@@ -362,14 +362,18 @@ class _Driver:
 
 
 class _Progress:
-    """Progress of a race: one line updated in place, or a line per row to `log`."""
+    """Progress of a race: one line updated in place, or lines to `log`.
+
+    A log gets a line whenever a candidate is dropped, or the rows have grown by a quarter.
+    """
 
     def __init__(self, *, show: bool = True, log: Log | None = None) -> None:
         self._show = show
         self._log = log
         self._status = cast("Any", None)
         self._last_time = 0.0
-        self._last_row = 0
+        self._next_row = 1
+        self._last_active = 0
 
     def __enter__(self) -> "_Progress":
         if self._show and self._log is None and in_notebook():
@@ -393,9 +397,12 @@ class _Progress:
             if time.monotonic() - self._last_time > _REFRESH_INTERVAL:
                 self._last_time = time.monotonic()
                 self._status.update(progress_line(race))
-        elif self._log is not None and race.rows_counted > self._last_row:
-            self._last_row = race.rows_counted
-            self._log(progress_line(race))
+        elif self._log is not None and race.rows_counted:
+            active = len(race.active)
+            if race.rows_counted >= self._next_row or active != self._last_active:
+                self._next_row = race.rows_counted + 1 + race.rows_counted // 4
+                self._last_active = active
+                self._log(progress_line(race))
 
     def __exit__(self, *_: object) -> None:
         if self._status is not None:
@@ -413,7 +420,9 @@ def progress_line(race: Race) -> str:
     more = race.rows_remaining
     ends = race.rows_remaining_range
     if more and ends:
-        estimate = f", about {plural(more, 'row')} to go (90 % range {ends[0]:,} to {ends[1]:,})"
+        estimate = f", about {plural(more, 'row')} to go"
+        if ends[0] < ends[1]:
+            estimate += f" (90 % range {ends[0]:,} to {ends[1]:,})"
     return (
         f"row {race.rows_counted:,}: {len(race.active)} of {len(race.candidates)} in the "
         f"race{leading}, "
