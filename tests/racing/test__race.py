@@ -6,6 +6,7 @@ import os
 import pickle
 import random
 import sys
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
@@ -251,3 +252,51 @@ def test_seed_is_drawn_and_stored() -> None:
     assert first.settings.seed != second.settings.seed
     again = Race.restore(RaceSettings.from_json(first.settings.to_json()), first.rows)
     assert again.calls(20) == first.calls(20)
+
+
+@pytest.mark.parametrize("answers", ["fixed", "random", "auto"])
+def test_answers_are_a_table_of_what_was_recorded(answers: Any) -> None:
+    """The table is that of a naive twin that stores every answer in a dense one as it arrives."""
+    known = np.full((40, 3), np.nan)
+    known[::3, 1] = 0.25
+    race = Race(("a", "b", "c"), 40, known=known, seed=4, answers=answers, max_calls=70)
+    twin, times = np.where(np.isnan(known), np.nan, known), np.zeros((40, 3))
+    pilot: dict[tuple[int, int], float] = {}
+    rng = np.random.default_rng(1)
+    while calls := race.calls(5):
+        for call in rng.permutation(len(calls)):
+            ticket, name, _, row = calls[call]
+            cell = row, "abc".index(name)
+            failed = rng.random() < 0.1
+            loss = 1.0 if failed else (row * 7 + cell[1]) % 11 / 11
+            race.record(ticket, loss=None if failed else loss, failed=failed)
+            if ticket <= race.pilot_calls:
+                if ticket % 2:
+                    pilot[cell] = loss
+                continue
+            times[cell] += 1
+            before = 0.0 if times[cell] == 1 else twin[cell]
+            twin[cell] = before + (loss - before) / times[cell]
+    if race.is_fresh:
+        twin[times == 0] = np.nan
+    else:
+        for cell, loss in pilot.items():
+            twin[cell] = loss
+    assert race.calls_answered > 40
+    np.testing.assert_array_equal(race.answers, twin)
+
+
+def test_race_stores_only_what_was_answered() -> None:
+    """A race on 8,000 rows and 100 candidates takes less than one table of them, 6.4 MB."""
+    names = [f"candidate {number}" for number in range(100)]
+    tracemalloc.start()
+    try:
+        race = Race(names, 8000, seed=1)
+        for call in race.calls(100):
+            race.record(call, loss=0.5)
+        assert race.side.digest
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert race.calls_answered == 100
+    assert peak < 6.4e6

@@ -15,6 +15,8 @@ known                  an answer on file is never asked; it counts when its row 
 """
 
 import math
+from array import array
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -186,18 +188,16 @@ class Race(ProcessBound, Answers):
         self.rule = self._parts[0].rule
         rng = RngStreams(self.settings.seed or 0).order()
         self._order: Sequence[int]
-        # Losses by row of the list and candidate, on file or recorded; NaN without an answer.
-        self._losses = self.side.known.copy()
-        self._is_known = ~np.isnan(self.side.known)
+        # Losses that cost no call of their own, beside those on file: cells of the pilot.
+        self._pilot_losses: dict[tuple[int, int], float] = {}
         if self.is_fresh:
             # An answer on file is one draw of many: it serves as a prediction only.
             self._order = DrawnRows(rows, rng)
-            self._losses[:] = math.nan
-            self._is_known[:] = False
-            self._times = np.zeros((rows, len(self.candidates)))
+            self.calls_on_file = 0
         else:
-            self._order = draw_order("random", rows, rng).tolist()
-        self.calls_on_file = int(self._is_known.sum())
+            # A list of numbers takes nine times the memory.
+            self._order = array("I", draw_order("random", rows, rng).tolist())
+            self.calls_on_file = self.side.n_known
 
     def _is_after_pilot(self, event: Event) -> bool:
         return event.ticket > self.pilot_calls
@@ -212,8 +212,7 @@ class Race(ProcessBound, Answers):
         if not changed:
             # The first answer stays in the table: its cell is not called again.
             for cell, (first, _) in zip(self.pilot, pairs, strict=True):
-                self._losses[cell] = first
-                self._is_known[cell] = True
+                self._pilot_losses[cell] = first
         self._await_row()
 
     @property
@@ -468,10 +467,41 @@ class Race(ProcessBound, Answers):
         """Losses of all answers, on file and recorded, shape (rows, k); NaN without one.
 
         Rows are in the order of the list, columns in that of the candidates. A failed call has loss
-        1.
+        1. The table is large for a long list: `answer_columns` has one column at a time.
+        """
+        return np.column_stack(list(self.answer_columns()))
+
+    def answer_columns(self) -> Iterator[Floats]:
+        """Yield the columns of `answers`, one per candidate.
+
+        >>> race = Race(["a", "b"], rows=2, known={"b": [0.25, None]}, seed=1)
+        >>> [column.tolist() for column in race.answer_columns()]
+        [[nan, nan], [0.25, nan]]
         """
         with self._locked():
-            return self._losses.copy()
+            cells = self._recorded_cells()
+        by_candidate: list[dict[int, float]] = [{} for _ in self.candidates]
+        for (row, candidate), loss in cells.items():
+            by_candidate[candidate][row] = loss
+        for candidate, losses in enumerate(by_candidate):
+            column = np.full(len(self.rows), math.nan)
+            if not self.is_fresh:
+                column[:] = self.side.known[:, candidate]
+            column[list(losses)] = list(losses.values())
+            yield column
+
+    def _recorded_cells(self) -> dict[tuple[int, int], float]:
+        """Return the loss of each cell with a recorded answer; the mean of several ones."""
+        losses = dict(self._pilot_losses)
+        times: Counter[tuple[int, int]] = Counter()
+        for ticket in self._answers:
+            if ticket > self.pilot_calls:
+                cell = self._cell(ticket)
+                times[cell] += 1
+                before = 0.0 if times[cell] == 1 else losses[cell]
+                loss = self._loss_of(ticket)
+                losses[cell] = loss if times[cell] == 1 else before + (loss - before) / times[cell]
+        return losses
 
     def chosen_means(self) -> "tuple[ChosenMean, ...]":
         """Return the means of the answer, or of the leader, with intervals that allow for the choice.
@@ -509,11 +539,7 @@ class Race(ProcessBound, Answers):
         counted = state.rows_seen[0] if state.active[number] > 0 else state.drop_row[number]
         with self._locked():
             rows = [self._order[at] for at in range(int(counted))]
-            if self.is_fresh:
-                tickets = [self._ticket(at, number) for at in range(len(rows))]
-                losses = np.array([self._loss_of(ticket) for ticket in tickets])
-            else:
-                losses = self._losses[rows, number]
+            losses = np.array([self._loss_at(at, number) for at in range(len(rows))])
         return rows, losses
 
     @property
@@ -720,7 +746,24 @@ class Race(ProcessBound, Answers):
         return _WORST_LOSS if loss is None else loss
 
     def _is_on_file(self, ticket: int) -> bool:
-        return ticket > self.pilot_calls and bool(self._is_known[self._cell(ticket)])
+        if ticket <= self.pilot_calls:
+            return False
+        return not math.isnan(self._loss_on_file(*self._position(ticket)))
+
+    def _loss_on_file(self, position: int, candidate: int) -> float:
+        """Return the loss of a cell that needs no call; NaN if it needs one."""
+        if self.is_fresh:
+            return math.nan
+        row = self._order[position]
+        loss = self._pilot_losses.get((row, candidate))
+        return float(self.side.known[row, candidate]) if loss is None else loss
+
+    def _loss_at(self, position: int, candidate: int) -> float:
+        """Return the loss of a cell of the shuffled table; NaN without an answer."""
+        ticket = self._ticket(position, candidate)
+        if ticket in self._answers:
+            return self._loss_of(ticket)
+        return self._loss_on_file(position, candidate)
 
     def _is_issued(self, ticket: int) -> bool:
         return ticket in self._answers or ticket in self._pending
@@ -757,7 +800,6 @@ class Race(ProcessBound, Answers):
 
     def _take(self, event: Event) -> None:
         self._answers[event.ticket] = event
-        self._keep_loss(event.ticket)
         call = self._pending.pop(event.ticket)
         # Neumaier summation: 250 calls of 0.1 cost exactly 25.
         total = self._cost + event.cost
@@ -771,28 +813,12 @@ class Race(ProcessBound, Answers):
             self._finish_pilot()
         self._count_rows()
 
-    def _keep_loss(self, ticket: int) -> None:
-        """Store the loss of a ticket in the table of answers; the mean of several ones."""
-        if ticket <= self.pilot_calls:
-            return
-        cell = self._cell(ticket)
-        loss = self._loss_of(ticket)
-        if self.is_fresh:
-            self._times[cell] += 1.0
-            before = 0.0 if self._times[cell] == 1.0 else self._losses[cell]
-            loss = before + (loss - before) / self._times[cell]
-        self._losses[cell] = loss
-
     def _count_rows(self) -> None:
         while not (self._awaited or self._decided or self.failed_call):
             row = self._order[self._cursor]
             parts = self._parts_at(self._cursor)
             needed = self._needed(self._cursor)
-            if self.is_fresh:
-                tickets = [self._ticket(self._cursor, a) for a in needed]
-                self._row[needed] = [self._loss_of(ticket) for ticket in tickets]
-            else:
-                self._row[needed] = self._losses[row, needed]
+            self._row[needed] = [self._loss_at(self._cursor, a) for a in needed]
             counting = [part for part in parts if not part.rule.done]
             in_whole = [a for a, active in enumerate(self._parts[0].active) if active]
             for part in counting:
@@ -813,15 +839,11 @@ class Race(ProcessBound, Answers):
         self._awaited: set[int] = set()
         if not self.pilot_done:
             self._awaited = set(range(1, self.pilot_calls + 1)) - set(self._answers)
-        elif self.is_fresh:
-            tickets = {self._ticket(self._cursor, a) for a in self._needed(self._cursor)}
-            self._awaited = tickets - self._answers.keys()
         elif self._cursor < len(self._order):
-            losses = self._losses[self._order[self._cursor]]
             self._awaited = {
                 self._ticket(self._cursor, a)
                 for a in self._needed(self._cursor)
-                if math.isnan(losses[a])
+                if math.isnan(self._loss_at(self._cursor, a))
             }
 
 

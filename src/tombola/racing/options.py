@@ -394,8 +394,8 @@ def distinct_names(what: str, names: Sequence[Any]) -> tuple[str, ...]:
         _reject(
             what, "at least one name, and none empty", "none or an empty one", "a name for each"
         )
-    name, times = Counter(words).most_common(1)[0]
-    if times > 1:
+    if len(set(words)) < len(words):
+        name, times = Counter(words).most_common(1)[0]
         _reject(what, "different names", f"{name!r} {times} times", "another name for one of them")
     return words
 

@@ -166,13 +166,13 @@ def _mean_list(report: "RaceReport") -> DotList:
     """Return the means of all candidates, with the means that are still possible."""
     race = report.race
     units = race.settings.units
-    answers = race.answers
+    n = len(race.rows)
+    sums = [
+        (int(np.isnan(column).sum()), float(np.nansum(column))) for column in race.answer_columns()
+    ]
     rows = []
     for standing in report.standings:
-        column = answers[:, race.candidates.index(standing.name)]
-        n = len(column)
-        n_open = int(np.isnan(column).sum())
-        total = float(np.nansum(column))
+        n_open, total = sums[race.candidates.index(standing.name)]
         low, high = units.interval(total / n, (total + n_open) / n)
         mean = None if n_open == n else units.number(total / (n - n_open))
         text = "–" if mean is None else format_number(mean)

@@ -39,12 +39,14 @@ def pilot_cells(settings: RaceSettings, known: Floats) -> tuple[Cell, ...]:
     >>> len(cells), len({cell.row for cell in cells})
     (2, 2)
     """
+    if not settings.pilot:
+        return ()
     rng = RngStreams(settings.seed or 0).pilot()
-    free = [row for row in range(len(known)) if np.isnan(known[row]).any()]
+    free = np.flatnonzero(np.isnan(known).any(axis=1)).tolist()
     cells: list[Cell] = []
     # The generator computes modulo 2^64, of which NumPy warns in plain Python.
     with np.errstate(over="ignore"):
-        while free and len(cells) < (settings.pilot or 0):
+        while free and len(cells) < settings.pilot:
             row = free.pop(int(integers(rng, len(free))))
             unknown = np.flatnonzero(np.isnan(known[row]))
             cells.append(Cell(row, int(unknown[int(integers(rng, unknown.size))])))

@@ -270,17 +270,14 @@ def _means(race: Race, group: str | None = None) -> dict[str, tuple[float, int]]
         return dict(
             zip(race.candidates, zip(result.mean_losses.values(), counts, strict=True), strict=True)
         )
-    answers = race.answers
+    members: Any = slice(None)
     if race.strata is not None and group is not None:
-        answers = answers[np.array(race.strata.of_row) == race.strata.names.index(group)]
-    columns = {
-        name: column[~np.isnan(column)]
-        for name, column in zip(race.candidates, answers.T, strict=True)
-    }
-    return {
-        name: (float(one.mean()) if one.size else math.nan, one.size)
-        for name, one in columns.items()
-    }
+        members = np.array(race.strata.of_row) == race.strata.names.index(group)
+    means = {}
+    for name, column in zip(race.candidates, race.answer_columns(), strict=True):
+        losses = column[members][~np.isnan(column[members])]
+        means[name] = (float(losses.mean()) if losses.size else math.nan, losses.size)
+    return means
 
 
 def _to_json(one: Standing, units: Units) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from tombola._types import Floats, Order
 from tombola.errors import ParameterError
 from tombola.pool import frame_index, is_frame
 from tombola.units import UNIT_LOSSES, Units
+
+# Rows that are hashed at a time.
+_DIGEST_ROWS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,8 @@ class SideInformation:
         [[nan, nan], [nan, 0.5]]
         """
         shape = (len(rows), len(candidates))
+        if known is None:
+            return cls(nothing_known(*shape), _to_history(history, len(rows)))
         answers = _frame_columns(candidates, rows, known) if is_frame(known) else known
         table = (
             _from_mapping(candidates, rows, answers)
@@ -71,7 +77,14 @@ class SideInformation:
     @property
     def is_empty(self) -> bool:
         """Whether there are neither answers on file nor history."""
-        return bool(np.isnan(self.known).all()) and self.history.shape[1] == 0
+        return self.n_known == 0 and self.history.shape[1] == 0
+
+    @cached_property
+    def n_known(self) -> int:
+        """The number of cells whose answers are on file."""
+        # The table of `nothing_known` has one number for all cells.
+        is_table = self.known.strides != (0, 0)
+        return int((~np.isnan(self.known)).sum()) if is_table else 0
 
     @property
     def on_file(self) -> int:
@@ -80,17 +93,19 @@ class SideInformation:
 
     def of_rows(self, rows: Order) -> "SideInformation":
         """Return the side information of these rows, by index, in their order."""
-        return SideInformation(self.known[rows], self.history[rows])
+        known = self.known[rows] if self.n_known else nothing_known(len(rows), self.known.shape[1])
+        return SideInformation(known, self.history[rows])
 
     @property
     def digest(self) -> str:
         """SHA-256 of `known` and `history`, in hexadecimal; equal for equal tables."""
-        table = np.ascontiguousarray(np.hstack([self.known, self.history]), "<f8")
-        # NaN has many bit patterns; equal tables must have equal digests.
-        content = np.where(np.isnan(table), math.nan, table).tobytes()
-        return hashlib.sha256(
-            f"{self.known.shape} {self.history.shape}".encode() + content
-        ).hexdigest()
+        digest = hashlib.sha256(f"{self.known.shape} {self.history.shape}".encode())
+        for first in range(0, len(self.known), _DIGEST_ROWS):
+            part = slice(first, first + _DIGEST_ROWS)
+            table = np.ascontiguousarray(np.hstack([self.known[part], self.history[part]]), "<f8")
+            # NaN has many bit patterns; equal tables must have equal digests.
+            digest.update(np.where(np.isnan(table), math.nan, table).tobytes())
+        return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any] | None:
         """Return JSON data for `from_json`; None if there is no side information.
@@ -114,16 +129,26 @@ class SideInformation:
 
         rows, candidates: their numbers in the race.
         """
-        known = np.full((rows, candidates), math.nan)
-        history = np.zeros((rows, 0))
-        if data is not None:
-            history = np.array(data["history"], float).reshape(rows, -1)
-            cells = data["known"]
+        if data is None:
+            return cls(nothing_known(rows, candidates), np.zeros((rows, 0)))
+        history = np.array(data["history"], float).reshape(rows, -1)
+        cells = data["known"]
+        known = nothing_known(rows, candidates)
+        if cells["rows"]:
+            known = np.full((rows, candidates), math.nan)
             known[cells["rows"], cells["candidates"]] = cells["losses"]
         side = cls(known, history)
-        if data is not None and data["digest"] != side.digest:
+        if data["digest"] != side.digest:
             raise ValueError("the answers on file do not match their digest")
         return side
+
+
+def nothing_known(rows: int, candidates: int) -> Floats:
+    """Return the table of a race without answers on file: NaN in each cell.
+
+    All cells share one number in memory, so it may only be read.
+    """
+    return np.broadcast_to(np.float64(math.nan), (rows, candidates))
 
 
 def check_frame_kind(owner: str, known: Any, options: Mapping[str, Any]) -> None:
