@@ -32,8 +32,8 @@ def test_rows_remaining_for_small_differences(rows: int, least: int) -> None:
 
 
 def test_range_of_remaining_rows_is_calibrated() -> None:
-    """Of 100 forecasts after 20 rows at least 80 % contain the rows needed; small edges make the mean large."""
-    needed, means, inside = [], [], 0
+    """Of 100 forecasts after 20 rows at least 80 % contain the rows needed; they are 1.5 times too high at most."""
+    needed, guesses, inside = [], [], 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
         table = (rng.random((600, 2)) < [0.3, 0.45 + 0.1 * (seed % 2)]).astype(float)
@@ -47,11 +47,11 @@ def test_range_of_remaining_rows_is_calibrated() -> None:
         forecast = rows_remaining(rule)
         if rows > 20 and forecast is not None:
             needed.append(rows - 20)
-            means.append(forecast.mean)
+            guesses.append(forecast.rows)
             inside += forecast.low <= rows - 20 <= forecast.high
-            assert 1 <= forecast.low <= forecast.mean <= forecast.high <= 580
+            assert 1 <= forecast.low <= forecast.rows <= forecast.high <= 580
     assert inside >= 0.8 * len(needed)
-    assert 0.9 < np.mean(means) / np.mean(needed) < 2.6
+    assert 0.67 < np.mean(guesses) / np.mean(needed) < 1.5
 
 
 STEPS = {"a": 0.0, "b": 0.4, "c": 0.7, "d": 1.0}

@@ -617,9 +617,9 @@ class Race(ProcessBound, Answers):
 
     @property
     def rows_remaining(self) -> int | None:
-        """Estimated number of rows still needed, on average; None before the first one."""
+        """Estimated number of rows still needed; None before the first one."""
         forecast = self._forecast()
-        return None if forecast is None else forecast.mean
+        return None if forecast is None else forecast.rows
 
     @property
     def rows_remaining_range(self) -> tuple[int, int] | None:
