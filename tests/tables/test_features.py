@@ -28,7 +28,7 @@ def read_text(content: str, folder: Path, **options: Any) -> Table:
 def test_feature_columns_are_never_actions(tmp_path: Path) -> None:
     """Columns in [0, 1] would be actions without the option; a pattern does not match ignored columns."""
     text = "a,b,share,some\n" + "0,1,0.5,1\n1,0,0.25,1\n" * 4
-    with pytest.raises(QuestionError, match="usual for a property"):
+    with pytest.raises(QuestionError, match="usual for a summary"):
         read_text(text, tmp_path, kind="losses")
     table = read_text(text, tmp_path, kind="losses", features=["s*"], ignore=["some"])
     assert (table.pool.actions, table.pool.feature_names) == (("a", "b"), ("share",))

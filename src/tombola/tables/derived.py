@@ -3,6 +3,8 @@
 They are left out only if both name and values say so. One of the two alone gives a note that asks.
 """
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +15,13 @@ from tombola._formatting import option_text, plural
 from tombola._types import Floats
 from tombola.errors import TableError
 from tombola.tables.columns import Column, Columns
-from tombola.tables.names import is_id_name, is_summary_label, is_summary_name, summary_functions
+from tombola.tables.names import (
+    has_summary_word,
+    is_id_name,
+    is_summary_label,
+    is_summary_name,
+    summary_functions,
+)
 from tombola.tables.options import ReadOptions
 from tombola.tables.question import Question
 
@@ -28,6 +36,14 @@ _MIN_ROWS = 20
 _MAX_COLUMNS = 100
 # Rows compared first; most columns differ there already.
 _FIRST_ROWS = 50
+# Share of the rows, at most, whose labels may have a word for a sum and be asked about.
+_MAX_ODD_SHARE = 0.2
+# Rows from which a label, or a row of numbers, can be unlike all others.
+_MIN_STYLED_ROWS = 5
+# Ratio of a row to all others, in each column, from which it may be a total.
+_TOTAL_RATIO = 2.0
+# Words of a label at most, if one of them is to tell what it is: sentences have any word.
+_MAX_LABEL_WORDS = 3
 # Rows that a last row without an id must sum up.
 _MIN_SUMMED_ROWS = 3
 # A rounding error larger than this share of the spread would make numbers equal that differ, such
@@ -96,6 +112,8 @@ def without_summary_rows(
     numeric = [
         c for c in table.columns if c is not label and c.first_invalid is None and c.n_numbers > 1
     ]
+    if labels is not None and options.actions is None:
+        doubtful += _odd_rows(numeric, labels, labelled)
     for row in labelled:
         function = _function_of_rows(numeric, row, [other for other in labelled if other != row])
         if function and row in (0, table.rows - 1) and labels is not None:
@@ -124,8 +142,59 @@ def without_summary_rows(
         else:
             doubtful.append(last)
     if doubtful and labels is not None:
-        raise _ask_about_row(table, options, labels, doubtful).error()
+        raise _ask_about_row(table, options, labels, sorted({*doubtful})).error()
     return (table if mask.all() else table.select(mask)), mask, notes
+
+
+def _odd_rows(
+    numeric: Sequence[Column], labels: Sequence[str], labelled: Sequence[int]
+) -> list[int]:
+    """Return rows that may be no rows, by a word of their label, or its style, and their numbers."""
+    last = len(labels) - 1
+    named = [
+        row for row in range(last + 1) if row not in labelled and has_summary_word(labels[row])
+    ]
+    # Where many labels have such a word, it tells nothing.
+    if len(named) > _MAX_ODD_SHARE * len(labels):
+        named = []
+    patterns = Counter(map(_pattern, labels))
+    usual, count = patterns.most_common(1)[0]
+    styled = [
+        row
+        for row in (0, last)
+        if "9" in usual
+        and count >= max(_MIN_STYLED_ROWS, last - 1)
+        and _pattern(labels[row]) != usual
+    ]
+    others = np.array([row not in {*named, *styled, *labelled, 0, last} for row in range(last + 1)])
+    extreme = [
+        row
+        for row in {0, last, *named}
+        if others.sum() >= _MIN_STYLED_ROWS
+        and _is_extreme(numeric, row, others, 1.0 if row in named else _TOTAL_RATIO)
+    ]
+    at_end = [
+        row for row in named if row in (0, last) and len(labels[row].split()) <= _MAX_LABEL_WORDS
+    ]
+    return sorted({*at_end, *extreme, *styled} - {*labelled})
+
+
+def _is_extreme(
+    numeric: Sequence[Column], row: int, others: NDArray[np.bool_], ratio: float
+) -> bool:
+    """Return whether all numbers of a row exceed this multiple of those of the others."""
+    filled = [c for c in numeric if not np.isnan(c.numbers[row]) and c.n_numbers > 1]
+    if len(filled) < 2:
+        return False
+    return all(
+        float(c.numbers[row]) > ratio * float(np.nanmax(np.abs(c.numbers[others]), initial=0.0))
+        for c in filled
+    )
+
+
+def _pattern(label: str) -> str:
+    """Return the style of a label: letters as a, digits as 9."""
+    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "a", label))
 
 
 def _ask_about_row(
@@ -133,7 +202,7 @@ def _ask_about_row(
 ) -> Question:
     texts = [f"one called {labels[row]!r} in {table.place(row)}" for row in rows[:3]]
     is_total = is_summary_label(labels[rows[0]])
-    end = "" if is_total else ", the sum of the others"
+    end = "" if is_total else ", which may sum up others or describe them"
     names = list(dict.fromkeys(labels[row] for row in rows))
     return Question(
         table.source,

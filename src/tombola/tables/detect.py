@@ -12,13 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tombola._formatting import join_names, option_text
-from tombola._types import Floats, Integers
+from tombola._types import Integers
 from tombola.errors import TableError
 from tombola.tables.columns import (
     MISSING,
-    PERCENT,
-    TIMEOUT,
-    WORD,
     Column,
     Columns,
     has_result_word,
@@ -43,7 +40,6 @@ from tombola.tables.names import (
     are_item_names,
     are_model_names,
     classify_name,
-    common_word,
     direction_of,
     has_id_word,
     is_bare_metric,
@@ -58,18 +54,18 @@ from tombola.tables.names import (
 from tombola.tables.options import ReadOptions
 from tombola.tables.question import Question
 from tombola.tables.runs import find_runs
+from tombola.tables.signs import suspects
+from tombola.tables.vocabulary import doubt, is_known_candidate
 
-# Largest probability with which all cells of a column are whole (or 0 and 1) by chance, at the share
-# of the other columns, for which no question is asked.
-_MAX_CHANCE = 0.01
-# Ratio between a column and the range of all others from which it is in another unit.
-_UNIT_RATIO = 2.0
 # The reason, in the field `ignored` of a parsed table, for columns that the option `actions` leaves
 # out.
 NOT_SELECTED = "not selected"
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-# Classes of names that may be those of all candidates, as in a_loss and b_loss.
-_CLASSES = {"feature", "loss", "score", "cost"}
+# Rows for each candidate from which a column of many labels has the rows of a long table.
+_MIN_HEIGHT_RATIO = 3
+# Ratio of the whole numbers of a first column to all others, and rows, from which they are ids.
+_ID_RATIO = 2.0
+_MIN_ID_ROWS = 5
 # Candidates up to which a question shows all of their names.
 _MAX_SHOWN = 8
 
@@ -253,7 +249,37 @@ def _likely_action_column(table: Columns, options: ReadOptions) -> Column | None
         and not _all_different(column)
         and _row_column(table, column, options) is not None
     ]
-    return likely[0] if len(likely) == 1 else None
+    if len(likely) == 1:
+        return likely[0]
+    return None if likely else _crossing_action_column(table, options)
+
+
+def _crossing_action_column(table: Columns, options: ReadOptions) -> Column | None:
+    """Return the candidates of a table that is long because it has one column of numbers only.
+
+    Its two columns of labels cross, there are far fewer candidates than rows, and no name
+    disagrees.
+    """
+    labels = [column for column in _label_columns(table) if not is_run_name(column.name)]
+    numeric = [
+        c for c in table.columns if c not in labels and c.n_numbers and not is_run_name(c.name)
+    ]
+    if len(labels) != 2 or len(numeric) != 1 or any(map(_all_different, labels)):
+        return None
+    action, rows = sorted(labels, key=lambda column: len(set(column.labels)))
+    k = len(set(action.labels))
+    height = len(set(rows.labels))
+    pairs = set(zip(action.labels, rows.labels, strict=True))
+    is_certain = (
+        _row_column(table, action, options) is rows
+        and k > 1
+        and height >= _MIN_HEIGHT_RATIO * k
+        and 2 * len(pairs) > k * height
+        and not is_candidate_column_name(rows.name)
+        and (rows.name.lower() in IDS or not is_id_name(action.name))
+        and (rows.name.lower() in IDS or not doubt(action.name))
+    )
+    return action if is_certain else None
 
 
 def _label_columns(table: Columns) -> list[Column]:
@@ -420,7 +446,9 @@ def _likely_ids(table: Columns, free: Sequence[Column], ignored: dict[str, str])
     for column in free:
         invalid = column.first_invalid
         has_name = is_id_name(column.name)
-        is_text = invalid is not None and (column.n_numbers == 0 or has_name)
+        # Some ids in hexadecimal are numbers.
+        is_mostly_text = column is table.columns[0] and 2 * column.n_numbers < table.rows
+        is_text = invalid is not None and (column.n_numbers == 0 or has_name or is_mostly_text)
         if is_text and invalid is not None and column.texts is not None:
             other = (
                 has_result_word(column)
@@ -464,6 +492,14 @@ def _numbers_rows(table: Columns, column: Column, free: Sequence[Column]) -> boo
         return True
     others = [c for c in free if c is not column and c.first_invalid is None and c.n_numbers]
     highest = max((float(np.nanmax(other.numbers)) for other in others), default=0.0)
+    is_apart = float(numbers.min()) > _ID_RATIO * highest and table.rows >= _MIN_ID_ROWS
+    if (
+        column is table.columns[0]
+        and len(others) > 1
+        and is_apart
+        and not is_known_candidate(column.name)
+    ):
+        return has_name or not doubt(column.name) or bool((np.diff(numbers) > 0).all())
     return has_name and float(np.median(numbers)) > highest
 
 
@@ -667,41 +703,6 @@ def ask_about_candidates(
     )
 
 
-def suspects(
-    columns: Sequence[Column], limits: tuple[float, float] | None = None
-) -> dict[str, list[str]]:
-    """Return the columns that may be no candidates, with the reasons, by name, unit and grain.
-
-    limits: the smallest and the largest possible value, if stated; a candidate may be constant
-        there.
-    """
-    names = [column.name for column in columns]
-    reasons: dict[str, list[str]] = {}
-
-    def add(name: str, reason: str) -> None:
-        reasons.setdefault(name, []).append(reason)
-
-    roles = {column.name: _suspected_role(column) for column in columns}
-    usual = _usual_role(roles)
-    for name, role in roles.items():
-        if role and role != usual:
-            add(name, role)
-    same_cost = all(classify_name(name) == "cost" for name in names if name not in reasons)
-    numeric = [column for column in columns if column.first_invalid is None and column.n_numbers]
-    # Run times and prices of different candidates differ by orders of magnitude.
-    if not same_cost and not any(TIMEOUT in column.notations for column in columns):
-        for name, reason in _other_notation(numeric).items():
-            add(name, reason)
-        plain = [column for column in numeric if column.name not in reasons]
-        basis = plain if len(plain) > 1 else numeric
-        for reasons_by_name in (_other_unit(basis, limits or (0.0, 1.0)), _other_grain(basis)):
-            for name, reason in reasons_by_name.items():
-                add(name, reason)
-    for name in _twins_in_case(names):
-        add(name, "it differs from another name only in upper and lower case or in spaces")
-    return reasons
-
-
 def ask_about_transposed(table: Columns, ids: Column, candidates: Sequence[str]) -> Question | None:
     """Return the question whether the candidates are in the rows; None if nothing suggests it."""
     labels = ids.labels
@@ -780,136 +781,6 @@ def _ask_about_metrics(table: Columns, names: list[str]) -> Question:
             ("the candidates are in the rows", {"transpose": True}),
         ),
     )
-
-
-def _usual_role(roles: Mapping[str, str]) -> str:
-    """Return the role that most names suggest, if none is plain; it then tells nothing apart.
-
-    As in gpt_accuracy, llama_accuracy and mean accuracy, or in level 1 and level 2.
-    """
-    groups: dict[str, list[str]] = {}
-    for name, role in roles.items():
-        groups.setdefault(role, []).append(name)
-    role, names = max(groups.items(), key=lambda group: len(group[1]), default=("", []))
-    has_stems = bool(common_word(names)) or {classify_name(name) for name in names} <= _CLASSES
-    is_largest = all(len(other) < len(names) for other in groups.values() if other is not names)
-    return role if "" not in groups and len(names) > 1 and has_stems and is_largest else ""
-
-
-def _suspected_role(column: Column) -> str:
-    """Return the role beside candidate that the name of a column of numbers suggests; "" if none."""
-    if not column.name.strip():
-        return "it has no name"
-    # A column of yes and no may be called no.
-    if is_id_name(column.name) and column.name.lower() != "no" and _all_whole(column):
-        return "its name is usual for ids"
-    return suspected_role(column.name)
-
-
-def _other_notation(columns: Sequence[Column]) -> dict[str, str]:
-    """Return columns in percent, or of yes and no, beside others, or the others if they are fewer."""
-    reasons: dict[str, str] = {}
-    for notation, words in ((PERCENT, "in percent"), (WORD, "yes and no")):
-        written = [column.name for column in columns if notation in column.notations]
-        others = [column.name for column in columns if notation not in column.notations]
-        if len(columns) < 3:  # which of two columns is odd cannot be said
-            continue
-        if written and others and len(written) <= len(others):
-            reasons |= dict.fromkeys(written, f"{words}, unlike the others")
-        elif written and others:
-            reasons |= dict.fromkeys(others, f"not {words}, unlike the others")
-    return reasons
-
-
-def _other_unit(columns: Sequence[Column], limits: tuple[float, float]) -> dict[str, str]:
-    """Return the columns whose range lies apart from all others.
-
-    Shares are one unit, whatever their size. A constant at an end of the range is a candidate that
-    is always right, or always wrong.
-    """
-    columns = [
-        c for c in columns if not (_is_constant(c) and c.numbers[~np.isnan(c.numbers)][0] in limits)
-    ]
-    # Cells in percent are one unit, also above 100%.
-    if len(columns) < 2 or all(PERCENT in column.notations for column in columns):
-        return {}
-    lows = np.array([np.nanmin(column.numbers) for column in columns])
-    highs = np.array([np.nanmax(column.numbers) for column in columns])
-    medians = np.array([np.nanmedian(column.numbers) for column in columns])
-    is_share = (lows >= 0) & (highs <= 1)
-    reasons: dict[str, str] = {}
-    if is_share.all():
-        return reasons
-    for at, column in enumerate(columns):
-        rest = np.arange(len(columns)) != at
-        low, high = float(lows[rest].min()), float(highs[rest].max())
-        above = lows[at] > _UNIT_RATIO * high > 0
-        below = 0 <= _UNIT_RATIO * highs[at] < low
-        beyond = bool(is_share[rest].all()) and not 0 <= medians[at] <= 1
-        if above or below or beyond:
-            own = f"{lows[at]:g} to {highs[at]:g}" if lows[at] < highs[at] else f"{lows[at]:g}"
-            reasons[column.name] = f"{own}, the others {low:g} to {high:g}"
-    # A minority beyond [0, 1] is in another unit, also if it has several columns.
-    outside = np.flatnonzero(~is_share)
-    are_beyond = bool((~((medians >= 0) & (medians <= 1)))[outside].all())
-    if 0 < 2 * len(outside) < len(columns) and are_beyond:
-        for at in outside.tolist():
-            text = f"{lows[at]:g} to {highs[at]:g}, others are in [0, 1]"
-            reasons.setdefault(columns[at].name, text)
-    # One of many columns of larger numbers that never leaves [0, 1].
-    inside = np.flatnonzero(is_share & (lows < highs))
-    if len(inside) == 1 and len(columns) > 2 and bool((medians[~is_share] > 1).all()):
-        at = int(inside[0])
-        text = f"{lows[at]:g} to {highs[at]:g}, the others up to {highs.max():g}"
-        reasons.setdefault(columns[at].name, text)
-    return reasons
-
-
-def _other_grain(columns: Sequence[Column]) -> dict[str, str]:
-    """Return the columns that are 0 and 1, or whole, beside decimals, or the other way round.
-
-    A constant tells nothing: a candidate may be always wrong. A column with at least half of its
-    cells on the coarser grain fits in, since graders give half a point now and then.
-    """
-    for name, is_coarse in (("0 and 1", _is_zero_or_one), ("whole numbers", _is_whole)):
-        coarse = []
-        fine = []
-        for column in columns:
-            numbers = column.numbers[~np.isnan(column.numbers)]
-            share = float(is_coarse(numbers).mean())
-            if share == 1.0 and numbers.min() < numbers.max():
-                coarse.append((column.name, len(numbers)))
-            elif share < 0.5 and len(numbers) > 1:
-                fine.append((column.name, share))
-        if not coarse or not fine:
-            continue
-        chance = max(share for _, share in fine)
-        if all(chance**count > _MAX_CHANCE for _, count in coarse):
-            continue
-        if len(fine) <= len(coarse):
-            return {column: f"not {name}, unlike the others" for column, _ in fine}
-        return {column: f"{name}, unlike the others" for column, _ in coarse}
-    return {}
-
-
-def _is_constant(column: Column) -> bool:
-    return bool(np.nanmin(column.numbers) == np.nanmax(column.numbers))
-
-
-def _is_zero_or_one(numbers: Floats) -> Any:
-    return (numbers == 0) | (numbers == 1)
-
-
-def _is_whole(numbers: Floats) -> Any:
-    return numbers == np.floor(numbers)
-
-
-def _twins_in_case(names: Sequence[str]) -> list[str]:
-    """Return names that equal another one but for case and spaces."""
-    folded: dict[str, list[str]] = {}
-    for name in names:
-        folded.setdefault("".join(name.lower().split()), []).append(name)
-    return [name for group in folded.values() if len(group) > 1 for name in group[1:]]
 
 
 def _shown(name: str) -> str:

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from tombola.tables.vocabulary import doubt, tokens
 from tombola.units import Kind
 
 # Role that the name of a column suggests; "plain" suggests none, so that it may be an action.
@@ -28,7 +29,8 @@ PROBABILITY = ("propensity", "probability", "pscore", "action_prob", "logged_pro
 
 _WEAK_IDS = (
     "index", "idx", "key", "uuid", "guid", "no", "nr", "#", "name", "instance", "question", "prompt", "item",
-    "example", "sample", "task", "query", "case", "customer", "user", "unnamed: 0",
+    "example", "sample", "task", "query", "case", "customer", "user", "unnamed: 0", "qid", "pid", "uid", "cid", "sid",
+    "tid", "rid", "eid", "docid", "userid", "itemid", "taskid", "rowid",
 )  # fmt: skip
 # Last words of names for ids, such as "Customer No".
 _NUMBER_WORDS = frozenset({"no", "nr", "number", "key", "uuid", "guid", "#"})
@@ -59,37 +61,6 @@ _RUN = frozenset({
     "run", "epoch", "trial", "seed", "attempt", "repeat", "repetition", "rep", "replicate", "replication", "iteration",
     "try", "round", "pass",
 })  # fmt: skip
-# Words for properties of a row or of a call. They only raise a question, so the list may be long:
-# a candidate with such a name is asked about once.
-_PROPERTY = frozenset({
-    # of a row
-    "difficulty", "hardness", "complexity", "length", "len", "size", "count", "counts", "number", "num", "words",
-    "chars", "characters", "sentences", "lines", "pages", "turns", "steps", "hops", "age", "height", "width", "depth",
-    "level", "tier", "grade", "priority", "importance", "frequency", "freq", "popularity", "volume", "amount",
-    "quantity", "qty", "income", "salary", "balance", "spend", "lat", "lon", "latitude", "longitude", "zip",
-    "postcode", "phone", "humidity", "pressure", "speed", "weight", "weights", "version", "batch", "shard", "chunk",
-    "page", "chapter", "section", "part", "stage", "phase", "session", "class", "train", "test", "dev", "valid",
-    "delay", "delays", "flag", "mask", "censored", "missing", "excluded", "included",
-    # of time
-    "year", "month", "week", "day", "hour", "minute", "quarter", "weekday", "time", "period",
-    # of a label
-    "label", "labels", "target", "gold", "truth", "answer", "expected", "reference", "y", "y_true", "y_pred",
-    "ground_truth", "prediction", "predicted", "observed", "actual",
-    # of a setting
-    "threshold", "cutoff", "temperature", "temp", "top_p", "top_k", "lr", "seed", "fold", "budget", "limit", "timeout",
-    "deadline", "max_tokens", "batch_size",
-    # of a statistic
-    "prob", "probs", "proba", "probability", "propensity", "pscore", "confidence", "conf", "certainty", "uncertainty",
-    "entropy", "likelihood", "logprob", "logprobs", "logit", "logits", "votes", "raters", "annotators", "agreement",
-    "kappa", "variance", "var", "std", "stdev", "sd", "stderr", "se", "ci", "pvalue", "p_value", "rank", "ranking",
-    "place", "position", "order", "index", "rate", "ratio", "share", "percent", "percentage", "pct", "fraction",
-    "proportion", "density", "distance", "similarity", "overlap", "coverage", "relevance", "diff", "difference",
-    "delta", "gap", "change", "improvement", "lift", "margin", "oracle", "upper", "bound",
-})  # fmt: skip
-# First words of names for properties, such as n_tokens and is_hard.
-_PROPERTY_STARTS = frozenset(
-    {"n", "num", "number", "count", "is", "has", "was", "in", "had", "uses", "contains"}
-)
 # Words for a column whose cells are candidates.
 _CANDIDATE_COLUMN = frozenset({
     "model", "models", "system", "systems", "method", "methods", "solver", "solvers", "algorithm", "algorithms",
@@ -133,6 +104,14 @@ _MEAN_OR_SUM = frozenset({"overall", "gesamt", "insgesamt"})
 # Ids of a last line that sums up the others.
 SUMMARY_IDS = _MEAN | _SUM | _MEAN_OR_SUM | {"median", "médiane", "mediana", "mediaan"}
 _PARTIAL_SUM = frozenset({"subtotal", "subtotals", "zwischensumme", "soustotal"})
+# Further words of rows that describe the others, such as the points that are possible.
+_ROW_WORDS = frozenset({
+    "max", "min", "maximum", "minimum", "best", "worst", "possible", "target", "goal", "quota", "budget", "std", "sd",
+    "stdev", "variance", "count", "all", "points", "weight", "weights", "unit", "units", "change", "diff", "difference",
+    "previous", "prior", "benchmark", "reference", "expected", "ziel", "soll", "vorjahr", "maximal", "minimal",
+    "einheit", "objectif", "meta", "objetivo", "obiettivo", "aggregate", "combined", "rank", "range", "spread",
+    "limit", "n",
+})  # fmt: skip
 _SUMMARY_ADJECTIVES = frozenset(
     {"sub", "grand", "macro", "micro", "weighted", "all", "row", "rows", "of", "sous"}
 )
@@ -204,15 +183,10 @@ def suspected_role(name: str) -> str:
         return "its name is usual for a feature"
     if is_run_name(name):
         return "its name is usual for the number of a run"
-    lower = name.strip().lower()
-    is_property = (
-        lower in _PROPERTY
-        or (words and words[-1] in _PROPERTY)
-        or (len(words) > 1 and words[0] in _PROPERTY_STARTS)
-    )
-    if name_class == "label" or is_property:
+    if name_class == "label":
         return "its name is usual for a property of a row"
-    return ""
+    meaning = doubt(name)
+    return f"its name is usual for {meaning}" if meaning else ""
 
 
 def common_word(names: Sequence[str]) -> str:
@@ -377,6 +351,15 @@ def is_summary_label(label: str) -> bool:
     return bool(words & (SUMMARY_IDS | _PARTIAL_SUM)) and words <= (
         SUMMARY_IDS | _PARTIAL_SUM | _SUMMARY_ADJECTIVES
     )
+
+
+def has_summary_word(label: str) -> bool:
+    """Return whether the label of a row has a word for a sum of others, or for what is possible.
+
+    >>> [has_summary_word(label) for label in ("Subtotal North", "max. points", "q12", "Summe Vorjahr")]
+    [True, True, False, True]
+    """
+    return bool({*tokens(label)} & (SUMMARY_IDS | _PARTIAL_SUM | _ROW_WORDS))
 
 
 def summary_functions(name: str) -> tuple[str, ...]:
