@@ -4,6 +4,7 @@ from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
 from tombola._formatting import HtmlTable, escape_control, html_block
+from tombola.statements import Statement
 
 
 class Cells(NamedTuple):
@@ -31,7 +32,13 @@ class Result:
     """Base class of results of programs such as `audit`.
 
     A subclass defines `blocks` and `to_json`; texts, notebooks and terminals render the blocks.
+    What it claims is `statements`, and no block has other words about what is proved.
     """
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What the result claims; empty if nothing, as for a description of a table."""
+        return ()
 
     def blocks(self) -> list[Block]:
         """Return what the result says: paragraphs, tables and commands, the answer first."""

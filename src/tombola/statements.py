@@ -31,7 +31,7 @@ Verdict = Literal["exact", "proved", "refuted", "undecided", "stopped", "running
 Relation = Literal[
     "best", "among", "within", "better", "not better", "not worse", "worse",
     "rank", "order", "front", "tied", "holds", "fails", "not shuffled", "mean", "at most",
-    "at least",
+    "at least", "regret",
 ]  # fmt: skip
 
 VERDICTS: tuple[Verdict, ...] = (
@@ -334,6 +334,10 @@ _TEXTS = {
         f"the rows are not in random order: column {_join(conclusion.subject)} shows it"
     ),
     "mean": _mean_text,
+    "regret": lambda conclusion, _: (
+        f"the regret of {_join(conclusion.subject)} is at most "
+        f"{bound_text(conclusion.amount, up=True)}"
+    ),
     "at most": _bound_text,
     "at least": _bound_text,
 }

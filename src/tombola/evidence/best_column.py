@@ -19,6 +19,7 @@ from tombola._formatting import (
 )
 from tombola._results import Block, Cells, Result
 from tombola.errors import ParameterError, QuestionError, TableError
+from tombola.evidence.base import Interval
 from tombola.evidence.betting import Betting
 from tombola.evidence.certificate import Certificate
 from tombola.evidence.history import History
@@ -28,6 +29,14 @@ from tombola.evidence.predicted_mean import PredictedMean
 from tombola.evidence.rows import Rows, RowSource, Sample, require_size
 from tombola.pool import Pool
 from tombola.report.evidence_page import EvidencePage, TextTable, render_evidence
+from tombola.statements import (
+    RANDOM_SAMPLE,
+    Conclusion,
+    Counts,
+    Quantity,
+    Statement,
+    Verdict,
+)
 from tombola.tables.columns import Column, Columns
 from tombola.tables.detect import Roles, detect, detect_names, find_action_column
 from tombola.tables.names import direction_of
@@ -55,6 +64,7 @@ class BestColumn(Result):
     units: converts losses to the unit of the table.
     path: pairs of rows read, and the proved distance of the leader from the best, in that unit.
     notes: remarks on how the table was read.
+    is_sample: whether the table is a sample of the list, as its reader declares.
     """
 
     outcome: Literal["proved", "undecided"]
@@ -65,6 +75,7 @@ class BestColumn(Result):
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     path: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    is_sample: bool = False
 
     @property
     def best(self) -> str:
@@ -90,20 +101,32 @@ class BestColumn(Result):
         return target.replace("least mean loss", "largest mean") if self.units.scores else target
 
     @property
-    def statement(self) -> str:
-        """What is proved, as a sentence."""
-        within = self.within
-        distance = f"is within {within:.4g} of" if within else "has"
+    def statements(self) -> tuple[Statement, ...]:
+        """What is proved about the best column."""
+        certificate = self.certificate
+        claim = certificate.claim(self.within)
+        # A distance of the whole range says nothing.
+        claims = () if claim is None or self.within >= self.units.gap(1.0) else (claim,)
+        k = len(certificate.names)
+        question = Conclusion("best", certificate.names, field=k)
+        if self.requested_within:
+            question = Conclusion(
+                "within", certificate.names, field=k, amount=self.requested_within
+            )
         return (
-            f"{'Stop' if self.outcome == 'proved' else 'Undecided'} after "
-            f"{plural(self.certificate.rounds, 'row')}: with probability "
-            f"{1 - self.certificate.level:g}, action {self.best} {distance} {self.target} "
-            f"({self.certificate.method})."
+            _statement(
+                self.outcome,
+                claims,
+                question,
+                certificate.level,
+                (certificate.rounds, certificate.population),
+                is_sample=self.is_sample,
+            ),
         )
 
     def blocks(self) -> list[Block]:
         """Return the statement, a forecast, the means of all columns, and notes."""
-        blocks: list[Block] = [self.statement, *self.remarks]
+        blocks: list[Block] = [self.statements[0].full, *self.remarks]
         if self.outcome == "undecided":
             more = self.forecast
             rest = "more rows than the list has"
@@ -127,6 +150,7 @@ class BestColumn(Result):
             "requested_within": self.requested_within,
             "table": self.table,
             **facts,
+            "statement": self.statements[0].to_json(),
             "target": self.target,
             "within": self.within,
             "actions": actions,
@@ -160,8 +184,7 @@ class BestColumn(Result):
         page = EvidencePage(
             title=f"Best column of {Path(self.table).name}",
             lead="Rows were read in random order, until the best column was known.",
-            verdict=self.statement,
-            tone="good" if self.outcome == "proved" else "fair",
+            statement=self.statements[0],
             facts=(
                 ("best", self.best),
                 ("within", f"{self.within:.4g}"),
@@ -231,27 +254,32 @@ class CertifiedMean(Result):
     history_columns: int
     table: str
     notes: tuple[str, ...] = ()
+    is_sample: bool = False
 
     @property
-    def statement(self) -> str:
-        """What is proved, as a sentence."""
-        columns = plural(self.history_columns, "column")
-        with_history = f", with {columns} of history" if self.history_columns else ""
+    def statements(self) -> tuple[Statement, ...]:
+        """What is proved about the mean."""
+        column = (self.column,)
         return (
-            f"{'Stop' if self.outcome == 'proved' else 'Undecided'} after "
-            f"{plural(self.rows, 'row')}: with probability {1 - self.level:g}, the mean of "
-            f"{self.column} over all {plural(self.population, 'row')} is in [{self.low:.4g}, "
-            f"{self.high:.4g}]{with_history}."
+            _statement(
+                self.outcome,
+                (Conclusion("mean", column, interval=(self.low, self.high)),),
+                Conclusion("mean", column, amount=self.requested_within),
+                self.level,
+                (self.rows, self.population),
+                is_sample=self.is_sample,
+            ),
         )
 
     def blocks(self) -> list[Block]:
         """Return the statement and the notes."""
-        return [self.statement, *(note_line(note) for note in self.notes)]
+        return [self.statements[0].full, *(note_line(note) for note in self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
         return {
             "outcome": self.outcome,
+            "statement": self.statements[0].to_json(),
             "requested_within": self.requested_within,
             "table": self.table,
             "column": self.column,
@@ -267,13 +295,14 @@ class CertifiedMean(Result):
 
     def to_page(self, command: str = "") -> str:
         """Return an HTML page with the statement."""
+        columns = self.history_columns
         page = EvidencePage(
             title=f"Mean of {self.column}",
             lead="Rows were read in random order, until the mean was known.",
-            verdict=self.statement,
-            tone="good" if self.outcome == "proved" else "fair",
+            statement=self.statements[0],
             facts=(
                 ("mean", f"{self.mean:.4g}"),
+                *([("columns of history", f"{columns:,}")] if columns else []),
                 *size_facts(self.rows, self.population, self.level),
             ),
             tables=(),
@@ -281,6 +310,37 @@ class CertifiedMean(Result):
             command=command,
         )
         return render_evidence(page)
+
+
+def _statement(
+    outcome: Literal["proved", "undecided"],
+    claims: tuple[Conclusion, ...],
+    question: Conclusion,
+    level: float,
+    rows: tuple[int, float],
+    *,
+    is_sample: bool,
+) -> Statement:
+    """Return what is proved from some rows of a list.
+
+    claims: what holds at the level, also while the question is open.
+    rows: numbers of rows read, and of rows of the list; all of them leave no probability.
+    """
+    n_read, population = rows
+    is_complete = n_read == population
+    verdict: Verdict = outcome
+    if is_complete and outcome == "proved":
+        verdict = "exact"
+    return Statement(
+        verdict,
+        "recorded",
+        claims,
+        (question,) if outcome == "undecided" else (),
+        level=0.0 if is_complete else level,
+        quantity=Quantity("value", recorded="values"),
+        counts=Counts(rows=int(population), counted=n_read),
+        condition=RANDOM_SAMPLE if is_sample and not is_complete else "",
+    )
 
 
 def certify(
@@ -389,7 +449,9 @@ def certify(
             break
     sample.check_row_count("certify", certificate.rounds, sample.population)
     result = BestColumn(
-        "proved" if certificate.certified(max_distance) else "undecided",
+        "proved"
+        if certificate.certified(max_distance) or certificate.rounds == sample.population
+        else "undecided",
         certificate,
         units,
         within,
@@ -397,6 +459,7 @@ def certify(
         tuple(remarks),
         (*source.notes, *notes),
         tuple(path),
+        rows is not None,
     )
     sample.raise_error(result)
     return result
@@ -458,6 +521,9 @@ def _certified_mean(
         if units.gap(interval.width) <= 2.0 * within:
             break
     sample.check_row_count("certify", count, sample.population)
+    if count == sample.population:
+        # All rows are read: the mean is known, and corrects an interval that has missed it.
+        interval = Interval(total / count, total / count)
     low, high = units.interval(*interval)
     result = CertifiedMean(
         "proved" if units.gap(interval.width) <= 2.0 * within else "undecided",
@@ -472,6 +538,7 @@ def _certified_mean(
         0 if history is None else history.table.shape[1],
         source.source,
         tuple(source.notes),
+        rows is not None,
     )
     sample.raise_error(result)
     return result

@@ -17,10 +17,15 @@ from tombola import _validate
 from tombola._formatting import HtmlTable, html_block, plural, short_repr
 from tombola._types import Floats, Integers
 from tombola.evidence.base import Interval
+from tombola.statements import Conclusion, Counts, Statement, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# Widths and distances below this are the rounding of a sum.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +136,48 @@ class Certificate:
         """Upper bound on the regret of all rounds, with loss 1 for every pending one."""
         return self.loss + self.pending - self.rounds * float(self.lows.min())
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every mean over the list is known, without any probability."""
+        return bool((self.highs - self.lows <= _ROUNDING).all())
+
+    def claim(self, distance: float) -> Conclusion | None:
+        """Return what is proved about the best action; None if nothing is.
+
+        distance: `within(best)` in the unit that sentences have.
+        """
+        if self.lows.size == 1 or not distance < math.inf:
+            return None
+        name = (self.names[self.best],)
+        if distance <= _ROUNDING:
+            return Conclusion("best", name, field=len(self.names))
+        return Conclusion("within", name, field=len(self.names), amount=distance)
+
+    @property
+    def statement(self) -> Statement:
+        """What is proved about the actions, in losses from 0 to 1."""
+        claim = self.claim(self.within(self.best))
+        claims = [] if claim is None else [claim]
+        if not math.isnan(self.loss):
+            answered = f"the {plural(self.answered, 'row')} answered"
+            claims.append(Conclusion("regret", (answered,), amount=self.regret))
+            if self.pending:
+                everything = f"all {plural(self.rounds, 'row')}, the pending ones with loss 1,"
+                claims.append(Conclusion("regret", (everything,), amount=self.worst_regret))
+        rows = int(self.population) if math.isfinite(self.population) else self.rounds
+        verdict: Verdict = "running"
+        if claim is not None and claim.relation == "best":
+            verdict = "exact" if self.is_complete else "proved"
+        question = Conclusion("best", self.names, field=len(self.names))
+        return Statement(
+            verdict,
+            "recorded" if math.isfinite(self.population) else "beyond",
+            tuple(claims),
+            () if verdict != "running" else (question,),
+            level=0.0 if self.is_complete else self.level,
+            counts=Counts(rows=rows, counted=self.answered),
+        )
+
     def certified(self, within: float) -> bool:
         """Return whether some action is proved to be this close to the best in mean loss."""
         return self.within(self.best) <= _validate.real(
@@ -183,6 +230,7 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as a dict of JSON data.
 
+        statement: `Statement.to_json`.
         target: text of the comparator. best, method: name of the best action, and "paired" or
             "unpaired". rows, answered: rows played, and those with a known loss. population: None
             if infinite. within: upper bound on the mean loss of the best action minus the least
@@ -206,6 +254,7 @@ class Certificate:
         ]
         played = not math.isnan(self.loss)
         return {
+            "statement": self.statement.to_json(),
             "target": self.target,
             "level": self.level,
             "rows": self.rounds,
@@ -264,24 +313,10 @@ class Certificate:
         table = HtmlTable(
             ("action", "rows", "mean loss", "interval", "from the best, at most"), rows
         )
-        sentence = str(self)
-        return html_block("Certificate", [], [table], [f"{sentence[0].upper()}{sentence[1:]}."])
+        return html_block("Certificate", [], [table], [self.statement.full])
 
     def __str__(self) -> str:
-        best = self.best
-        sentence = (
-            f"after {plural(self.rounds, 'row')}, with probability {1 - self.level:g}: action "
-            f"{self.names[best]} is "
-            f"within {self.within(best):.4g} of {self.target} ({self.method})"
-        )
-        if math.isnan(self.loss):
-            return sentence
-        more = (
-            f", {self.worst_regret:.4g} if all {self.pending:,} pending fail"
-            if self.pending
-            else ""
-        )
-        return f"{sentence}, and the regret so far is at most {self.regret:.4g}{more}"
+        return str(self.statement)
 
 
 def _unpaired_distance(lows: Floats, highs: Floats, action: int) -> float:

@@ -33,6 +33,15 @@ from tombola.evidence.statement_test import (
     sample_size,
 )
 from tombola.report.evidence_page import CaptionedChart, EvidencePage, TextTable, render_evidence
+from tombola.statements import (
+    RANDOM_SAMPLE,
+    RANDOM_STRATA,
+    Conclusion,
+    Counts,
+    Quantity,
+    Verdict,
+)
+from tombola.statements import Statement as Claim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,22 +49,23 @@ if TYPE_CHECKING:
 
 # Simulated audits for the forecast of the rows that an undecided statement still needs.
 _FORECAST_SHUFFLES = 50
-_HEADINGS = ("statement", "outcome", "rows needed", "error probability", "sample mean")
+_HEADINGS = ("statement", "outcome", "rows needed", "p-value", "sample mean")
 
 
 @dataclass(frozen=True, eq=False)
 class AuditReport(Result):
     """Result of `audit`: the outcome of every statement.
 
-    statements, results: the statements and their results, in the same order.
+    conditions, results: the conditions that were checked and their results, in the same order.
     rows: number of rows read.
     population: number of rows of the list.
     level: probability, at most, that any outcome is wrong.
     expected_rows: for each undecided statement, about how many rows it needs in all; else None.
     batches: rows read, as columns of cells, with the stratum of each row; for charts.
+    is_sample: whether the table is a sample of the list, as its reader declares.
     """
 
-    statements: tuple[Statement, ...]
+    conditions: tuple[Statement, ...]
     results: tuple[AuditResult, ...]
     rows: int
     population: float
@@ -65,6 +75,7 @@ class AuditReport(Result):
     sizes: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
     batches: tuple[tuple[Batch, list[str] | None], ...] = field(default=(), repr=False)
+    is_sample: bool = False
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -84,14 +95,37 @@ class AuditReport(Result):
         return "undecided" if counts["undecided"] else "proved"
 
     @property
-    def statement(self) -> str:
-        """The number of statements by outcome, as a sentence."""
-        return ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items()) + "."
+    def statements(self) -> tuple[Claim, ...]:
+        """What is proved about the list: which conditions hold, and which do not."""
+        decided = [result for result in self.results if result.outcome != "undecided"]
+        claims = [
+            Conclusion("fails" if result.outcome == "refuted" else "holds", (result.statement,))
+            for result in sorted(decided, key=lambda result: result.outcome != "refuted")
+        ]
+        open_texts = [result.statement for result in self.results if result.outcome == "undecided"]
+        is_certain = bool(decided) and all(result.p_value == 0.0 for result in decided)
+        verdict: Verdict = self.outcome
+        if is_certain and verdict == "proved":
+            verdict = "exact"
+        condition = ""
+        if self.is_sample and self.rows < self.population:
+            condition = RANDOM_STRATA if self.sizes else RANDOM_SAMPLE
+        claim = Claim(
+            verdict,
+            "recorded",
+            tuple(claims),
+            tuple(Conclusion("holds", (text,)) for text in open_texts),
+            level=0.0 if is_certain else self.level,
+            quantity=Quantity("value", recorded="values"),
+            counts=Counts(rows=int(self.population), counted=self.rows),
+            condition=condition,
+        )
+        return (claim,)
 
     def blocks(self) -> list[Block]:
-        """Return a table of the statements, and notes."""
+        """Return what is proved, a table of the conditions, and notes."""
         table = Cells(_HEADINGS, self._cells())
-        return [table, *(note_line(note) for note in self.notes)]
+        return [self.statements[0].full, table, *(note_line(note) for note in self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -100,6 +134,7 @@ class AuditReport(Result):
             for result, expected in zip(self.results, self.expected_rows, strict=True)
         ]
         return {
+            "statement": self.statements[0].to_json(),
             "rows": self.rows,
             "level": self.level,
             "results": items,
@@ -111,8 +146,7 @@ class AuditReport(Result):
         page = EvidencePage(
             title=f"Audit of {Path(self.table).name}",
             lead="Statements about a whole list, tested on rows in random order.",
-            verdict=self.statement,
-            tone={"refuted": "bad", "undecided": "fair", "proved": "good"}[self.outcome],
+            statement=self.statements[0],
             facts=size_facts(self.rows, self.population, self.level),
             tables=self._page_tables(),
             figures=tuple(
@@ -146,13 +180,13 @@ class AuditReport(Result):
 
     @cached_property
     def _running_means(self) -> list[RunningMean]:
-        return [self._running_mean(place) for place in range(len(self.statements[:MAX_FIGURES]))]
+        return [self._running_mean(place) for place in range(len(self.conditions[:MAX_FIGURES]))]
 
     def _running_mean(self, place: int) -> RunningMean:
         running = RunningMean(
-            self.statements[place],
+            self.conditions[place],
             None if self.sizes else self.population,
-            self.level / len(self.statements),
+            self.level / len(self.conditions),
             strata=self.sizes,
         )
         for columns, strata in self.batches:
@@ -174,7 +208,7 @@ class AuditReport(Result):
         rows, mean, low, high = np.array(near, np.float64)[drawn].T
         mean = np.where(np.isnan(mean), (low + high) / 2, mean)
         kind = "difference" if running.statement.is_difference else "mean"
-        level = self.level / len(self.statements)
+        level = self.level / len(self.conditions)
         return rows_figure(
             running.statement.text,
             f"{result.outcome.capitalize()} after {plural(result.rows, 'row')}. The band contains "
@@ -194,11 +228,7 @@ def _result_cells(result: AuditResult, expected: int | None) -> tuple[str, ...]:
     rows = f"{result.rows:,}"
     if expected is not None:
         rows += f" (about {expected:,} in all)"
-    error = f"at most {result.p_value:.2g}"
-    if result.outcome == "undecided":
-        error = "-"
-    elif result.p_value == 0:
-        error = "0"
+    error = result.p_value_text.removeprefix("p-value ")
     mean = "-" if math.isnan(result.mean) else f"{result.mean:.5g}"
     return result.statement, result.outcome, rows, error, mean
 
@@ -352,6 +382,7 @@ def audit(
         sizes,
         (*source.notes, *notes),
         tuple(batches),
+        rows is not None or bool(sizes),
     )
     sample.raise_error(report)
     return report

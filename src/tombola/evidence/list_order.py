@@ -23,6 +23,7 @@ from tombola.evidence.order_test import (
 from tombola.evidence.page_parts import MAX_FIGURES, MAX_POINTS, rows_figure
 from tombola.evidence.rows import RowSource
 from tombola.report.evidence_page import CaptionedChart, EvidencePage, render_evidence
+from tombola.statements import Conclusion, Counts, Quantity, Statement
 from tombola.tables.columns import parse_number
 from tombola.tables.derived import summary_columns
 
@@ -80,26 +81,37 @@ class OrderCheck(Result):
         return self.verdict.values if self.refuted else None
 
     @property
-    def statement(self) -> str:
-        """The verdict as a sentence."""
+    def statements(self) -> tuple[Statement, ...]:
+        """What is proved about the order: nothing without an alarm."""
+        claim = Conclusion("not shuffled", (self.column or "",))
+        statement = Statement(
+            "refuted" if self.refuted else "undecided",
+            "recorded",
+            (claim,) if self.refuted else (),
+            () if self.refuted else (claim,),
+            level=self.level,
+            quantity=Quantity("value", recorded="values"),
+            counts=Counts(rows=self.rows, counted=self.rows),
+        )
+        return (statement,)
+
+    @property
+    def advice(self) -> str:
+        """What to do, with the place of the alarm, as sentences."""
         if not self.refuted:
-            return (
-                f"Order test: no evidence against random order (level {100 * self.level:g} %). "
-                "Shuffle the list to be sure."
-            )
-        alarm = "differs from its shuffles, over all"
+            return "The test saw nothing. Shuffle the list to be sure."
+        alarm = "differs from its shuffles"
         if self.sequential:
-            alarm = f"raised an alarm at row {self.row:,} of"
+            alarm = f"raised an alarm at row {self.row:,}"
         return (
-            f"Order test: not in random order. Column {self.column} {alarm} "
-            f"{plural(self.rows, 'row')} (p-value {self.p_value:.2g}). Shuffle the rows before "
+            f"Column {self.column} {alarm} (p-value {self.p_value:.2g}). Shuffle the rows before "
             "you sample from them."
         )
 
     def blocks(self) -> list[Block]:
         """Return the verdict, the columns, and notes."""
         blocks: list[Block] = [
-            self.statement,
+            f"{self.statements[0].full} {self.advice}",
             f"{plural(self.rows, 'row')}; columns: {short_list(self.columns)}",
         ]
         if self.ignored:
@@ -109,6 +121,7 @@ class OrderCheck(Result):
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
         return {
+            "statement": self.statements[0].to_json(),
             "random": not self.refuted,
             "column": self.column,
             "row": self.row,
@@ -130,10 +143,7 @@ class OrderCheck(Result):
             lead="A test martingale bets on the rank of each value among its predecessors. At the "
             "end the list is compared with its shuffles. Each of the two raises a false alarm "
             "with at most half of the stated probability.",
-            verdict=self.statement,
-            tone="bad" if self.refuted else "open",
-            # Silence of a test proves nothing.
-            tag="refuted" if self.refuted else "no alarm",
+            statement=self.statements[0],
             facts=(
                 *alarm,
                 ("rows", f"{self.rows:,}"),
@@ -143,6 +153,7 @@ class OrderCheck(Result):
             tables=(),
             figures=(self._figure(),),
             command=command,
+            advice=self.advice,
         )
         return render_evidence(page)
 
@@ -174,7 +185,7 @@ class OrderCheck(Result):
             "evidence, in powers of ten",
             {self.columns[place]: (rows, *[evidence[:, place]] * 3) for place in order},
             {"alarm": alarm},
-            alt=f"Evidence against random order by row. {self.statement}",
+            alt=f"Evidence against random order by row. {self.statements[0].full}",
         )
 
 

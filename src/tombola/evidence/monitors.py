@@ -86,7 +86,8 @@ class RowMonitor:
     >>> monitor = RowMonitor(["a", "b"], population=1000)
     >>> monitor.extend([[0.0, 1.0], [0.4, 0.5]] * 20)
     >>> print(monitor.certificate())
-    after 40 rows, with probability 0.95: action a is within 0 of the least mean loss over all 1,000 rows (paired)
+    a is the best of 2 candidates (another may be equal) on the answers recorded here for these
+    1,000 rows, with probability 0.95 or more; 40 rows
     """
 
     def __init__(

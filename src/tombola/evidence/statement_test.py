@@ -29,7 +29,7 @@ class AuditResult(NamedTuple):
 
     rows: number of rows at which the outcome was reached; if undecided, the rows so far.
     p_value: P(evidence as strong as this), at most, if the outcome is wrong; 1 if undecided, 0 if
-        certain.
+        certain. It is not the probability that this outcome is wrong: that is at most the level.
     mean, deviation: sample mean and standard deviation of single rows, in the units of the
         statement. The deviation is nan for a list in strata.
     """
@@ -44,10 +44,14 @@ class AuditResult(NamedTuple):
     def __str__(self) -> str:
         if self.outcome == "undecided":
             return f"{self.statement}: undecided after {plural(self.rows, 'row')}"
-        error = (
-            "certain" if self.p_value == 0 else f"wrong with probability {self.p_value:.2g} at most"
-        )
-        return f"{self.statement}: {self.outcome} after {plural(self.rows, 'row')}; {error}"
+        return f"{self.statement}: {self.outcome} after {plural(self.rows, 'row')}; {self.p_value_text}"
+
+    @property
+    def p_value_text(self) -> str:
+        """The p-value as text: "certain" for 0, "-" while undecided."""
+        if self.outcome == "undecided":
+            return "-"
+        return "certain" if self.p_value == 0 else f"p-value at most {self.p_value:.2g}"
 
 
 class _InequalityTest:
@@ -94,13 +98,10 @@ class _InequalityTest:
     def decision(self, *, holds: bool) -> tuple[int, float]:
         """Return the row of the proof (of the refutation, if not `holds`), and its p-value; row 0: undecided."""
         rows, wealth = self._evidence(proof=holds)
-        # The whole list was read: the mean is known, no probability is involved.
-        if not rows and self.rows == self.population:
-            return (
-                (self.rows, 0.0)
-                if self.inequality.holds(self.mean, self.rows) is holds
-                else (0, 1.0)
-            )
+        # The whole list was read: the mean is known, and corrects evidence that was wrong.
+        if self.rows == self.population:
+            is_true = self.inequality.holds(self.mean, self.rows)
+            return (rows or self.rows, 0.0) if is_true is holds else (0, 1.0)
         return rows, 0.0 if math.isinf(wealth) else 1.0 / wealth
 
     def _evidence(self, *, proof: bool) -> tuple[int, float]:
@@ -173,10 +174,11 @@ class _StratifiedInequalityTest:
                 self._decided_at[outcome] = self.rows
 
     def decision(self, *, holds: bool) -> tuple[int, float]:
-        # The whole list was read: the mean is known, no probability is involved.
-        if self.rows == self._population and not self._decided_at[holds]:
+        # The whole list was read: the mean is known, and corrects evidence that was wrong.
+        if self.rows == self._population:
             is_true = self.inequality.holds(self._total / self.rows, self.rows)
-            return (self.rows, 0.0) if is_true is holds else (0, 1.0)
+            rows = self._decided_at[holds] or self.rows
+            return (rows, 0.0) if is_true is holds else (0, 1.0)
         return self._decided_at[holds], self._level
 
     @property
@@ -205,8 +207,8 @@ class Audit:
     >>> audit.extend({"score": [0.7, 0.8] * 30, "ok": ["yes", "no"] * 30})
     >>> for result in audit.results():
     ...     print(result)
-    mean(score) > 0.5: proved after ... rows; wrong with probability ... at most
-    share(ok = yes) >= 0.9: refuted after ... rows; wrong with probability ... at most
+    mean(score) > 0.5: proved after ... rows; p-value at most ...
+    share(ok = yes) >= 0.9: refuted after ... rows; p-value at most ...
     """
 
     def __init__(

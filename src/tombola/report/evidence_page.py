@@ -5,6 +5,7 @@ from typing import NamedTuple
 from tombola.report.chart import Chart
 from tombola.report.components import Answer
 from tombola.report.page import draw_for_page, render
+from tombola.statements import Statement
 
 
 class TextTable(NamedTuple):
@@ -40,33 +41,33 @@ class CaptionedChart(NamedTuple):
 
 
 class EvidencePage(NamedTuple):
-    """Content of a page; the tone of the verdict is "good", "fair" or "bad".
+    """Content of a page.
 
-    lead: sentence below the title; facts: pairs (name, value); command: command line that made the
-        page; tag: the verdict in one word, "" for proved, refuted or undecided by the tone.
+    lead: sentence below the title; statement: what the result claims; facts: pairs (name, value);
+        command: command line that made the page; advice: what to do next, a sentence or "".
     """
 
     title: str
     lead: str
-    verdict: str
-    tone: str
+    statement: Statement
     facts: tuple[tuple[str, str], ...]
     tables: tuple[TextTable, ...]
     figures: tuple[CaptionedChart, ...]
     command: str
-    tag: str = ""
+    advice: str = ""
 
     @property
     def answer(self) -> Answer:
-        """The verdict as the answer of the page."""
-        tag = {"good": "proved", "bad": "refuted"}.get(self.tone, "undecided")
-        return Answer(self.tag or tag, self.tone, self.verdict, "")
+        """The statement as the answer of the page."""
+        answer = Answer.from_statement(self.statement)
+        return answer._replace(sentence=f"{answer.sentence} {self.advice}".rstrip())
 
     @property
     def topic(self) -> str:
         """The command that made the page, which `tombola cite` knows.
 
-        >>> page = EvidencePage("", "", "", "good", (), (), (), "tombola audit t.csv")
+        >>> nothing = Statement("running", "recorded")
+        >>> page = EvidencePage("", "", nothing, (), (), (), "tombola audit t.csv")
         >>> page.topic
         'audit'
         """
