@@ -151,7 +151,7 @@ def test_words_agree_with_counts() -> None:
     assert summary.without is not None
     assert summary.saved == max(0, summary.without - report.results[0].rows)
     assert f"{report.results[0].rows} labels were used, about {summary.without} without" in text
-    assert text.splitlines()[2] in report.to_page()
+    assert text.splitlines()[3] in report.to_page()
 
 
 def test_planned_look_makes_no_claim_before_its_number() -> None:

@@ -219,7 +219,7 @@ def audit(
 def _show_next(result: Any, count: int, *, as_json: bool) -> None:
     """Print the rows to label next: JSON, or CSV with blank cells for the labels."""
     rows = result.next_rows(count)
-    names = list(dict.fromkeys(name for part in result.statements for name in part.columns))
+    names = list(dict.fromkeys(name for part in result.conditions for name in part.columns))
     if as_json:
         typer.echo(json.dumps({"next": rows, "columns": names}))
         return

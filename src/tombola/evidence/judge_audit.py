@@ -30,6 +30,7 @@ from tombola.evidence.single_look import (
 from tombola.evidence.statement import Batch, Inequality, Statement, parse_statement
 from tombola.evidence.statement_test import Audit, AuditResult, Outcome, sample_size
 from tombola.report.evidence_page import TextTable
+from tombola.statements import EVERY_LOOK, ONE_LOOK
 from tombola.tables.columns import parse_number
 from tombola.tables.names import is_id_name
 
@@ -101,9 +102,9 @@ class JudgeAudit(AuditReport):
 
     def blocks(self) -> list[Block]:
         """Return the outcomes, and what the judge did."""
-        table, *notes = super().blocks()
+        answer, table, *notes = super().blocks()
         texts = [text for place in range(len(self.judge)) for text in self._judge_texts(place)]
-        return [table, *texts, self._order_text, *notes]
+        return [answer, table, *texts, self._order_text, *notes]
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -140,10 +141,13 @@ class JudgeAudit(AuditReport):
         if self.rows < self.planned:
             missing = plural(self.planned - self.rows, "label")
             return f"{order}. The one look is planned at {self.planned:,} labels: {missing} to go."
-        return (
-            f"{order}. This is the one look; the outcome holds if the number of "
-            f"{self.planned:,} labels was fixed before the first."
-        )
+        return f"{order}. This is the one look."
+
+    @property
+    def _condition(self) -> str:
+        if self.planned is None or self.rows == self.population:
+            return EVERY_LOOK
+        return f"{ONE_LOOK}, if {plural(self.planned, 'label')} were planned before the first"
 
 
 def _finite(number: float) -> float | None:

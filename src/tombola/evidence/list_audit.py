@@ -107,9 +107,6 @@ class AuditReport(Result):
         verdict: Verdict = self.outcome
         if is_certain and verdict == "proved":
             verdict = "exact"
-        condition = ""
-        if self.is_sample and self.rows < self.population:
-            condition = RANDOM_STRATA if self.sizes else RANDOM_SAMPLE
         claim = Claim(
             verdict,
             "recorded",
@@ -118,9 +115,16 @@ class AuditReport(Result):
             level=0.0 if is_certain else self.level,
             quantity=Quantity("value", recorded="values"),
             counts=Counts(rows=int(self.population), counted=self.rows),
-            condition=condition,
+            condition=self._condition,
         )
         return (claim,)
+
+    @property
+    def _condition(self) -> str:
+        """What the level assumes beyond a random order, as a clause."""
+        if not self.is_sample or self.rows == self.population:
+            return ""
+        return RANDOM_STRATA if self.sizes else RANDOM_SAMPLE
 
     def blocks(self) -> list[Block]:
         """Return what is proved, a table of the conditions, and notes."""
