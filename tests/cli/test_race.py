@@ -1223,3 +1223,14 @@ def test_start_of_a_short_race_says_that_nothing_is_checked(command: Command) ->
     said = command("start", "few.txt", *options)[1]
     assert "No pilot: 2 % of the calls are fewer than 2." in said
     assert "(not checked whether answers change)" in command("status", "s")[1]
+
+
+def test_status_reads_a_played_race_as_expected(command: Command, tmp_path: Path) -> None:
+    start(command)
+    answer(command, tmp_path)
+    shown = command("status", "r", "--reading", "expected")[1]
+    assert "on the answers recorded here for these 60 rows" in shown
+    assert "Read once, by constant bets: " in shown
+    assert "in expectation over repeated answers, on these 60 rows" in shown
+    facts = json.loads(command("status", "r", "--reading", "expected", "--json")[1])
+    assert facts["expected"]["reading"] == "expected"

@@ -1,6 +1,7 @@
 """Races on random answers: rows with replacement, pilot, limits, restored logs, words."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -284,3 +285,50 @@ def test_pilot_takes_a_share_of_the_unknown_cells_only() -> None:
     known[:20, 1] = math.nan
     current = Race(["a", "b"], rows=100, known=known, seed=1)
     assert current.settings.pilot == 0
+
+
+def test_rows_asked_once_speak_about_expected_answers() -> None:
+    """Each cell is called once; after the last row nothing is certain."""
+    rng = np.random.default_rng(14)
+    current = Race(["a", "b"], rows=120, seed=1, answers="once")
+    play(current, rng, np.full(120, 0.2), 0.6)
+    assert current.answer == ("b",)
+    assert "in expectation over repeated answers, on these 120 rows" in str(current.statement)
+    assert current.rule.state.threshold == pytest.approx(1.785 * 2 / 0.05)
+    equal = play(Race(["a", "b"], rows=30, seed=1, answers="once"), rng, np.full(30, 0.5))
+    calls = [equal.call(ticket) for ticket in range(1, 61)]
+    assert len({(call.candidate, call.row) for call in calls}) == 60
+    assert equal.statement.verdict == "undecided"
+
+
+def test_same_agent_asked_once_is_decided_at_most_at_the_level() -> None:
+    """100 races of 40 rows, level .2: more than 37 decisions have probability below 1e-4."""
+    rng = np.random.default_rng(15)
+    decided = 0
+    for seed in range(100):
+        p = rng.beta(0.6, 0.4, 40)
+        current = play(Race(["a", "b"], rows=40, seed=seed, answers="once", level=0.2), rng, p)
+        decided += current.proved is not None
+    assert decided <= 37
+
+
+def test_played_race_is_read_once() -> None:
+    """The same bits as a race that was started so; no cell that was called twice is evidence."""
+    rng = np.random.default_rng(16)
+    events: list[Event] = []
+    options: Any = {"seed": 3, "max_calls": 120}
+    played = Race(["a", "b"], rows=200, answers="fixed", **options)
+    play(played, rng, np.full(200, 0.2), 0.5, events)
+    again = Race.restore(replace(played.settings, answers="once"), 200, events)
+    assert played.read_once().rule.memory.tobytes() == again.rule.memory.tobytes()
+    assert played.reading == "recorded"
+    with_pilot = Race(["a", "b"], rows=200, **options)
+    on_file = Race(["a", "b"], rows=2, known=[[0, math.nan]] * 2, answers="fixed", seed=1)
+    for other in (with_pilot, on_file, Race(["a", "b"], rows=2, answers="random", seed=1)):
+        with pytest.raises(ParameterError, match="one call of each cell"):
+            other.read_once()
+    with pytest.raises(ParameterError, match="no answers on file"):
+        Race(["a", "b"], rows=2, known=[[0, math.nan]] * 2, answers="once")
+    for question in ({"top": 2}, {"baseline": "a"}, {"within": 0.1}, {"question": "ranks"}):
+        with pytest.raises(ParameterError, match="asks rows again"):
+            Race(["a", "b", "c"], rows=4, answers="once", **question)

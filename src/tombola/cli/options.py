@@ -172,9 +172,10 @@ Better = Annotated[
     bool, typer.Option("--better", help="With --baseline: the others must be strictly better.")
 ]
 _Answers = Annotated[
-    Literal["fixed", "random", "auto"],
+    Literal["fixed", "random", "once", "auto"],
     typer.Option(
         help="How calls behave. fixed: the same call, the same answer; random: answers change; "
+        "once: they change, but a row can be asked once; "
         "auto: a pilot calls at most 8 cells twice, at most 2 % of the calls.",
     ),
 ]

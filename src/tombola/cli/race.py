@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -347,6 +347,13 @@ def status(
             "--exit-code", help="Exit with 0 if it is proved, 1 if refuted, 3 if undecided."
         ),
     ] = False,
+    reading: Annotated[
+        Literal["expected"] | None,
+        typer.Option(
+            "--reading",
+            help="expected: also what a race played on recorded answers says about repeated ones.",
+        ),
+    ] = None,
     url: Url = "",
     token: Token = "",
     as_json: Json = False,
@@ -368,12 +375,16 @@ def status(
             # Only a race on seconds has a cap.
             cap = work.evaluator_config.get("cap")
             times = [] if cap is None else run_times(work.race, work.replay(), float(cap))
+            if reading is not None and work.race.reading != reading:
+                facts["expected"] = work.race.read_once().statement.to_json()
     if as_json:
         known = {"run_times": [nan_to_none(row._asdict()) for row in times]} if times else {}
         typer.echo(json.dumps({**facts, **known}, allow_nan=False))
     else:
         _show_status(facts, report, file)
         scores = facts["settings"]["kind"] == "scores"
+        if "expected" in facts:
+            show(f"Read once, by constant bets: {facts['expected']['text']}")
         show_lines(open_ticket_lines("race", waiting, file, url, scores=scores))
         _show_run_times(times)
     if exit_code:

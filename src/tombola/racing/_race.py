@@ -18,6 +18,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -26,7 +27,7 @@ import numpy as np
 from tombola import _validate
 from tombola._formatting import plural, short_repr
 from tombola._types import Floats
-from tombola.errors import ConflictError, FeedbackError
+from tombola.errors import ConflictError, FeedbackError, ParameterError
 from tombola.order import draw_order
 from tombola.parallel.process_bound import ProcessBound
 from tombola.racing.events import Call, Dropped, Event
@@ -151,7 +152,7 @@ class Race(ProcessBound, Answers):
         strata: Strata | None,
     ) -> None:
         self._bind_to_process()
-        self.settings = settings = settings.with_seed().with_pilot(len(rows), side.on_file)
+        self.settings = settings = settings.with_seed().with_pilot(len(rows), side.n_known)
         self.rows = rows
         self.side = side
         self.strata = strata
@@ -198,6 +199,11 @@ class Race(ProcessBound, Answers):
             # A list of numbers takes nine times the memory.
             self._order = array("I", draw_order("random", rows, rng).tolist())
             self.calls_on_file = self.side.n_known
+            if self.settings.answers == "once" and self.calls_on_file:
+                raise ParameterError(
+                    "Race: expected no answers on file with answers='once', got some; they are "
+                    "single draws, and each row is asked once: leave known out."
+                )
 
     def _is_after_pilot(self, event: Event) -> bool:
         return event.ticket > self.pilot_calls
@@ -218,7 +224,7 @@ class Race(ProcessBound, Answers):
     @property
     def is_fresh(self) -> bool:
         """Whether rows are drawn with replacement, and every call is a fresh one."""
-        return self.reading == "expected"
+        return self.reading == "expected" and self.settings.answers != "once"
 
     @property
     def pilot_calls(self) -> int:
@@ -357,6 +363,27 @@ class Race(ProcessBound, Answers):
     def recorded(self, ticket: int) -> Event:
         """Return the recorded answer of a ticket; KeyError if it has none."""
         return self._answers[self._check_ticket(ticket)]
+
+    def read_once(self) -> "Race":
+        """Return this race as a statement about expected answers, each row asked once.
+
+        The answers so far are read in their order by the rule of answers="once" (Theorem R5). It
+        needs more evidence than the statement about the recorded answers. ParameterError if cells
+        were called twice or are on file, or the question is not for the best candidate.
+
+        >>> race = Race(["a", "b"], rows=300, seed=1, answers="fixed")
+        >>> for call in race.calls(100):
+        ...     _ = race.record(call, loss=float(call.candidate == "a"))
+        >>> race.read_once().statement.short, race.read_once().reading
+        ('b', 'expected')
+        """
+        if self.is_fresh or self.pilot or self.calls_on_file:
+            raise ParameterError(
+                "Race: reading played answers as expected ones needs one call of each cell, got "
+                "cells called twice or on file; start a race with answers='random'."
+            )
+        settings = replace(self.settings, answers="once", reading=None)
+        return Race.restore(settings, self.rows, self._answers.values(), strata=self.strata)
 
     @property
     def pending(self) -> list[Call]:

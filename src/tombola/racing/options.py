@@ -14,6 +14,7 @@ from tombola.errors import ParameterError
 from tombola.racing.rules.base import Elimination
 from tombola.racing.rules.best import Best
 from tombola.racing.rules.gate import Gate
+from tombola.racing.rules.once_each import OnceEach
 from tombola.racing.rules.ranks import Place, Ranks
 from tombola.racing.rules.top import Top
 from tombola.racing.rules.within import Within
@@ -25,8 +26,9 @@ from tombola.units import Kind, Units
 _SEED_BITS = 32
 
 
-# How the calls of a race behave: the same call has the same answer, or not; "auto" tries it.
-Answering = Literal["fixed", "random", "auto"]
+# How the calls of a race behave: the same call has the same answer, or not; answers change, but a
+# row can be asked once only; "auto" tries it.
+Answering = Literal["fixed", "random", "once", "auto"]
 # Cells of a pilot, which are called twice, at most; and its share of the calls, at most.
 _MAX_PILOT = 8
 _PILOT_SHARE = 0.02
@@ -77,9 +79,10 @@ class RaceSettings:
                     "beyond": rows like these, of which the list is a sample. None: by `answers`
     answers         how calls behave, if no reading is given. "fixed": the same call has the same
                     answer, so the reading is "recorded"; "random": answers change, so it is
-                    "expected"; "auto": a pilot calls at most 8 cells twice, at most 2 % of the
-                    calls, and decides. Where 2 % are less than 2 calls, the statement says that
-                    it was not checked
+                    "expected"; "once": so it is, but each row can be asked once, in random order
+                    (only for the best candidate); "auto": a pilot calls at most 8 cells twice, at
+                    most 2 % of the calls, and decides. Where 2 % are less than 2 calls, the
+                    statement says that it was not checked
     pilot           cells that the pilot calls twice; None: chosen when the race starts, and stored
     max_calls       largest number of calls to issue; None: no limit
     max_cost        cap on the total cost, in the unit of the recorded costs; None: no cap. A call
@@ -185,7 +188,7 @@ class RaceSettings:
             "on_failure": ("worst", "stop"),
             "question": ("best", "ranks"),
             "reading": (None, *READINGS),
-            "answers": ("fixed", "random", "auto"),
+            "answers": ("fixed", "random", "once", "auto"),
             "baseline": (None, *self.candidates),
             "candidate": (None, *self.candidates),
         }
@@ -244,6 +247,18 @@ class RaceSettings:
                 "answers='random' beside it",
             ),
             (
+                "answers",
+                self.answers == "once" and (ranks or has_margin or self.top > 1),
+                "other than 'once' with within, top, baseline or ranks",
+                "answers='random', which asks rows again",
+            ),
+            (
+                "reading",
+                self.answers == "once" and self.reading not in (None, "expected"),
+                "expected with answers='once'",
+                "reading='expected', or another value of answers",
+            ),
+            (
                 "max_call_cost",
                 self.max_call_cost is not None and self.max_cost is None,
                 "given together with max_cost",
@@ -294,7 +309,8 @@ class RaceSettings:
     @property
     def first_reading(self) -> Reading:
         """The reading before any answer; with answers="auto" a pilot may change it."""
-        return self.reading or ("expected" if self.answers == "random" else "recorded")
+        random = self.answers in ("random", "once")
+        return self.reading or ("expected" if random else "recorded")
 
     def most_calls(self, rows: int) -> int:
         """Return the largest number of calls with random answers, pilot included.
@@ -310,6 +326,8 @@ class RaceSettings:
     def rule(self, rows: int, reading: Reading | None = None) -> Elimination:
         """Return a new elimination rule for a list of `rows` rows, by question and reading."""
         reading = reading or self.first_reading
+        if self.answers == "once":
+            return self._without_ties(OnceEach, rows)
         if reading == "expected":
             return self._fresh_rule(rows)
         return self._rule_of(rows, math.inf if reading == "beyond" else rows, self.level)
@@ -323,10 +341,13 @@ class RaceSettings:
         is_best = self.question == "best" and self.baseline is None and self.top == 1
         if not is_best or self.within > 0:
             return self._rule_of(rounds, math.inf, self.level)
-        # Half of the level excludes ties (docs/theory/random_answers.md).
-        rule = self._rule_of(rounds, math.inf, self.level / 2)
-        rule.excludes_ties = True
-        return rule
+        return self._without_ties(Best, rounds)
+
+    def _without_ties(self, rule: type[Best] | type[OnceEach], rows: int) -> Elimination:
+        """Return a rule at half of the level, which excludes ties (docs/theory/random_answers.md)."""
+        strict = rule(len(self.candidates), rows, math.inf, self.level / 2)
+        strict.excludes_ties = True
+        return strict
 
     def _rule_of(self, rows: int, size: float, level: float) -> Elimination:
         common = len(self.candidates), rows, size, level

@@ -86,11 +86,6 @@ class SideInformation:
         is_table = self.known.strides != (0, 0)
         return int((~np.isnan(self.known)).sum()) if is_table else 0
 
-    @property
-    def on_file(self) -> int:
-        """Number of cells whose answers are on file."""
-        return int(np.count_nonzero(~np.isnan(self.known)))
-
     def of_rows(self, rows: Order) -> "SideInformation":
         """Return the side information of these rows, by index, in their order."""
         known = self.known[rows] if self.n_known else nothing_known(len(rows), self.known.shape[1])

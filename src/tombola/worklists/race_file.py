@@ -126,7 +126,7 @@ class RaceFile(WorkFile[None]):
                     f"Race: names must be valid Unicode, got {name!r} with a lone surrogate; "
                     "repair it."
                 )
-        on_file = 0 if side is None else side.on_file
+        on_file = 0 if side is None else side.n_known
         settings = settings.with_seed().with_pilot(len(names), on_file)
         about = {
             "kind": "race",
@@ -257,7 +257,8 @@ class RaceFile(WorkFile[None]):
             cost_columns=("cost",),
             default_cost=settings.default_cost,
             evaluator=self.evaluator_config or None,
-            repeats=bool(settings.pilot) or settings.first_reading == "expected",
+            repeats=bool(settings.pilot)
+            or (settings.first_reading == "expected" and settings.answers != "once"),
         )
 
     def _issue(self, count: int | None, *, is_optional: bool = True) -> list[int]:
@@ -571,7 +572,7 @@ def open_log(
     if isinstance(log, str | PathLike):
         file = RaceFile.at(log, settings, rows, side=side, strata=strata)
         return file.settings, file
-    on_file = 0 if side is None else side.on_file
+    on_file = 0 if side is None else side.n_known
     return settings.with_seed().with_pilot(len(rows), on_file), (
         MemoryLog() if log is None else log
     )
