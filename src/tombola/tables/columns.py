@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from string import ascii_letters
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ _RESULTWORDS = frozenset({
 # A text with one of these letters, or that begins with any, is no number: others are in 1e5, nan,
 # inf, NaT and >60 s. The words in lower case are the exceptions, with all percentages.
 _WORD_LETTER = re.compile(r"^[A-Za-z]|[bcdghjklmopqruvwxzBCDGHJKLMOPQRUVWXZ]")
+_LETTERS = frozenset(ascii_letters)
 _WORDS = MISSING | _TIMEOUTS | BOOLEANS.keys() | {"to", "inf", "infinity", "nat"}
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+(?:\.\d+)?)")
 # Notations, the keys of `Column.notations`: how the number of a cell is written.
@@ -322,9 +324,16 @@ def parse_column(
         if (notation == TIMEOUT or not math.isnan(value)) and notation not in notations:
             notations[notation] = CellRef(row, str(cell).strip())
         numbers[place] = value
-    texts = ["" if cell is None else str(cell).strip() for cell in cells] if keep_texts else None
+    texts = _stripped(cells) if keep_texts else None
     array = np.array(numbers, dtype=np.float64)
     return Column(name, array, texts, first_invalid, first_missing, notations)
+
+
+def _stripped(cells: Sequence[Any]) -> list[str]:
+    try:
+        return list(map(str.strip, cells))
+    except TypeError:  # not only texts
+        return ["" if cell is None else str(cell).strip() for cell in cells]
 
 
 def _doubtful_rows(cells: Sequence[Any]) -> Sequence[int]:
@@ -335,6 +344,8 @@ def _doubtful_rows(cells: Sequence[Any]) -> Sequence[int]:
     except TypeError:  # not only texts
         return range(len(cells))
     if not has_word and "%" not in joined:
+        if {cell[:1] for cell in cells} <= _LETTERS:
+            return []
         return [place for place, cell in enumerate(cells) if not _WORD_LETTER.search(cell)]
     return [
         place
@@ -365,7 +376,7 @@ def parse_text_column(
         plain = next((row for row, c in enumerate(cells) if not has_ambiguous_point(c)), len(cells))
     if plain < len(cells):
         notations[PLAIN] = CellRef(first_row + plain, cells[plain].strip())
-    texts = [cell.strip() for cell in cells] if keep_texts else None
+    texts = _stripped(cells) if keep_texts else None
     return Column(name, numbers, texts, notations=notations)
 
 

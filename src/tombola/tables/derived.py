@@ -224,9 +224,9 @@ def _label_column(table: Columns, id_column: str | None) -> Column | None:
     return next(iter(id_columns), first)
 
 
-def _labels(column: Column) -> list[str]:
+def _labels(column: Column) -> Sequence[str]:
     if column.texts is not None:
-        return [text.strip() for text in column.texts]
+        return column.texts
     return ["" if number != number else f"{number:g}" for number in column.numbers.tolist()]
 
 

@@ -147,8 +147,9 @@ def _unquoted(text: bytes, delimiter: str) -> bytes | None:
 def _rows_with_thousandths(numbers: Floats) -> NDArray[Any]:
     """Return the rows whose number may be written with a point that separates thousands."""
     size = np.abs(numbers)
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.flatnonzero((size >= 1) & (size < 1000) & (np.rint(size * 1000) / 1000 == size))
+    rows = np.flatnonzero((size >= 1) & (size < 1000))
+    thousandths = np.rint(size[rows] * 1000)
+    return rows[thousandths / 1000 == size[rows]]
 
 
 def _first_notations(
